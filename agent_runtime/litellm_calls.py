@@ -1,5 +1,6 @@
-"""Contains the code for calls of the library litellm that the engine and the model gateway share: loading the
-library, building the arguments of a call, and reading its errors.
+"""Contains the code for calls of the library litellm that the agent engine and the app server's model gateway
+(which forwards requests to models) share: loading the library, building the arguments of a call, and reading
+its errors.
 
 The engine and the gateway make the calls themselves: the engine must be able to cancel a call, and the
 gateway sends a call only to one network address.
@@ -47,8 +48,8 @@ def arguments(
     """Returns the keyword arguments for one call of litellm without retries. litellm leaves out fields that
     the vendor does not support.
 
-    `timeout_seconds`: None means litellm's default. `options`: further fields of a chat completion; fields
-    that are None are left out.
+    `timeout_seconds`: None means litellm's default. `options`: additional fields of a chat completion
+    request; fields that are None are left out.
     """
     given = {"base_url": base_url, "api_key": api_key, **options}
     return {
@@ -86,8 +87,8 @@ def words_of(refusal: Exception) -> str:
 
 def headers_of(error: Exception) -> dict[str, str]:
     """Returns the HTTP headers of the model vendor's error reply, with names in lower case."""
-    told = getattr(refusal_in(error), "litellm_response_headers", None) or {}
-    return {name.lower(): value for name, value in told.items()}
+    headers = getattr(refusal_in(error), "litellm_response_headers", None) or {}
+    return {name.lower(): value for name, value in headers.items()}
 
 
 def asked_wait(error: Exception) -> float | None:

@@ -15,13 +15,15 @@ class StreamedZip:
     def __init__(self) -> None:
         self._written = _Written()
         self.archive = zipfile.ZipFile(self._written, "w", zipfile.ZIP_DEFLATED)
-        """For files that are written piece by piece."""
+        """The zip archive. Callers use this object directly to write a file piece by piece."""
 
     def add(self, name: str, content: bytes | str) -> None:
         self.archive.writestr(name, content)
 
     def take(self, *, at_least: int = CHUNK_BYTES) -> Iterator[bytes]:
-        """Yields the archive's bytes written since the last call, if there are at least `at_least` bytes."""
+        """Yields the bytes of the archive that were written since the last call. Yields nothing if these are
+        fewer than `at_least` bytes; the next call then yields them, too.
+        """
         if len(self._written.data) >= at_least:
             yield bytes(self._written.data)
             self._written.data.clear()

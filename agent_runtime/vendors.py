@@ -10,8 +10,8 @@ from email.utils import parsedate_to_datetime
 
 UNREACHABLE = "llm_vendor_unreachable"
 WRONG_BASE_URL = "llm_base_url_wrong"
-"""The problem codes of a gateway: nothing answers at the model's address, or no model server
-answers there.
+"""Error codes of the app server's model gateway. UNREACHABLE: no server answers at the model's URL.
+WRONG_BASE_URL: a server answers at this URL, but it is not a model server.
 """
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -32,7 +32,9 @@ OPENAI_COMPATIBLE: Mapping[str, str | None] = {
     "together_ai": "https://api.together.xyz/v1",
     "xai": "https://api.x.ai/v1",
 }
-"""The base URLs of vendors that speak OpenAI's protocol. None: the vendor needs a configured base URL."""
+"""The base URLs of the vendors that use OpenAI's protocol. None means that the user must configure the base
+URL.
+"""
 
 OTHER_PROTOCOLS = frozenset(
     {
@@ -49,13 +51,17 @@ OTHER_PROTOCOLS = frozenset(
         "watsonx",
     }
 )
-"""Vendors whose servers do not speak the OpenAI protocol, even at a configured base URL."""
+"""The vendors whose servers do not use OpenAI's protocol, even if the user has configured a base URL."""
 
 RETRY_HEADERS = ("retry-after", "retry-after-ms")
-"""The headers in which vendors say how long to wait. The second one is in milliseconds."""
+"""The headers in which vendors state how long to wait: `retry-after` in seconds or as a date,
+`retry-after-ms` in milliseconds.
+"""
 
 _RETRY_INFO = re.compile(r'retryDelay\\*"\s*:\s*\\*"(\d{1,9}(?:\.\d{1,9})?)s')
-"""Google's `google.rpc.RetryInfo` in an error's JSON, also if that JSON is a string within JSON."""
+"""Finds the waiting time in Google's error JSON (the object `google.rpc.RetryInfo`), also if this JSON is
+inside a string of another JSON.
+"""
 
 
 def asked_seconds(headers: Mapping[str, str], body: str = "") -> float | None:

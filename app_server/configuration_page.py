@@ -1,5 +1,5 @@
 """Prints the text of docs/configuration.md, which describes the fields of `Config`: `python -m
-app_server.configuration_page`. Equal fields give equal bytes.
+app_server.configuration_page`. The output is the same each time if the fields have not changed.
 """
 
 import ast
@@ -111,8 +111,8 @@ This page is made from the code: `python -m app_server.configuration_page > docs
 
 
 def page() -> str:
-    """Returns the text of docs/configuration.md. Raises LookupError for a field of `Config` that is in no
-    section of the page, or that has no docstring.
+    """Returns the text of docs/configuration.md. Raises LookupError if a field of `Config` is in no section
+    of the page or has no docstring, or if a section names a field that does not exist.
     """
     docstrings = _docstrings(SignInConfig) | _docstrings(Config)
     if missing := Config.model_fields.keys() ^ {name for names in SECTIONS.values() for name in names}:
@@ -164,8 +164,8 @@ def _size(number: int) -> str:
 
 
 def _docstrings(model: type) -> dict[str, str]:
-    """Returns the docstring below each field of a class, by the name of the field. Each docstring is joined
-    to one line.
+    """Returns the docstring below each field of the class `model`. The key is the name of the field. The
+    lines of each docstring are joined to one line.
     """
     (body,) = ast.parse(dedent(inspect.getsource(model))).body
     assert isinstance(body, ast.ClassDef)

@@ -1,7 +1,7 @@
 """Opens the objects that the server uses for its whole run, such as the database, and closes them in reverse
 order.
 
-The public app and the inner app share these objects (server_state.py).
+The public app (for users) and the inner app (for sandboxes) share these objects (server_state.py).
 """
 
 import asyncio
@@ -124,7 +124,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
     """Opens all objects that the public app and the inner app (for sandboxes) share, such as the database,
     and yields them. Closes them in reverse order when the server stops.
 
-    Raises the errors of a failed server start (core/startup_failures.py).
+    Raises an error of core/startup_failures.py if the server cannot start.
     """
     config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with AsyncExitStack() as stack:

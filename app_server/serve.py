@@ -1,5 +1,5 @@
-"""Runs the app server: both network listeners in one event loop, from the check of the ports to a clean
-shutdown.
+"""Runs the app server: the network listeners for users and for sandboxes, in one event loop, from the check
+of the ports to a clean shutdown.
 """
 
 import asyncio
@@ -26,17 +26,18 @@ from app_server.users.service import find_owner
 _INNER_PORT_FIX = "End the other program, or restart Slipway with another SLIPWAY_INNER_PORT."
 
 Announce = Callable[[SandboxKind, str | None], None]
-"""A function that is called once, when both listeners answer. It gets the sandbox kind, and a sign-in link if
-the owner has never signed in, else None.
+"""The type of a function that is called once, when the network listeners for users and for sandboxes accept
+requests. Its first argument is the kind of isolation of the sandboxes. Its second argument is a sign-in link
+if the owner has never signed in, otherwise None.
 """
 
 
 async def serve(config: Config, announce: Announce) -> None:
     """Runs the server until it receives SIGINT or SIGTERM.
 
-    Raises PortTaken if a port is in use; the home directory and the database are unchanged then. Raises
-    ConfigurationError if another server uses the home directory, or if the home directory or the database
-    cannot be used.
+    Raises PortTaken if a port is in use; in this case, the home directory and the database are not changed.
+    Raises ConfigurationError if another server uses the home directory, or if the home directory or the
+    database cannot be used.
     """
     async with AsyncExitStack() as stack:
         public_sockets = listen(_public_addresses(config), config.port, "port", stack)
@@ -81,16 +82,17 @@ async def serve(config: Config, announce: Announce) -> None:
 
 def _keep_what_stands() -> None:
     """Excludes the objects that exist after the server start from garbage collection. These objects are
-    needed until the server stops. If the collector scanned them too, each full collection would block the
-    event loop twice as long.
+    needed until the server stops. If the garbage collector checked these objects too, each full collection
+    would block the event loop for twice the time.
     """
     gc.collect()
     gc.freeze()
 
 
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
-    """Returns a link with which the owner signs in for the first time. Returns None once the owner has signed
-    in: the server prints the link, its output may be stored, and the link gives full access.
+    """Returns a link with which the owner signs in for the first time. Returns None if the owner has already
+    signed in. The server prints this link, which gives full access, and the server's output may be stored. So
+    no link is created when the owner does not need it.
     """
     async with database.read() as session:
         owner = await find_owner(session)

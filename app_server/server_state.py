@@ -54,8 +54,9 @@ class ServerState:
     """The objects that the server creates once at its start, one in each field. Routes and other code get
     them from `request.state`, which has this type.
 
-    The fields from `git_work_of` on are functions of upper layers, for example of the conversations. Lower
-    layers, which do not import upper layers, call these functions through the fields.
+    `git_work_of` and the fields after it are functions of upper layers, for example of the folder
+    `conversations`. Modules of lower layers must not import upper layers, so they call these functions
+    through the fields.
     """
 
     config: Config

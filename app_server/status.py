@@ -28,8 +28,8 @@ class Alive(BaseModel):
 
 
 class Memory(BaseModel):
-    """The memory that this server process uses, in bytes. `percent`: this memory as a share of the machine's
-    memory.
+    """The memory that this server process uses. `rss`: the memory in bytes. `percent`: this memory as a share
+    of the machine's memory, in percent.
     """
 
     rss: int
@@ -37,7 +37,9 @@ class Memory(BaseModel):
 
 
 class Disk(BaseModel):
-    """The size and the use, in bytes, of the file system that contains the home directory."""
+    """The size and the use, in bytes, of the file system that contains the server's home directory.
+    `percent`: the share that is in use.
+    """
 
     total: int
     used: int
@@ -46,7 +48,7 @@ class Disk(BaseModel):
 
 
 class Io(BaseModel):
-    """The bytes that this process has read and written so far."""
+    """The number of bytes that this server process has read and written since its start."""
 
     read_bytes: int
     write_bytes: int
@@ -60,8 +62,8 @@ class Resources(BaseModel):
 
 
 class ServerInfo(BaseModel):
-    """The state of this server: how long it has run, and its resource use. `uptime` and `idle_time` are in
-    seconds.
+    """The state of this server, in a reply. `uptime`: for how many seconds the server has run. `idle_time`:
+    always 0. `resources`: the resource use of the server.
     """
 
     uptime: float

@@ -22,9 +22,9 @@ router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 class WorkspaceLimit(BaseModel):
     """The size limit of a new sandbox's workspace.
 
-    `bytes`: the limit; null means no limit. `kept_by`: what enforces the limit. `disk`: the workspace is a
-    disk of that size. `watch`: a monitor stops a sandbox whose workspace grows larger. `none`: nothing
-    enforces the limit.
+    `bytes`: the limit; null means no limit. `kept_by`: how workspaces are kept below the limit. `disk`: the
+    workspace is a disk of that size. `watch`: a monitor of the server stops a sandbox whose workspace exceeds
+    the limit. `none`: nothing enforces the limit.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -36,9 +36,9 @@ class WorkspaceLimit(BaseModel):
 class SandboxIsolation(BaseModel):
     """The isolation of sandboxes from the server's machine.
 
-    `isolation`: what an agent cannot reach: everything on the machine (`full`), the machine's files and
-    network (`files`), or nothing (`none`). `is_isolated`: true if `isolation` is `full`. `warning`: a text
-    that says what an agent could reach; null if no warning is needed.
+    `isolation`: how far sandboxes are isolated. `full`: from everything on the server's machine. `files`:
+    from everything on that machine except its memory. `none`: not at all. `is_isolated`: true if `isolation`
+    is `full`. `warning`: a text that says what an agent could reach; null if no warning is needed.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -50,7 +50,7 @@ class SandboxIsolation(BaseModel):
 
 
 class DemoInfo(BaseModel):
-    """The demo conversation, which works without any key: its model profile, its repository and its task."""
+    """The demo conversation, which needs no API key: its model profile, repository and task."""
 
     profile: str
     repository: str
@@ -82,7 +82,7 @@ class ACPModel(BaseModel):
 
 
 class ACPProvider(BaseModel):
-    """A provider of agents that speak the Agent Client Protocol (ACP), in the form of the OpenHands API."""
+    """A provider of agents that use the Agent Client Protocol (ACP), in the form of the OpenHands API."""
 
     key: str
     display_name: str
@@ -94,8 +94,8 @@ class ACPProvider(BaseModel):
 
 
 class ProtocolConfig(BaseModel):
-    """The configuration that clients of the OpenHands API ask for. Services that Slipway does not have are
-    null, false or empty.
+    """The configuration that clients of the OpenHands API ask for. The fields of services that Slipway does
+    not have are null, false or empty.
 
     `updated_at`: when this server started.
     """
@@ -107,7 +107,7 @@ class ProtocolConfig(BaseModel):
     provider_default_hosts: dict[str, str] = dict(HOST_OF_PROVIDER)
     providers_configured: list[str] = []
     acp_providers: Annotated[list[ACPProvider], Field(max_length=0)] = []
-    """Always empty: there are no ACP agents."""
+    """Always empty, because Slipway has no ACP agents."""
     faulty_models: list[str] = []
     posthog_client_key: None = None
     maintenance_start_time: None = None
@@ -125,13 +125,13 @@ class ProtocolConfig(BaseModel):
 
 
 class WebClientConfig(ProtocolConfig):
-    """The reply of the configuration route: the configuration of the OpenHands API, and what Slipway's own
-    pages need.
+    """The reply of the configuration route: the configuration of the OpenHands API, and the data that
+    Slipway's own pages need.
 
-    `ports_have_names`: each port of a sandbox is opened at a separate host name. If false, a port is opened
-    below a path of this server, and pages there have no browser storage. The value depends on the host name
-    that the browser has used. `password_sign_in`: passwords are allowed and at least one user has a password.
-    `sends_mail`: the server can send e-mail.
+    `ports_have_names`: whether each port of a sandbox has a separate host name. If false, a port is opened
+    below a path of this server, and the pages of the port have no browser storage. The value depends on the
+    host name that the browser has used. `password_sign_in`: whether passwords are allowed and at least one
+    user has a password. `sends_mail`: whether the server can send e-mail.
     """
 
     version: str

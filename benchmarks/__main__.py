@@ -1,7 +1,9 @@
-"""How heavy the agent server is, beside the one whose protocol it speaks: `python -m benchmarks`.
+"""Compares the resource use and the speed of Slipway's agent server with the OpenHands agent server (the
+peer), whose protocol it implements: `python -m benchmarks`.
 
-Both are driven over HTTP and sockets alone, with the same work and the same scripted model. CPU time is the
-figure to trust: wall time also counts whatever else the machine does, which is why the load is noted.
+Both servers are used only over HTTP and WebSockets, with the same work and the same scripted model. The CPU
+time is the reliable figure. The wall time also depends on other programs on the machine. Therefore the load
+of the machine is recorded with the results.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""An app server in a separate process."""
+"""Runs an app server in a separate process."""
 
 import asyncio
 import os
@@ -17,8 +17,9 @@ START_SECONDS = 60.0
 async def running(
     config: Config, module: str = "app_server", environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[int]:
-    """Its process id, once it answers. `module`: what is run. `environment`: variables beside those of this
-    process.
+    """Starts an app server, waits until it answers, and yields its process id. Ends the server when the
+    `async with` block ends. `module`: the Python module that is run. `environment`: environment variables
+    that the server gets in addition to the variables of this process.
     """
     server = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", module, "serve", "--home", str(config.home), "--sandbox", "process"),

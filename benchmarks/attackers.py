@@ -1,4 +1,6 @@
-"""Floods of one stranger, user or sandbox. Each ends after the seconds it is given."""
+"""Floods of requests to the app server, each from one attacker: a visitor without an account, a user or a
+sandbox. Each flood ends after a given number of seconds.
+"""
 
 import asyncio
 import time
@@ -24,8 +26,9 @@ _SHALLOW = b"0035shallow " + b"a" * 40 + b"\n"
 
 @dataclass(frozen=True)
 class Target:
-    """Ports of the server, and what the attacker was given. silent_port: where the profile `silent` has its
-    model.
+    """The ports of the app server, and the attacker's credentials and conversation. `inner_port`: the port
+    for sandboxes. `silent_port`: the port at which the model profile `silent` expects its model.
+    `session_key`: the key of a sandbox.
     """
 
     port: int
@@ -54,7 +57,9 @@ Attack = Callable[[httpx.AsyncClient, Target], Awaitable[object]]
 
 
 def attack(name: str, target: Target, seconds: float, begun: Event) -> None:
-    """In a separate process."""
+    """Runs the flood with this name for the given number of seconds. This function is called in a separate
+    process. `begun`: an event that is set when the flood begins.
+    """
     asyncio.run(_attack(FLOODS[name], target, seconds, begun))
 
 
@@ -99,7 +104,9 @@ async def _pushes(client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _reports(client: httpx.AsyncClient, target: Target) -> None:
-    """A log of 200 long events, from its beginning: most of it is known already."""
+    """Sends the first 200 events of a conversation's log, each with a long text. The server already knows
+    most of these events.
+    """
     event = {"timestamp": "2026-11-20T20:55:11.603891", "source": "agent", "kind": "PauseEvent"}
     frames = [
         {"type": "durable", "seq": seq, "event": {**event, "id": f"event-{seq}", "text": "x" * 5000}}
@@ -111,7 +118,7 @@ async def _reports(client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _ways_out(_client: httpx.AsyncClient, target: Target) -> None:
-    """Tunnels to hosts that are not allowed, each another one."""
+    """Asks for a tunnel to a host that is not allowed. Each call uses another host name."""
     host = f"host-{time.monotonic_ns()}.example:443"
     reader, writer = await asyncio.open_connection("127.0.0.1", target.inner_port)
     writer.write(_tunnel_to(host, target))
@@ -140,7 +147,7 @@ async def _idle_visitors(_client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _requests_one_by_one(_client: httpx.AsyncClient, target: Target) -> None:
-    """Connections for one request each."""
+    """Opens 50 connections at once and sends one request on each."""
 
     async def visit() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
@@ -152,7 +159,9 @@ async def _requests_one_by_one(_client: httpx.AsyncClient, target: Target) -> No
 
 
 async def _calls_of_a_silent_model(client: httpx.AsyncClient, target: Target) -> None:
-    """Each client begins this many calls at once. What the server lets through stays open."""
+    """Begins 50 calls to a model that never answers, at once. Calls that the server accepts stay open for
+    five seconds.
+    """
 
     async def take(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.CancelledError):  # the flood has ended
@@ -172,7 +181,7 @@ async def _calls_of_a_silent_model(client: httpx.AsyncClient, target: Target) ->
 
 
 async def _new_events(client: httpx.AsyncClient, target: Target) -> None:
-    """200 events that go on where the log ends."""
+    """Sends 200 new events of a conversation. The sequence numbers continue after the end of the log."""
     event = {"timestamp": "2026-11-20T20:55:11.603891", "source": "agent", "kind": "PauseEvent"}
     first = _next_seqs.setdefault(target.conversation_id, 201)
     _next_seqs[target.conversation_id] = first + 200
@@ -185,7 +194,7 @@ async def _new_events(client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _slow_ways_out(_client: httpx.AsyncClient, target: Target) -> None:
-    """Tunnels to allowed hosts whose names do not resolve."""
+    """Asks for 50 tunnels at once to allowed hosts whose names cannot be resolved."""
 
     async def ask(number: int) -> None:
         host = f"host-{time.monotonic_ns()}-{number}.{ZONE}:443"

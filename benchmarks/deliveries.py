@@ -1,10 +1,12 @@
-"""Whether each event reaches a webhook whose receiver fails half of the calls, over kill -9 of the server.
+"""Checks that each event is delivered to a webhook, although its receiver refuses half of the calls and the
+server is killed (kill -9) once.
 
     .venv/bin/python -m benchmarks.deliveries [EVENTS]
 
 The receiver refuses each message once. After a third of the messages, the server is killed and started again.
-The command fails if a message is lost. A message may arrive twice, if the server is killed between the call
-and its note of the result. Calls that the kill has cut off are repeated when their lease has ended.
+The command fails if a message is lost. A message may arrive twice, if the server is killed after the call and
+before it has stored the result. Calls that were running when the server was killed are repeated when their
+lease has ended.
 """
 
 import asyncio
@@ -62,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name in the library)
-        """Logs nothing."""
+        """Overrides the method of the library, so that requests are not logged."""
 
 
 def main(events: int) -> None:
@@ -100,7 +102,9 @@ def _wait_for(receiver: _Receiver, count: int) -> None:
 
 
 def _report(server: AppServerProcess, conversation_id: UUID, events: int) -> None:
-    """Reports all events at once, as the conversation's sandbox would."""
+    """Sends all events in one request to the app server, in the way in which the conversation's sandbox sends
+    them.
+    """
     frames = [
         {
             "type": "durable",
@@ -121,7 +125,7 @@ def _report(server: AppServerProcess, conversation_id: UUID, events: int) -> Non
 
 
 async def _conversation(config: Config) -> UUID:
-    """Stores a conversation that is ready, whose sandbox sleeps."""
+    """Stores a conversation that has started, with a paused sandbox. Returns the id of the conversation."""
     database = Database(config.resolved_database_url)
     try:
         async with database.session() as session:

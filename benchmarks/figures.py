@@ -1,4 +1,4 @@
-"""Measured values, and what is asked of ours."""
+"""The measured values, and the goals for Slipway's agent server."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Figure:
-    """One measure of one product, once per run."""
+    """The results of one measurement of one product. `runs`: the value of each run."""
 
     name: str
     unit: str
@@ -46,6 +46,8 @@ GOALS = {
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that this share of them does not exceed."""
+    """Returns the quantile of the values: for example, for the share 0.95, a value that about 95 % of the
+    values do not exceed.
+    """
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]

@@ -1,4 +1,6 @@
-"""From the request for a conversation to the first tool that has run in it, through the public API."""
+"""Measures the time from the request for a conversation until the first tool has run in the conversation,
+through the public API.
+"""
 
 import os
 import subprocess
@@ -23,7 +25,10 @@ POOL_STAYS_EMPTY = f"No member of the pool was ready in {POOL_PATIENCE_SECONDS} 
 def seconds_to_first_tool(
     home: Path, kind: Literal["docker", "process"], *, pool: int, runs: int
 ) -> list[float]:
-    """One value per run; the first run, which fills the page cache, is left out."""
+    """Measures how many seconds pass from the request for a conversation until its first tool has run.
+    Returns one value for each run. A first run, which fills the page cache, is not in the result. `pool`: the
+    number of sandboxes that the server prepares in advance.
+    """
     taken = []
     with ScriptedModel() as model, _serving(home, kind, pool) as client:
         for number in range(runs + 1):
@@ -65,7 +70,9 @@ def _wait_for_pool(home: Path, size: int) -> None:
 
 
 def halted_members(home: Path) -> list[str]:
-    """The ids of this home's pooled containers that are ready."""
+    """Returns the ids of the paused containers in the sandbox pool of the server whose home directory is
+    `home`. These containers are ready to be used.
+    """
     owner = home / "pool" / "owner"
     if not owner.exists():
         return []

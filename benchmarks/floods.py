@@ -1,9 +1,10 @@
-"""How long another user waits while a flood hits the app server, and how much memory the flood takes.
+"""Measures how long the requests of another user take while a flood of requests hits the app server, and how
+much memory the server uses for the flood.
 
     .venv/bin/python -m benchmarks.floods [SECONDS]
 
-The server, those who flood it, and the user who asks meanwhile are three processes. Each flood ends after
-SECONDS (10). On a busy machine compare with the first line, which is measured without a flood.
+The server, the attacker and the other user are in three processes. Each flood ends after SECONDS (10 by
+default). On a busy machine, compare the results with the first line, which is measured without a flood.
 """
 
 import asyncio
@@ -41,7 +42,10 @@ _REQUEST = "/api/v1/app-conversations/search"
 
 @dataclass(frozen=True)
 class Row:
-    """Waits of another user, in milliseconds; what the server's memory grew by, at most, in MiB."""
+    """The result for one flood. `requests`: how many requests of the other user were measured. `p50`, `p99`,
+    `longest`: how long these requests took, in milliseconds. `growth`: the largest growth of the server's
+    memory, in MiB.
+    """
 
     flood: str
     requests: int
@@ -60,7 +64,9 @@ def main() -> None:
 
 
 async def measure(seconds: float, floods: Sequence[str] = tuple(FLOODS)) -> list[Row]:
-    """The first row is without a flood."""
+    """Measures each of the floods for this number of seconds, and returns one row for each. The first row is
+    measured without a flood.
+    """
     port, inner_port = free_ports(2)
     with tempfile.TemporaryDirectory(prefix="slipway-bench-") as directory:
         config = Config(home=Path(directory) / "home", sandbox="process", port=port, inner_port=inner_port)
@@ -103,7 +109,10 @@ async def _ask(other: httpx.AsyncClient, pid: int, name: str, seconds: float) ->
 
 
 async def _set_up(config: Config) -> tuple[str, Target]:
-    """The API key of a user, and what another one may use: a sandbox without a machine, an API key."""
+    """Creates two users: the other user, whose requests are measured, and the attacker. Returns the other
+    user's API key, and the data that the attacker uses. The attacker's sandbox is only a database row; no
+    agent server runs in it.
+    """
     database, cipher, session_key = Database(config.resolved_database_url), load_cipher(config), new_token()
     llm = {"model": "openai/bench", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"}
     (silent_port,) = free_ports(1)

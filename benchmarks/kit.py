@@ -1,4 +1,4 @@
-"""What a measure works with."""
+"""The objects that each measurement uses."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -10,7 +10,10 @@ from benchmarks.server import Product, Server
 
 @dataclass(frozen=True)
 class Kit:
-    """is_quick: fewer and smaller runs. is_peer: whose runs may take minutes where ours take seconds."""
+    """The objects and settings that a measurement gets: the product to measure, a directory for its files,
+    and the scripted model. `is_peer`: whether the product is the OpenHands agent server; its runs may take
+    minutes where Slipway's runs take seconds. `is_quick`: whether to make fewer and smaller runs.
+    """
 
     product: Product
     home: Path
@@ -20,11 +23,14 @@ class Kit:
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def server(self) -> Server:
-        """A new one, on empty folders. Not started."""
+        """Returns a new server of the product, with empty directories. The server is not started yet."""
         home = self.home / f"{self.product.name}-{next(self._numbers)}"
         home.mkdir(parents=True)
         return Server(self.product, home, self.model)
 
     def runs(self, *, ours: int = 5, peer: int = 5) -> range:
-        """How often to measure. peer: less where one run takes minutes."""
+        """Returns a range with as many elements as there are runs of a measurement. `ours`, `peer`: the
+        number of runs for Slipway and for the OpenHands agent server. `peer` is smaller for measurements in
+        which one run of the peer takes minutes.
+        """
         return range(1 if self.is_quick else peer if self.is_peer else ours)

@@ -1,12 +1,14 @@
-"""What the LLM gateway adds to a reply, and how much it holds for many at once.
+"""Measures how much time the LLM gateway adds to a model's reply, and how much memory it uses for many
+replies at once.
 
     .venv/bin/python -m benchmarks.llm_gateway [CALLS] [STREAMS]
 
-A vendor of our own streams at a steady pace. The same calls go to it directly and through the app server, in
-turns, from one process; so what is compared differs by the gateway alone. Half of them are made by a user
-without a spending limit, half by one with it: that is the longer way, with a reservation before each call.
+A simulated model vendor streams replies at a steady pace. One process sends the same calls in turn directly
+to the vendor and through the app server. So only the gateway makes a difference. Of the calls through the
+gateway, one half is made by a user without a spending limit and the other half by a user with a limit. Calls
+with a limit take longer, because money is reserved before each call.
 
-On a busy machine only the CPU seconds can be trusted.
+On a busy machine, only the CPU seconds are reliable.
 """
 
 import asyncio
@@ -44,7 +46,9 @@ TOKENS = 100
 TOKENS_PER_SECOND = 20
 _WARM_UP = 10
 _NO_LIMITS = {"SLIPWAY_LLM_CALLS_PER_SANDBOX": "1000", "SLIPWAY_LLM_CALLS_PER_USER": "1000"}
-"""All streams come from one sandbox here."""
+"""The environment variables that raise the limits for simultaneous model calls. All streams of this benchmark
+come from one sandbox, so the default limits would stop them.
+"""
 _MESSAGES = [{"role": "user", "content": "x" * 4000}]
 
 
@@ -79,7 +83,9 @@ async def _measure(calls: int, streams: int) -> None:
 
 @dataclass(frozen=True)
 class Way:
-    """How a model is reached."""
+    """A way to call the model: directly at the vendor or through the gateway. `name`: the name in the output.
+    `key`: the credential that is sent with each call.
+    """
 
     name: str
     port: int
@@ -126,7 +132,7 @@ async def _streams(count: int, way: Way, pid: int) -> None:
 
 
 async def _first_token(client: httpx.AsyncClient, way: Way) -> float:
-    """Milliseconds."""
+    """Makes one model call and returns how many milliseconds pass until the first token arrives."""
     began, taken = time.perf_counter(), 0.0
     url, headers = f"http://127.0.0.1:{way.port}{way.path}/chat/completions", {"Authorization": way.bearer}
     async with client.stream("POST", url, headers=headers, json=_request(tokens=1)) as reply:
@@ -138,7 +144,9 @@ async def _first_token(client: httpx.AsyncClient, way: Way) -> float:
 
 
 async def _whole(way: Way) -> int:
-    """How many tokens came. Without a client library, which would cost more than what it measures."""
+    """Makes one model call, reads the whole streamed reply, and returns the number of tokens. Uses no HTTP
+    client library, because the library would use more CPU time than the gateway that is measured.
+    """
     body = orjson.dumps(_request(tokens=TOKENS))
     reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
     writer.write(
@@ -173,7 +181,9 @@ def _percentiles(values: list[float]) -> str:
 
 
 async def _set_up(config: Config, vendor_url: str) -> tuple[str, str]:
-    """Session keys of two users with a model that has prices, the second one with a limit far away."""
+    """Creates two users with a model profile that has prices. The second user has a spending limit that the
+    calls do not reach. Returns the session key of a sandbox of each user.
+    """
     database, cipher = Database(config.resolved_database_url), load_cipher(config)
     async with database.session() as session:
         free = await create_user(session, name="Free", role=Role.ADMIN)
@@ -185,7 +195,9 @@ async def _set_up(config: Config, vendor_url: str) -> tuple[str, str]:
 
 
 async def _sandbox_of(session: AsyncSession, cipher: Cipher, user: User, vendor_url: str) -> str:
-    """The session key of a sandbox without a machine."""
+    """Stores a model profile, a conversation and a sandbox for the user, and returns the session key of the
+    sandbox. The sandbox is only a database row; no agent server runs in it.
+    """
     key = new_token()
     llm = {"model": "openai/bench", "base_url": vendor_url, "api_key": "k"}
     prices = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}

@@ -1,11 +1,12 @@
-"""How a long conversation opens in a browser: 10,000 events with 200 screenshots.
+"""Measures how fast a browser opens a long conversation, with 10,000 events and 200 screenshots by default.
 
     .venv/bin/python -m benchmarks.long_conversation [EVENTS]
 
-Needs Chromium and a built front end (`npm run build`). Prints how long the newest window takes over HTTP and
-how large it is; then, in headless Chromium, when the end of the conversation is there and answers to a key,
-what memory the page uses then, and the same after twenty older pages. The goals: a window in 60 ms and
-300 kB, a page in 1.0 s and 150 MB.
+Needs Chromium and a built front end (`npm run build`). Prints how long the HTTP request for the newest events
+takes, and how large the reply is. Then opens the conversation in headless Chromium. Prints the time until the
+page shows the end of the conversation and reacts to input, and the memory of the page. Then scrolls to twenty
+older pages of events, and prints how long this takes and the memory of the page. The goals: 60 ms and 300 kB
+for the request, 1.0 s and 150 MB for the page.
 """
 
 import asyncio
@@ -97,7 +98,9 @@ def _measure_page(server: AppServerProcess, conversation_id: UUID) -> None:
 
 
 def _opened(page: Page, url: str) -> float:
-    """Seconds until the last words are there and the page answers."""
+    """Opens the conversation in the browser. Returns how many seconds pass until the page shows the last
+    message and the browser can handle input.
+    """
     began = time.monotonic()
     page.goto(url, wait_until="commit")
     page.get_by_text(LAST_WORDS).wait_for()
@@ -111,7 +114,9 @@ def _heap_mb(session: CDPSession) -> float:
 
 
 def _in_thread(work: Any) -> UUID:
-    """Runs the coroutine in a thread: Playwright has an event loop in this one."""
+    """Runs the coroutine `work` in a new thread and returns its result. The current thread cannot run it,
+    because Playwright has an event loop there.
+    """
     found: list[UUID] = []
     thread = threading.Thread(target=lambda: found.append(asyncio.run(work)))
     thread.start()
@@ -148,7 +153,10 @@ async def _fill(config: Config, events: int) -> UUID:
 
 
 def _event(seq: int, events: int, pictures: list[str]) -> dict[str, Any]:
-    """Calls and results in turn; two of a hundred events are messages. Screenshots are spread evenly."""
+    """Returns the event with this sequence number. Most events are, in turn, a tool call and its result.
+    About two of a hundred events are messages. Screenshots are spread evenly over the results. `events`: the
+    number of events in the conversation.
+    """
     envelope = {"id": f"event-{seq}", "timestamp": "2026-01-01T00:00:00", "source": "agent"}
     if seq == 2:
         return {
@@ -178,7 +186,7 @@ def _event(seq: int, events: int, pictures: list[str]) -> dict[str, Any]:
 
 
 def _screenshot(number: int) -> str:
-    """A PNG of 1280 by 720 pixels and about 300 kB, as a `data:` URL."""
+    """Returns a PNG image of 1280 by 720 pixels and about 300 kB, as a `data:` URL."""
     width, height, noisy_rows = 1280, 720, 80
     noise = hashlib.shake_128(bytes([number])).digest(3 * width * noisy_rows)
     plain = bytes((40 * number % 256, 120, 200)) * width

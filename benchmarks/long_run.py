@@ -1,8 +1,9 @@
-"""What a long conversation costs: `python -m benchmarks.long_run [STEPS]`, 2,000 steps by default.
+"""Measures the cost of a long conversation: `python -m benchmarks.long_run [STEPS]`, 2,000 steps by default.
 
-The model is scripted and local, so that all time but its own is the runtime's. Prints, per quarter of the
-run, CPU milliseconds per step (of the whole process, the scripted model's share included) and messages per
-prompt; then how long the conversation takes to open, from its snapshot and from its whole log.
+The model is scripted and local. So almost all of the time is used by the agent runtime. For each quarter of
+the run, prints the CPU milliseconds per step (of the whole process, including the scripted model) and the
+number of messages per prompt. Then prints how long it takes to open the conversation from its snapshot, and
+to compute its state from all events.
 """
 
 import asyncio

@@ -1,9 +1,10 @@
-"""A model without latency, in a process of its own, so that its CPU time is nobody's.
+"""Runs a scripted model that answers at once, in a separate process. So its CPU time is not counted for the
+server that is measured.
 
-It speaks just enough of OpenAI's chat completions. The address of a request names the plan it follows: so
-many calls of the terminal, then `finish`. A plan may hold its reply back at some steps, for the driver to
-look at the server while it stands still. All times are of the machine's monotonic clock, which the driver
-shares.
+The process supports only the necessary part of OpenAI's chat completions API. The URL of a request names the
+plan that the model follows: a number of calls of the terminal, then a call of `finish`. A plan can hold back
+its reply at some steps, so that the benchmark can measure the server while the server waits. All times are of
+the machine's monotonic clock, which the benchmark also uses.
 """
 
 import asyncio
@@ -20,7 +21,13 @@ PLACEHOLDER = "{step}"
 
 @dataclass
 class Plan:
-    """command: what each call runs, `{step}` in it counting from 0. holds: before which answers to wait."""
+    """The script for the model calls of one conversation, and the times of these calls.
+
+    `command`: the terminal command of each step; `{step}` in it is replaced by the number of the step, from
+    0. `steps`: the number of terminal commands before `finish`. `holds`: the steps whose answers are held
+    back until they are released. `asked`, `answered`: when each request arrived, and when it was answered.
+    `released`: the last step that was released; -1 means none.
+    """
 
     command: str
     steps: int
@@ -59,7 +66,7 @@ async def _next(changed: asyncio.Event) -> None:
 
 
 def call_id(key: str, step: int) -> str:
-    """Of the call that a plan's answer makes."""
+    """Returns the id of the tool call in the plan's answer at this step. `key`: the key of the plan."""
     return f"call_{key}_{step}"
 
 
@@ -84,7 +91,9 @@ def _completion(key: str, step: int, call: tuple[str, dict[str, str]]) -> dict[s
 
 
 class Model:
-    """The plans of the driver, and the connections of those who ask."""
+    """The HTTP server of the scripted model. The benchmark stores plans in it, and the agent servers send
+    model calls to it.
+    """
 
     def __init__(self) -> None:
         self._plans: dict[str, Plan] = {}

@@ -1,6 +1,7 @@
-"""The agent server that ours is measured against, in an environment of its own.
+"""Installs the OpenHands agent server (the peer), with which Slipway's agent server is compared, in a
+separate virtual environment.
 
-It comes from the package registry and needs Python 3.12 and some 2 GB of disk.
+The peer comes from the package registry. It needs Python 3.12 and about 2 GB of disk space.
 """
 
 import os
@@ -20,11 +21,15 @@ _OVERRIDES = "certifi\n"
 
 
 class NoPeerError(Exception):
-    """There is nothing to compare with; the text says why."""
+    """The error that is raised if the peer (the OpenHands agent server) cannot be installed. The text of the
+    error says why.
+    """
 
 
 def installed(directory: Path) -> Path:
-    """Its interpreter; the environment is made if it is not there yet."""
+    """Returns the path of the Python interpreter in the peer's virtual environment. Creates the environment
+    in `directory` if it does not exist. Raises NoPeerError if the peer cannot be installed.
+    """
     python = directory / "bin" / "python"
     complete = directory / "complete"
     if not complete.exists():

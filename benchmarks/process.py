@@ -1,4 +1,6 @@
-"""What a tree of processes uses: CPU time and memory, daemons that left the tree included."""
+"""Measures the CPU time and the memory of a process and all its descendants. Daemons that have left the
+process tree are included.
+"""
 
 import contextlib
 import ctypes
@@ -18,13 +20,17 @@ MIB = 2**20
 
 
 def adopt_orphans() -> None:
-    """Daemons that servers start become our own children: they stay in sight and are ended with the rest."""
+    """Makes this process the parent of all daemons that the servers start and leave. So the daemons are
+    measured and ended together with the other processes. Raises OSError if the kernel refuses this.
+    """
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")
 
 
 def descendants(*, of: int, but: Iterable[int] = ()) -> list[int]:
-    """The processes below one, without those named and what is below them."""
+    """Returns the ids of all descendants of the process `of`. Leaves out the processes in `but` and their
+    descendants.
+    """
     children: dict[int, list[int]] = {}
     for pid, fields in _stats():
         children.setdefault(int(fields[1]), []).append(pid)
@@ -38,16 +44,18 @@ def descendants(*, of: int, but: Iterable[int] = ()) -> list[int]:
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
-    """Of these processes and of their children that have ended."""
+    """Returns the CPU seconds that these processes have used, including their children that have ended."""
     wanted = set(pids)
     ticks_of_ended = sum(sum(map(int, fields[13:15])) for pid, fields in _stats() if pid in wanted)
     return ticks_of_ended * _TICK_SECONDS + sum(map(_own_cpu_seconds, wanted))
 
 
 def memory_mib(pids: Iterable[int]) -> float:
-    """What these processes hold in memory. Pages that they share count once, if we are root.
+    """Returns the memory that these processes use, in MiB. Memory pages that the processes share count once
+    if the benchmark runs as root.
 
-    Others may not look that closely at a server that hides from its own user.
+    Without root, the shared memory of some servers cannot be read. For such a process, its resident memory
+    counts.
     """
     return sum(map(_proportional_bytes, pids)) / MIB
 
@@ -57,7 +65,7 @@ def resident_mib(pid: int) -> float:
 
 
 def end(pids: Iterable[int]) -> None:
-    """Kills these processes, which must be children of ours or below them, and waits until they are gone."""
+    """Kills these processes and waits until they have ended. They must be descendants of this process."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -94,7 +102,10 @@ def _stats() -> Iterable[tuple[int, list[str]]]:
 
 
 def _own_cpu_seconds(pid: int) -> float:
-    """Of all its threads, to the nanosecond: /proc counts in ticks, each worth several steps of an agent."""
+    """Returns the CPU seconds of all threads of a process, with the precision of a nanosecond. The values in
+    /proc are less precise: one unit there is as long as several steps of an agent. Returns 0 if the process
+    has ended.
+    """
     try:
         return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
     except OSError:  # ended meanwhile

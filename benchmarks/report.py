@@ -1,4 +1,4 @@
-"""The figures as a table for people and as JSON for whoever compares."""
+"""Formats the results of the benchmarks as a table for people and as JSON for programs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 from benchmarks.figures import GOALS, Figure
 
 Figures = Mapping[str, Sequence[Figure]]
-"""By product, ours first."""
+"""The results of each product, by the name of the product. Slipway is the first product."""
 
 
 def table(figures: Figures) -> str:
-    """One line per measure: ours, the peer's, how many times ours goes into it, and the goal."""
+    """Returns a table with one line for each measurement: the result of Slipway, the result of the peer (the
+    OpenHands agent server), Slipway's result divided by the peer's, and the goal.
+    """
     ours, *others = figures.values()
     theirs = {figure.name: figure for figure in others[0]} if others else {}
     head = f"{'measure':<46}{'ours':>10}{'':>20}{'peer':>10}{'':>20}{'ratio':>8}  goal"
@@ -40,7 +42,9 @@ def _cell(figure: Figure | None) -> str:
 
 
 def _ratio(ours: Figure, peer: Figure | None) -> str:
-    """ours/peer."""
+    """Returns Slipway's median divided by the peer's median, as text. Returns an empty text if the peer was
+    not measured or its median is 0.
+    """
     if peer is None or peer.median == 0:
         return ""
     return f"{ours.median / peer.median:.3f}"

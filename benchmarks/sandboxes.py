@@ -1,10 +1,12 @@
-"""How long sandboxes keep people waiting: p50 and p95 over several starts.
+"""Measures how long people wait for sandboxes, as p50 and p95 of several runs. A first run, in which the
+sandbox image is prepared, is left out.
 
     .venv/bin/python -m benchmarks.sandboxes [docker|process] [RUNS]
 
-It asks the app server's own sandbox service, whose image is there: from the request to an agent server that
-answers, for a new one, for one of the pool, for one that was ended, and for one that was halted; and to halt
-one. Then it asks a served app server for conversations, until their first tool has run.
+The first part calls the app server's sandbox service directly. It measures the time from the request until
+the agent server answers, for a new sandbox, a sandbox from the pool, a sandbox that was ended and a sandbox
+that was halted. It also measures how long it takes to halt a sandbox. The second part starts an app server,
+requests conversations, and measures the time until their first tool has run.
 """
 
 import asyncio
@@ -109,7 +111,9 @@ async def _halted_member(home: Path, sandboxes: Sandboxes) -> str:
 
 
 def _megabytes(container_id: str) -> float:
-    """What `docker stats` shows of it: less the files in memory that nobody uses just now."""
+    """Returns the memory of a container in megabytes, as `docker stats` shows it. Cached files that are not
+    in use do not count.
+    """
     with closing(docker.from_env(version="auto")) as engine:
         memory = engine.containers.get(container_id).stats(stream=False, one_shot=True)["memory_stats"]
     unused = memory["stats"].get("total_inactive_file", memory["stats"].get("inactive_file", 0))
@@ -143,7 +147,7 @@ async def _seconds(work: Awaitable[object]) -> float:
 
 
 def _ignore(_: str) -> None:
-    """Takes a line about what a start is doing."""
+    """Ignores a line of text about the progress of a sandbox's start."""
 
 
 if __name__ == "__main__":

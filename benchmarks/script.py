@@ -1,4 +1,6 @@
-"""The driver's side of the model: what it shall answer, and when it was asked."""
+"""The benchmark's access to the scripted model: sets what the model answers, and reads when the model was
+called.
+"""
 
 import subprocess
 import sys
@@ -17,14 +19,16 @@ PATIENCE_SECONDS = 1800.0
 
 @dataclass(frozen=True)
 class Times:
-    """When the model got each request, and when it answered (monotonic clock)."""
+    """The times when the model received each request, and when it answered (monotonic clock, in seconds)."""
 
     asked: list[float]
     answered: list[float]
 
 
 class Script:
-    """What one conversation's model does. base_url: where it is asked."""
+    """The answers of the scripted model in one conversation. `base_url`: the URL at which the model is called
+    for this conversation.
+    """
 
     def __init__(self, http: httpx.Client, command: str, steps: int, holds: Collection[int]) -> None:
         self.key = uuid4().hex[:12]
@@ -35,11 +39,15 @@ class Script:
         http.put(f"/plans/{self.key}", json=wanted).raise_for_status()
 
     def wait_for(self, step: int, *, within: float = PATIENCE_SECONDS) -> Times:
-        """Returns once the model has been asked for this step. httpx.ReadTimeout when it is not."""
+        """Waits until the model has received the request of this step, and returns the times of all requests
+        so far. Raises httpx.ReadTimeout if this takes longer than `within` seconds.
+        """
         return Times(**self._http.get(f"/plans/{self.key}/asked/{step}", timeout=within).json())
 
     def wait_for_end(self, *, within: float = PATIENCE_SECONDS) -> Times:
-        """Returns once the model has been asked for the last time."""
+        """Waits until the model has received its last request, and returns the times of all requests. Raises
+        httpx.ReadTimeout if this takes longer than `within` seconds.
+        """
         return self.wait_for(self.steps, within=within)
 
     def release(self, step: int) -> None:
@@ -50,7 +58,9 @@ class Script:
 
 
 class ScriptedModel:
-    """The process of the model."""
+    """The process of the scripted model. It starts when the object is created, and ends when the `with` block
+    ends.
+    """
 
     def __init__(self) -> None:
         self.port = free_port()

@@ -1,9 +1,9 @@
-"""How long searches take: over 10,000 conversations, and over 100,000 events of one of them.
+"""Measures how long searches take: in 10,000 conversations, and in 100,000 events of one conversation.
 
     .venv/bin/python -m benchmarks.searches [CONVERSATIONS EVENTS]
 
-Each line is one kind of search over HTTP, asked again and again: its p50 and p95. The goals: a page of
-conversations in 20 ms, a page of events in 10 ms.
+Each line of the output is for one kind of search over HTTP, which is repeated many times: its p50 and p95.
+The goals: 20 ms for a page of conversations, 10 ms for a page of events.
 """
 
 import asyncio
@@ -158,7 +158,9 @@ def _frame(seq: int) -> DurableFrame:
 
 
 def _said(seq: int) -> str:
-    """Returns a text of about 50 words, some of them in no other event."""
+    """Returns the text of the message with this number: about 50 words. Some of the words are in no other
+    message.
+    """
     rare = "anchor" if seq % 1000 == 500 else "mast"
     others = " ".join(f"word{(seq * step) % 20_000}" for step in range(1, 40))
     return f"Look after the harbour and ship {seq}, with {rare} and buoy{seq}. {others}"

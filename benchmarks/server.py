@@ -1,4 +1,6 @@
-"""The two agent servers under one roof: the same protocol, driven in the same way."""
+"""Starts and calls an agent server: Slipway's or the OpenHands agent server. Both have the same protocol and
+are used in the same way.
+"""
 
 import contextlib
 import itertools
@@ -32,14 +34,19 @@ _WITHOUT_EXTRAS = {
 
 @dataclass(frozen=True)
 class Product:
-    """An agent server as it is installed."""
+    """An installed agent server. `name`: `ours` for Slipway, `peer` for the OpenHands agent server. `python`:
+    its Python interpreter. `module`: the module that is run.
+    """
 
     name: str
     python: Path
     module: str
 
     def environment(self, home: Path, workspace: Path) -> Mapping[str, str]:
-        """With all it writes below `home`, and its byte code kept: both are measured warm."""
+        """Returns the environment variables for the agent server. All files that the server writes are below
+        `home`. Python may store bytecode, so that both products are measured after a first start has compiled
+        their code.
+        """
         own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {
             **own,
@@ -55,7 +62,9 @@ class Product:
 
 
 class Server:
-    """One process of a product, on files that outlive it. Use as a context, or `start` and `kill` it."""
+    """One process of an agent server. Its files remain when the process ends, so it can be started again. Use
+    it in a `with` statement, or call `start` and `kill`.
+    """
 
     _numbers = itertools.count()
 
@@ -74,7 +83,9 @@ class Server:
         )
 
     def start(self) -> float:
-        """Seconds until it was healthy."""
+        """Starts the server and waits until it is healthy. Returns how many seconds this took. Raises
+        TimeoutError if it takes longer than 180 seconds.
+        """
         began = time.monotonic()
         command = [str(self.product.python), "-m", self.product.module]
         with (self._home / "server.log").open("ab") as log:
@@ -88,7 +99,7 @@ class Server:
         return time.monotonic() - began
 
     def stop(self) -> None:
-        """Ends it as an administrator would, and what it has left behind."""
+        """Ends the server in the normal way (SIGTERM), then kills all remaining processes of the server."""
         if self._process is None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -109,15 +120,17 @@ class Server:
 
     @property
     def pids(self) -> list[int]:
-        """All its processes."""
+        """The ids of all processes of the server."""
         return process.descendants(of=os.getpid(), but={self._model.pid})
 
     def cpu_seconds(self) -> float:
-        """Of all its processes since its start."""
+        """Returns the CPU seconds that all processes of the server have used since its start."""
         return process.cpu_seconds(self.pids)
 
     def create(self, script: Script, *, text: str | None = None) -> str:
-        """A conversation with a terminal; with a text it begins at once. httpx.HTTPStatusError if refused."""
+        """Creates a conversation with a terminal and returns its id. `text`: the first message, which starts
+        the agent; None means no message. Raises httpx.HTTPStatusError if the server refuses the conversation.
+        """
         return str(self.post("/api/conversations", self._request(script, text))["id"])
 
     def send(self, conversation: str, text: str, *, run: bool = True) -> None:

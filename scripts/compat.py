@@ -1,8 +1,10 @@
-"""Runs tests/compat: our agent server, driven by the unmodified openhands-sdk in an environment of its own.
+"""Runs the tests in tests/compat. They call Slipway's agent server with the unmodified openhands-sdk, which
+is installed in a separate virtual environment.
 
-The SDK needs Python 3.12, which need not be ours: SLIPWAY_COMPAT_PYTHON names one; else one is looked
-for on PATH and among pyenv's. Arguments are pytest's; `--prepare` alone makes the environment. Ends with
-NO_INTERPRETER when there is none.
+The SDK needs Python 3.12. Slipway may use another version. The environment variable SLIPWAY_COMPAT_PYTHON
+names the interpreter for the SDK; without it, the script searches in PATH and in the versions that pyenv has
+installed. The arguments of the script are passed to pytest. With `--prepare`, the script only creates the
+environment. The exit code is NO_INTERPRETER if there is no Python 3.12.
 """
 
 import hashlib
@@ -42,7 +44,9 @@ def main() -> None:
 
 
 def interpreters() -> Iterator[str]:
-    """Those that run and are of the version. A shim of pyenv may be there and refuse to."""
+    """Yields the paths of the interpreters that can be started and have the version 3.12. Each candidate is
+    started for this check, because pyenv may provide a command that exists but fails.
+    """
     for candidate in _candidates():
         says = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
         asked = subprocess.run([candidate, "-c", says], capture_output=True, text=True, check=False)
@@ -63,7 +67,9 @@ def _candidates() -> Iterator[str]:
 
 
 def _prepare(interpreter: str) -> None:
-    """Makes the environment, unless it is there and has what the lock says."""
+    """Creates the virtual environment for the SDK with this interpreter. Does nothing if the environment
+    exists and was created from the present requirements.lock.
+    """
     stamp, wanted = ENVIRONMENT / ".installed", hashlib.sha256(LOCK.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return

@@ -1,7 +1,8 @@
-"""Removes what packages bring and the product never loads from the environment that runs this script.
+"""Deletes files of installed packages that the product never loads, from the virtual environment that runs
+this script.
 
-`make` and the image of the app server call it after each installation. `exclude-dependencies` in
-pyproject.toml names whole packages that are not even installed.
+`make` and the build of the app server's image call the script after each installation. Whole packages that
+are not needed are listed in `exclude-dependencies` in pyproject.toml; these packages are not even installed.
 """
 
 import os
@@ -30,7 +31,9 @@ NEVER_LOADED = {
     "tornado": ("tornado/test/",),
     "xmlschema": ("xmlschema/extras/", "xmlschema/locale/", "xmlschema/testing/"),
 }
-"""Files, and folders with a slash at the end, by distribution."""
+"""The files and folders to delete. The key is the name of the package. A path with a slash at the end is a
+folder.
+"""
 
 MOSTLY_UNUSED = {
     "dnspython": "dns",
@@ -42,7 +45,9 @@ MOSTLY_UNUSED = {
     "wcwidth": "wcwidth",
     "xmlschema": "xmlschema",
 }
-"""Folders, by distribution, whose bytecode is written when a module is loaded."""
+"""The folders whose bytecode is deleted. Python writes the bytecode of a module again when the module is
+loaded. The key is the name of the package.
+"""
 
 KEPT = (
     # How AWS names its regions, how to sign in there, and how its models stream.
@@ -60,7 +65,10 @@ KEPT = (
 
 
 def main() -> None:
-    """Raises SystemExit if an installed version has none of the files that a line above names."""
+    """Deletes the files in NEVER_LOADED, except those in KEPT, and the bytecode of the packages in
+    MOSTLY_UNUSED. Raises SystemExit if an installed package has no file that matches an entry of
+    NEVER_LOADED.
+    """
     for name, prefixes in NEVER_LOADED.items():
         files = distribution(name).files or []
         for prefix in prefixes:
@@ -89,7 +97,10 @@ def _remove(file: PackagePath) -> None:
 
 
 def _keep_bytecode_of_what_is_loaded() -> None:
-    """Most modules of these packages are seldom or never loaded. Their bytecode would be 45 MB."""
+    """Deletes the bytecode of the packages in MOSTLY_UNUSED. Then imports the modules that the product loads,
+    so that only their bytecode is written again. Most modules of these packages are seldom or never loaded.
+    The bytecode of all modules needs 45 MB.
+    """
     for name, package in MOSTLY_UNUSED.items():
         for folder in Path(distribution(name).locate_file(package)).rglob("__pycache__"):
             shutil.rmtree(folder)

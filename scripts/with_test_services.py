@@ -1,7 +1,9 @@
-"""Runs a command with a private PostgreSQL and Redis, where installed: `with_test_services.py pytest …`.
+"""Runs a command with a private PostgreSQL and a private Redis, if they are installed: `with_test_services.py
+pytest …`.
 
-Both live in a temporary directory and end with the command. What is not installed is left out; the tests that
-need it say so (or fail, with SLIPWAY_TEST_REQUIRE=all).
+The data of both services are in a temporary directory. The services end when the command ends. If a service
+is not installed, the command runs without it. Tests that need the service are then skipped with a message, or
+fail if SLIPWAY_TEST_REQUIRE=all is set.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Fixtures every test may use. Features keep their own beside their tests."""
+"""The fixtures and settings for all tests. Fixtures of one feature are in the conftest.py of its tests."""
 
 import gc
 import os
@@ -22,24 +22,25 @@ pytest_plugins = [
 
 share()
 
-# Every program of ours that tests start would compile all of its modules anew.
+# Otherwise each program of ours that a test starts compiles all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# For every server and command that tests start, here or as a process.
+# For all servers and commands that tests start, in this process or in another one.
 os.environ["SLIPWAY_SANDBOX_FLAVOUR"] = FLAVOUR
-# Before the Chromium of the machine, also for the agents' browsers.
+# So that our `chromium` is found before that of the machine, also by the browsers of agents.
 os.environ["PATH"] = f"{STEADY_BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
 
-# HYPOTHESIS_PROFILE=thorough looks for what the usual number of examples misses. How long they take says only
-# what else the machine does.
+# HYPOTHESIS_PROFILE=thorough tries many more examples. There are no time limits, because the time depends on
+# what
+# else the machine does.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", _UNTIMED, max_examples=10_000)
 settings.register_profile("usual", _UNTIMED, max_examples=150)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
-# Collection makes millions of objects that stay. Looking for garbage among them takes half of its time.
+# Collection makes millions of objects that stay. Garbage collection among them takes half of the time.
 gc.disable()
 
 
@@ -50,6 +51,6 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def scripted_llm() -> Iterator[ScriptedLLM]:
-    """The only thing that is ever played: the model."""
+    """Yields the scripted model. The model is the only part that tests always replace by a fake."""
     with ScriptedLLM() as llm:
         yield llm

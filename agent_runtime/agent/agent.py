@@ -1,4 +1,4 @@
-"""The configuration of an agent: its model, tools and prompt."""
+"""The configuration of an agent: its model, tools and prompt, and how its work is summarized and judged."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 class Agent(KnownFieldsOnly):
-    """The immutable configuration of an agent. Unknown fields of a request are kept unchanged."""
+    """The immutable configuration of an agent. If a client's request contains fields that this class does not
+    define, they are stored unchanged.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -55,8 +57,10 @@ def system_prompt_event(
 ) -> SystemPromptEvent:
     """Returns the first event of a conversation's event log, which contains the system prompt and the tools.
 
-    `secrets`: the description of each secret, by the secret's name. `git`: branch and changes of the
-    repository.
+    `tools`: the agent's tools by name. `project`: the instructions and skills that were found for the agent.
+    `secrets`: the description of each secret, by the secret's name; None means that the secret has no
+    description. `git`: the branch and the changes of the repository; None means that there is no repository
+    or that its state is not known.
     """
     # An agent with its own system prompt may do another kind of work, so it gets no facts about the
     # workspace.
@@ -78,7 +82,9 @@ def system_prompt_event(
 
 
 def secrets_of(agent: Agent) -> Mapping[str, Any]:
-    """Returns the secrets that the client has put into the agent's context, by name."""
+    """Returns the secrets that the client has put into the agent configuration's field `agent_context`, by
+    name.
+    """
     given = (agent.agent_context or NO_CONTEXT).model_extra or {}
     return given.get("secrets") or {}
 

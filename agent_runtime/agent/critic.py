@@ -8,8 +8,8 @@ from agent_runtime.llm.config import LLM
 
 
 class IterativeRefinement(BaseModel):
-    """The settings that make the agent continue while the critic's score is below `success_threshold`, at
-    most `max_iterations` times.
+    """The settings that make the agent continue while the score that a critic (a judge of the agent's work)
+    gives is below `success_threshold`. The critic makes the agent continue at most `max_iterations` times.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -19,8 +19,10 @@ class IterativeRefinement(BaseModel):
 
 
 class _Critic(BaseModel):
-    """The base class of all critics. `mode`: whether the critic judges every reply of the agent, or only the
-    last reply before the agent stops.
+    """The base class of all critics (judges of the agent's work). `mode`: with `all_actions`, the critic
+    judges every reply of the agent; with `finish_and_message`, only the last reply before the agent stops.
+    `iterative_refinement`: below which score, and how often, the agent must continue; None means that the
+    agent need never continue because of a score.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -30,27 +32,28 @@ class _Critic(BaseModel):
 
 
 class PassCritic(_Critic):
-    """A critic that accepts all work of the agent."""
+    """A critic (a judge of the agent's work) that accepts all work of the agent."""
 
     kind: Literal["PassCritic"] = "PassCritic"
 
 
 class EmptyPatchCritic(_Critic):
-    """A critic that accepts the agent's work if a file in the repository has changed."""
+    """A critic (a judge of the agent's work) that accepts it if a file in the repository has changed."""
 
     kind: Literal["EmptyPatchCritic"] = "EmptyPatchCritic"
 
 
 class AgentFinishedCritic(_Critic):
-    """A critic that accepts the agent's work if a file in the repository has changed and the agent has called
-    the tool `finish`.
+    """A critic (a judge of the agent's work) that accepts the work if a file in the repository has changed
+    and the agent has called the tool `finish`.
     """
 
     kind: Literal["AgentFinishedCritic"] = "AgentFinishedCritic"
 
 
 class LLMCritic(_Critic):
-    """A critic that asks a model to judge the record of the conversation.
+    """A critic (a judge of the agent's work) that asks a model to judge the messages and tool calls of the
+    conversation.
 
     `llm`: the model; None means the agent's model. `criteria`: what the model must check.
     """

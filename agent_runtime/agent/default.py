@@ -1,4 +1,4 @@
-"""A ready-made agent for software development, for programs that do not choose the tools themselves."""
+"""A ready-made agent for software development, for programs that do not choose tools themselves."""
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.context.condense import LLMSummarizingCondenser
@@ -8,19 +8,20 @@ from agent_runtime.tools.registry import ToolSpec
 
 DEFAULT_EFFORT = "medium"
 DEFAULT_TOOLS = ("terminal", "file_editor", "grep", "task_tracker")
-"""Every further tool costs tokens in each request and makes the choice harder. The agent uses the terminal
-for everything else, for example to search for names of files.
+"""The tools of the default agent. There are only a few tools, because every additional tool costs tokens in
+each request and makes the model's choice harder. For all other work, for example to search for names of
+files, the agent uses the terminal.
 """
 
 
 def default_agent(llm: LLM) -> Agent:
     """Returns an agent that can read, search, change and run code, and keep a plan of its work.
 
-    Long conversations are summarized by the same model before they fill the model's context window. The cost
-    of summaries is counted under the usage id `condenser`. A model that takes a reasoning effort gets the
-    effort `medium`, unless `llm` sets another. A model that is good at writing patches also gets the tool
-    `apply_patch`. To change anything, copy the result: `default_agent(llm).model_copy(update={"mcp_config":
-    {...}})`.
+    Long conversations are summarized by the model `llm`, too, before they fill the model's context window.
+    The cost of summaries is counted under the usage id `condenser`. A model that takes a reasoning effort
+    gets the effort `medium`, unless `llm` sets another effort. If the model is good at writing patches, the
+    agent also gets the tool `apply_patch`. To change the configuration, copy the result:
+    `default_agent(llm).model_copy(update={"mcp_config": {...}})`.
     """
     model = _with_effort(llm)
     names = [*DEFAULT_TOOLS, *(["apply_patch"] if listed(llm).writes_patches else [])]
@@ -32,8 +33,9 @@ def default_agent(llm: LLM) -> Agent:
 
 
 def _with_effort(llm: LLM) -> LLM:
-    """Returns the model with the reasoning effort `medium`, if the catalogue of models lists this effort for
-    the model. Other models may refuse the parameter.
+    """Returns a copy of the model with the reasoning effort `medium`. Returns the model unchanged if it
+    already has an effort or a number of thinking tokens. Also returns the model unchanged if the catalogue of
+    models does not list the effort `medium` for it, because the vendor may then refuse the parameter.
     """
     is_said = llm.reasoning_effort is not None or llm.thinking_budget is not None
     is_known = DEFAULT_EFFORT in (listed(llm).efforts or ())

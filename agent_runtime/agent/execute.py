@@ -18,8 +18,9 @@ from agent_runtime.tools.truncate import truncate_middle
 from agent_runtime.untrusted_text import failure
 
 MAX_RESULT_CHARS = 100_000
-"""The most characters in one text of a tool result. The runtime's tools stay below it. A single result that
-fills the model's window could not be condensed away.
+"""The maximum number of characters in one text of a tool result; longer texts are shortened. The results of
+the runtime's own tools are shorter. Without this limit, a single result could fill the context window of the
+model, and a summary of older messages would not help.
 """
 MAX_ERROR_CHARS = 10_000
 
@@ -30,7 +31,7 @@ FAILED = ErrorClassification(kind="internal", retryable=True, user_action="none"
 
 async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> ObservationEvent | AgentErrorEvent:
     """Runs the tool call and returns its result. Cancelling this coroutine interrupts the tool. Raises
-    CallSuspendedError if the call must wait, for example for the user.
+    CallSuspendedError if the call cannot be completed now because it must wait, for example for the user.
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
@@ -64,8 +65,8 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
 def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErrorEvent:
     """Returns the error event for a tool call that was interrupted and will never have a result.
 
-    `by`: what interrupted the call, as in "by the user". `may_have_run`: whether the tool may have begun to
-    run.
+    `by`: who or what interrupted the call, as in "by the user". `may_have_run`: whether the tool may have
+    begun to run.
     """
     if may_have_run:
         text = (
@@ -78,16 +79,16 @@ def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErro
 
 
 def is_asked_to_stop() -> bool:
-    """Returns whether the current asyncio task itself was cancelled. Returns False if only something that the
-    task waits for was cancelled.
+    """Returns whether the current asyncio task itself was cancelled. Returns False if only a task or future
+    for which the current task waits was cancelled.
     """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]) -> Sequence[Path]:
-    """Returns the files and directories that a completed tool call has read or changed. Empty if the call
-    failed.
+    """Returns the files and directories that a completed tool call has read or changed. Returns an empty list
+    if the call failed.
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None or not isinstance(result, ObservationEvent):
@@ -103,8 +104,8 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
     """Returns the pending tool calls (those without a result) that need not wait for an earlier call, in
     order.
 
-    The result depends only on the arguments of the calls. So after a crash, this function returns all calls
-    that may have begun before the crash.
+    The result depends only on the arguments of the calls. So if this function is called again after a crash
+    with the same pending calls, the result contains every call that may have begun before the crash.
     """
     found: list[ActionEvent] = []
     earlier: list[Claim] = []

@@ -16,7 +16,9 @@ from agent_runtime.llm.errors import LLMContextWindowError, LLMMalformedReplyErr
 from agent_runtime.llm.messages import Prompt, Reply
 
 MAX_ANSWERS = 3
-"""How many unusable answers a model may give before asking it counts as failed."""
+"""How many unusable answers a model may give when it is asked for a judgement. After that, the request for
+the judgement fails.
+"""
 
 _RECORD_CHARS = (160_000, 40_000, 10_000)
 _MESSAGE_CHARS = (6000, 1500, 400)
@@ -25,21 +27,27 @@ _MAX_QUOTED_CHARS = 2000
 VerdictT = TypeVar("VerdictT", bound=BaseModel)
 
 Question = Callable[[int], str]
-"""Builds the text of the question. The argument limits the characters of the work that is judged."""
+"""A function that returns the text of the question for a judge (a model that checks the agent's work). The
+function's argument is the maximum number of characters of the conversation's record (its messages) in that
+text.
+"""
 
 OnReply = Callable[[LLM, Reply], None]
-"""Called with every reply of the model, usable or not, because each reply costs money."""
+"""A function that is called with every reply of the model, also with unusable replies, because each reply
+costs money.
+"""
 
 
 async def ask_verdict(
     form: type[VerdictT], question: Question, llm: LLM, client: LLMClient, *, usage_id: str, on_reply: OnReply
 ) -> VerdictT:
     """Asks a model for a judgement of the agent's work and returns it as an object of the pydantic class
-    `form`. Raises LLMError if the request fails or no answer of the model fits this class.
+    `form`. Raises LLMError if the request fails or if none of the model's answers fits this class.
 
     `question`: builds the text of the question; its argument is the maximum length of the conversation's
-    record in the text. If the text does not fit into the context window, the model is asked again with a
-    shorter record. `on_reply`: called with each reply, to count its cost.
+    record (its messages) in the text. If the text does not fit into the model's context window, the model is
+    asked again with a shorter record. `usage_id`: the name under which the cost of these requests is counted.
+    `on_reply`: called with each reply, to count its cost.
     """
     judge = llm.model_copy(update={"usage_id": usage_id, "stream": False})
     wordings = list(dict.fromkeys(map(question, _RECORD_CHARS)))
@@ -87,7 +95,7 @@ async def _ask(
 
 def _read(form: type[VerdictT], text: str) -> VerdictT:
     """Parses the JSON object in the model's answer as the pydantic class `form` and returns the result.
-    Raises ValueError if the answer contains no JSON object, or one that does not fit the class.
+    Raises ValueError if the answer contains no JSON object, or a JSON object that does not fit the class.
     """
     # Some models write a sentence before or after the JSON.
     inner = text[text.find("{") : text.rfind("}") + 1]
@@ -116,13 +124,13 @@ def _without_middle(messages: list[dict[str, str]], max_chars: int) -> list[dict
     """Returns the first message, which contains the task, and as many of the last messages as fit into
     `max_chars` characters.
     """
-    first, kept = messages[:1], []
+    first, last_messages = messages[:1], []
     room = max_chars - _size(first)
     for message in reversed(messages[1:]):
         room -= len(message["text"])
         if room < 0:
             break
-        kept.append(message)
-    left_out = len(messages) - len(first) - len(kept)
+        last_messages.append(message)
+    left_out = len(messages) - len(first) - len(last_messages)
     note = {"role": "note", "text": f"{left_out} messages are left out here."}
-    return [*first, note, *reversed(kept)]
+    return [*first, note, *reversed(last_messages)]

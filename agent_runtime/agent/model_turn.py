@@ -43,7 +43,8 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 @dataclass(frozen=True)
 class ModelTurn:
     """The events of one reply of the model, in log order. They are either one message, or tool calls and the
-    errors of calls that cannot run.
+    errors of calls that cannot run. `was_empty`: whether the reply had neither text nor tool calls. If it is
+    True, the events contain a message that tells the model to continue.
     """
 
     events: tuple[Event, ...]
@@ -74,8 +75,9 @@ def _nudge(text: str) -> MessageEvent:
 
 
 def _notices(reply: Reply) -> list[Event]:
-    """Returns events that inform people that another model than the usual one answered, and why. The events
-    explain a change of style in the replies.
+    """Returns an event that informs people that a fallback model has answered instead of the usual model, and
+    why. The event explains a change of style in the replies. Returns an empty list if the usual model has
+    answered.
     """
     if not reply.passed_over or reply.answered_by is None:
         return []
@@ -127,10 +129,11 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
-    """Returns the data that the model's vendor added to a reply, such as signatures, and that it expects back
-    in later prompts. Returns None if the reply has no such data; then any vendor's model can get the reply in
-    a later prompt. `call`: a tool call of the reply whose data is included. `is_first`: whether the event is
-    the first one of the reply, which also has the data of the whole reply.
+    """Returns the data that the model's vendor added to a reply, such as signatures, and that the vendor
+    expects back in later prompts. Returns None if the reply has no such data; then any vendor's model can get
+    the reply in a later prompt. `call`: the tool call for which the data is returned; None if the event is a
+    message. `is_first`: whether the event is the first one of the reply; the first event also has the data of
+    the whole reply.
     """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))
@@ -169,19 +172,20 @@ def _occurs(call_id: str, messages: bytes) -> bool:
 
 def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
     """Returns the tool calls up to and including the first call of `finish`. Later calls are dropped."""
-    kept: list[RequestedCall] = []
+    selected: list[RequestedCall] = []
     for call in calls:
-        kept.append(call)
+        selected.append(call)
         if call.name == "finish":
             break
-    return kept
+    return selected
 
 
 def _action(
     call: RequestedCall, state: VendorState | None, tools: Mapping[str, AnyTool], *, was_cut: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """Returns the fields of the ActionEvent that depend on the tool call, and the reason why the call cannot
-    run, or None if it can run. `was_cut`: whether the reply ended because it reached its maximum length.
+    """Returns two values: the fields of the ActionEvent that depend on the tool call, and the reason why the
+    call cannot run. The second value is None if the call can run. `state`: the data that the model's vendor
+    expects back with this call. `was_cut`: whether the reply ended because it reached its maximum length.
     """
     name = call.name if call.name in tools else resolve_name(call.name)
     arguments = object_of(call.arguments)
@@ -219,7 +223,7 @@ def _summary(name: str, stored: str, arguments: Mapping[str, Any]) -> str:
 
 def _risk(arguments: Mapping[str, Any]) -> str:
     """Returns the security risk that the model states for its tool call. Returns UNKNOWN if the model states
-    none of the allowed words.
+    no risk, or a word that is not allowed.
     """
     said = arguments.get("security_risk")
     return said if said in SECURITY_RISKS else "UNKNOWN"

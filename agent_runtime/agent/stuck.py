@@ -3,8 +3,8 @@ message of the agent; the conversation's state contains the list of steps (`Trai
 
 At the first repetition, a message in the event log advises the agent to do something else. At the next
 repetition, the agent must ask the user, if a user can reply. If the agent repeats itself even after the
-user's reply, it is stuck. Waiting for a running command is not a step. Every message of the user except this
-reply clears the list of steps.
+user's reply, it is stuck and is stopped. Waiting for a running command is not a step. The list of steps is
+cleared by every message of the user that is not such a reply.
 """
 
 import re
@@ -29,11 +29,13 @@ _REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action
 
 @dataclass(frozen=True)
 class StepDigest:
-    """The hashes of one step of the agent: of a tool call and its result. Failed calls are compared without
-    their results.
+    """The hashes of one step of the agent: of a tool call (`action`) and its result (`result`). Failed calls
+    are compared without their results.
 
-    `kind`: the kind of the step. `ask` is the message that tells the agent to ask the user; `answer` is the
-    user's reply to this question.
+    `kind`: the kind of the step. `call` is a tool call, `failure` a failed tool call, and `wait` a command
+    that begins with `sleep`. `speech` is a message of the agent. `nudge` is a message that advises the agent
+    to do something else. `ask` is the message that tells the agent to ask the user; `answer` is the user's
+    reply.
     """
 
     kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
@@ -42,13 +44,13 @@ class StepDigest:
 
 
 Trail = tuple[StepDigest, ...]
-"""The last steps since the user's last message, oldest first."""
+"""The agent's last steps (tool calls and messages) since the user's last message, oldest first."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A detected loop: the agent repeats the same steps. `advice`: the next message to the agent; None if the
-    agent has already got all advice.
+    """A detected loop: the agent repeats the same steps. `advice`: the text of the next message to the agent;
+    None if the agent gets no more advice and must be stopped.
     """
 
     advice: str | None
@@ -86,15 +88,18 @@ _ASK = (
 _ONLY_ASK = "Not run: you were told to stop and to ask the user."
 
 _WAITS_PER_CALL = 5
-"""A call after a sleep may have the same result this many times as often as a call without a sleep."""
+"""A factor for the number of repetitions that count as a loop. For a command that begins with `sleep`, this
+number is multiplied by the factor, because agents use such commands to check something again later.
+"""
 
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
     """Checks whether the agent's last steps are a loop, and returns the loop. Returns None if there is no
-    loop, or if the last step was advice to the agent.
+    loop. Also returns None directly after advice to the agent, and directly after the user's reply to the
+    agent's question.
 
-    `trail`: the agent's last steps. `limits`: how many repetitions are a loop. `may_ask`: whether a user is
-    present and can reply.
+    `trail`: the agent's last steps. `limits`: how many repetitions count as a loop. `may_ask`: whether a user
+    is present and can reply.
     """
     if not trail or trail[-1].kind in {"nudge", "ask", "answer"}:
         return None
@@ -114,14 +119,16 @@ def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = Fals
 
 
 def must_ask(trail: Trail) -> bool:
-    """Returns whether the agent was told to ask the user and the user has not answered yet. `trail`: the
-    agent's last steps.
+    """Returns whether the agent has got the message that it must ask the user, and the user has not answered
+    yet. `trail`: the agent's last steps.
     """
     return any(step.kind == "ask" for step in trail)
 
 
 def refusal(action: ActionEvent) -> AgentErrorEvent:
-    """Returns the error event for a tool call that is refused because the agent must ask the user first."""
+    """Returns the error event for a tool call that is refused because the agent repeats itself and must first
+    ask the user what to do.
+    """
     return AgentErrorEvent(
         tool_name=action.tool_name, tool_call_id=action.tool_call_id, error=_ONLY_ASK, classification=_REFUSED
     )
@@ -129,7 +136,7 @@ def refusal(action: ActionEvent) -> AgentErrorEvent:
 
 def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail:
     """Returns a copy of the list of steps (`trail`) with one more tool call and its result. Interrupted
-    calls, and calls that only wait (for a running command or in a `sleep`), do not change the list.
+    calls, and calls that only wait for a running command or only sleep, do not change the list.
     """
     if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
@@ -164,11 +171,11 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns a Loop if at least `limit` of the agent's last steps satisfy the function `fits`; otherwise
-    None. Messages with advice to the agent do not count as steps. `trail`: the steps, the last one at the
-    end. `fits`: gets a step and the step's age; the last step has the age 0. `advice`: the first message to
-    the agent about the loop. `may_ask`: whether the agent may be told to ask the user if it repeats the steps
-    after the advice.
+    """Returns a Loop if each of the agent's last `limit` steps satisfies the function `fits`; otherwise
+    returns None. Messages with advice to the agent do not count as steps. `trail`: the steps, the last one at
+    the end. `fits`: gets a step and the step's age; the last step has the age 0. `advice`: the first message
+    to the agent about the loop. `may_ask`: whether the agent may be told to ask the user if it repeats the
+    steps after the advice.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):
@@ -188,8 +195,8 @@ def _loop(
 
 
 def _is_awaiting_output(action: ActionEvent, result: ToolResult) -> bool:
-    """Returns whether the tool call only waits. An empty command waits for new output of a running command; a
-    `sleep` lets time pass.
+    """Returns whether the tool call only waits. A call with an empty command waits for new output of a
+    running command; a call that consists only of `sleep` lets time pass.
     """
     if action.tool_name != _TERMINAL or action.action is None or not isinstance(result, ObservationEvent):
         return False
@@ -199,7 +206,7 @@ def _is_awaiting_output(action: ActionEvent, result: ToolResult) -> bool:
 
 
 def _sleeps(action: ActionEvent) -> bool:
-    """Returns whether the action is a terminal command that begins with `sleep`. Agents use such commands to
+    """Returns whether the action is a terminal command that begins with `sleep`. Agents use such a command to
     check something again later.
     """
     command = str((action.action or {}).get("command", "")).strip()

@@ -2,8 +2,8 @@
 for. Has no side effects.
 
 A tool call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. The parser is
-lenient: closing tags may be missing. Markup inside a parameter's value is treated as a part of the value
-where this can be recognized.
+lenient: closing tags may be missing. Markup that is recognized as a part of a parameter's value does not
+become a call.
 """
 
 import re
@@ -17,7 +17,9 @@ from agent_runtime.calls_in_text.nested import OPENING, PARAMETER, hidden
 from agent_runtime.calls_in_text.values import TEXT, Kinds, converted
 
 BROKEN = "(the reply was cut off)"
-"""The arguments of a call that was cut off. They are no JSON, so the call is answered and not run."""
+"""The text that replaces the arguments of a tool call if the reply was cut off inside the call. The text is
+not valid JSON. Therefore the call does not run, and the model gets an error.
+"""
 
 _CLOSING_TAG = "</function"
 _CLOSING = re.compile(rf"</parameter>?\s*{_CLOSING_TAG}")
@@ -30,7 +32,9 @@ _LOOK_BACK = 200
 _MOST_OPENINGS = 2000
 
 Types = Mapping[str, Mapping[str, Kinds]]
-"""The types of each parameter, by the name of the tool."""
+"""The JSON types of the parameters of all known tools: by the name of the tool, then by the name of the
+parameter.
+"""
 
 
 def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str, str]]:
@@ -61,8 +65,9 @@ class _Written:
 
     @property
     def closing(self) -> int:
-        """The index at which the closing tag of this call begins in `shape`. It is -1 if the call has no
-        closing tag, or if the closing tag of a parameter comes after the last closing tag of a call.
+        """The index in `shape` at which the closing tag of this tool call begins. It is -1 if the call has no
+        closing tag. It is also -1 if a parameter's closing tag follows the last closing tag of a call,
+        because this last closing tag is then a part of the parameter's value.
         """
         if proper := list(_CLOSING.finditer(self.shape)):
             return proper[-1].end() - len(_CLOSING_TAG)
@@ -76,7 +81,7 @@ class _Written:
 
 def _openings(shape: str) -> list[re.Match[str]]:
     """Returns the regex matches of the opening tags of tool calls. Leaves out opening tags that are inside a
-    parameter's value of an earlier call. `shape`: the model's reply, with dots in place of inner calls.
+    parameter's value. `shape`: the model's reply, with dots in place of calls inside parameter values.
     """
     found: list[re.Match[str]] = []
     for match in islice(OPENING.finditer(shape), _MOST_OPENINGS):
@@ -91,8 +96,9 @@ def _openings(shape: str) -> list[re.Match[str]]:
 
 
 def _just_before(match: re.Match[str], found: Sequence[re.Match[str]]) -> str:
-    """Returns the text directly before a match, as far back as the end of the previous match, but at most a
-    fixed number of characters. `found`: the earlier matches of the same kind of tag.
+    """Returns the text directly before the tag that `match` has found. The text begins at the end of the
+    previous tag, but has at most a fixed number of characters. `found`: the matches of the earlier tags of
+    the same kind.
     """
     begin = found[-1].end() if found else 0
     return match.string[max(begin, match.start() - _LOOK_BACK) : match.start()]
@@ -121,8 +127,8 @@ def _arguments(call: _Written, known: Mapping[str, Kinds], *, is_cut: bool) -> s
 
 def _parameters(shape: str, known: Mapping[str, Kinds]) -> Sequence[re.Match[str]]:
     """Returns the regex matches of the opening tags of a tool call's parameters. Leaves out opening tags that
-    are inside the value of another parameter. `shape`: the call's text, with dots in place of inner calls.
-    `known`: the parameters that the tool has, with their types.
+    are inside the value of another parameter. `shape`: the call's text, with dots in place of calls inside
+    parameter values. `known`: the JSON types of each parameter of the tool, by the parameter's name.
     """
     found: list[re.Match[str]] = []
     names = set[str]()

@@ -32,7 +32,7 @@ _MAX_HEADER = 150
 class HarmonyText:
     """A parser for one reply of a model in the Harmony format. The parser gets the reply in pieces, and
     returns the reply's text and reasoning without special tokens and tool calls. A reply that does not begin
-    like Harmony is returned unchanged.
+    like a reply in the Harmony format is returned unchanged.
     """
 
     def __init__(self) -> None:
@@ -141,8 +141,9 @@ def _is_harmony(text: str) -> bool | None:
 
 
 def _counts(token: str, rest: str) -> bool | None:
-    """Returns whether a token inside a message is a real token of the format, and not only mentioned in the
-    message's text. Returns None if more of the reply is needed to decide. `rest`: the text after the token.
+    """Returns True if a special token inside a message is really a token of the Harmony format. Returns False
+    if the message's text only mentions the token. Returns None if more of the reply is needed to decide.
+    `rest`: the text after the token.
     """
     match token:
         case "end" | "call" | "return":
@@ -167,8 +168,8 @@ def _begins(text: str, beginnings: tuple[str, ...]) -> bool | None:
 
 
 def _kind_of(header: str) -> ShownKind | Literal["hidden"]:
-    """Returns what a message with this header contains: `text`, `reasoning` or `hidden`. Hidden are tool
-    calls, and results of tool calls that the model has invented.
+    """Returns what a message with this header contains: `text`, `reasoning` or `hidden`. The kind `hidden`
+    means a tool call, or a result of a tool call that the model has invented.
     """
     before, _, channel = header.rpartition(_CHANNEL)
     role = before.partition(_CHANNEL)[0].partition(" ")[0].strip()

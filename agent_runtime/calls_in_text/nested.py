@@ -19,8 +19,8 @@ _FOLLOWED_BY_CALL = re.compile(r"</function>?\s*(?:</?tool_call>\s*)*(?:<functio
 @dataclass
 class _Scan:
     """The progress of a scan through a text for tags of tool calls. `open`: the tags that are open at the
-    current index, outermost first. `inner`: the begin and end of each complete call inside a parameter's
-    value of the outermost call.
+    current index, each with its index in the text, outermost first. `inner`: the start index and end index of
+    each complete call inside a parameter's value of the outermost call.
     """
 
     open: list[tuple[str, int]] = field(default_factory=list)
@@ -31,9 +31,10 @@ def hidden(text: str, *, was_cut: bool) -> str:
     """Returns the text with each tool call that is inside a parameter's value of another call replaced by the
     same number of dots. A parser then finds only the outer calls.
 
-    A call is inside a value only if the value's closing tag follows the call. Without that closing tag, the
-    outer call may lack its closing tags, and the second call is a separate call. `was_cut`: the reply was cut
-    off, so the last value has no closing tag; calls inside the last value are replaced, too.
+    A call counts as inside a value only if the value's closing tag follows the call. If there is no such tag,
+    the model may have forgotten the closing tags of the first call, so the second call counts as a separate
+    call. `was_cut`: whether the reply was cut off. If True, the closing tag of the last value may be missing
+    for this reason, so calls inside the last value are replaced, too.
     """
     scan, found = _Scan(), list[tuple[int, int]]()
     for tag in _TAG.finditer(text):

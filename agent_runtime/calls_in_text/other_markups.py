@@ -34,10 +34,13 @@ OPENINGS = (
     "<|channel|>analysis to=",
     " to=functions.",
 )
-"""How the text of a call begins. Calls of Llama have no entry, because they begin like any JSON or Python."""
+"""The texts with which tool calls begin in the supported markups. The markup of Llama has no entry, because
+its calls begin like any JSON or Python text.
+"""
 
 Found = tuple[int, str, str]
-"""The place of a call in the text, its name, and its arguments as JSON."""
+"""A tool call in a text: the index at which the call begins, the name of the tool, and the arguments as JSON.
+"""
 
 _NAME = r"(?P<name>[\w.:-]+?)"
 _DSML = r"(?:\uff5cDSML\uff5c\s*)?"
@@ -132,9 +135,10 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
-    """Returns the calls of known tools in the markup that begins first in the text. Empty if there are none.
-    `types`: the known tools with the types of their parameters. `was_cut`: the reply ended because it reached
-    its maximum length; then a call without an end is left out.
+    """Searches the text for calls of known tools in all supported markups. Returns the calls in the markup
+    whose first call begins earliest in the text. Returns an empty list if there are no calls. `types`: the
+    known tools with the types of their parameters. `was_cut`: whether the reply ended because it reached its
+    maximum length. If True, a call without an end is left out.
     """
     readers: list[Iterator[Found]] = [
         *(_named(head, text, types) for head in _NAMED),
@@ -240,8 +244,8 @@ def _pythonic(text: str, types: Types) -> Iterator[Found]:
 
 
 def _called(call: ast.expr) -> tuple[str, dict[str, Any]]:
-    """Returns the name and the arguments of a tool call in Python's syntax. Raises ValueError for other
-    code.
+    """Returns the name and the arguments of a tool call in Python's syntax. Raises ValueError if `call` is
+    not such a call.
     """
     if not isinstance(call, ast.Call) or call.args:
         raise ValueError("no call with named arguments only")

@@ -20,10 +20,10 @@ def calls_in(
     """Returns the tool calls in the text of a model's reply. Each call is returned as its index in the text,
     the name of the tool and the arguments as JSON.
 
-    The calls are in the markup that the module `instructions` asks for, or in the markup of a model's own
-    chat template, whichever begins first in the text. `tools`: the tool definitions in the format of the
-    OpenAI chat completions API. `was_cut`: whether the reply was cut off. The arguments of a call that is cut
-    off are not valid JSON.
+    The function searches for the markup that the module `instructions` asks for, and for the markups of the
+    models' own chat templates. It returns only the calls in the markup that begins first in the text.
+    `tools`: the tool definitions in the format of the OpenAI chat completions API. `was_cut`: whether the
+    reply was cut off. The arguments of a call that is cut off are not valid JSON.
     """
     types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
     thought = _THOUGHT.match(text)

@@ -1,4 +1,4 @@
-"""Removes characters that cannot be stored or sent from a text. Has no side effects."""
+"""Removes from a text the characters that cannot be stored or sent. Has no side effects."""
 
 
 def whole(text: str) -> str:

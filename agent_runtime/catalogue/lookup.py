@@ -22,8 +22,8 @@ _SEPARATORS = "/.:@"
 
 def facts_of(*names: str | None) -> Facts:
     """Returns the facts about the first of these model names that is in the catalogue. If no name is in the
-    catalogue, returns the facts about the first name that belongs to a known model family, or else the
-    defaults.
+    catalogue, returns the facts about the first name that belongs to a known model family. If no name belongs
+    to a known family, returns the default facts.
 
     For example, `litellm_proxy/anthropic/claude-x` is looked up as `anthropic/claude-x`, then as `claude-x`.
     """
@@ -66,9 +66,9 @@ def _facts(name: str) -> Facts:
 
 
 def _caches(merged: Mapping[str, Any]) -> bool | None:
-    """Returns whether the vendor of a model caches prompts. This is the case if cached input tokens have a
-    price, or if the catalogue's entry has the field `marks_cache`. Returns None if the entry has no price at
-    all. `merged`: the model's entry in the catalogue.
+    """Returns whether the vendor of a model caches prompts. `merged`: the model's entry in the catalogue.
+    Returns True if the entry has a price for cached input tokens, or has the field `marks_cache`. Returns
+    None if the entry has no price at all.
     """
     if merged.get("marks_cache"):
         return True

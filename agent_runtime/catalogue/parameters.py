@@ -15,15 +15,15 @@ def is_model_of_openai(model: str) -> bool:
 
 def names_max_completion_tokens(model: str) -> bool:
     """Returns whether the model's parameter for the maximum length of a reply is named
-    `max_completion_tokens`. Most servers know only the older name `max_tokens`, which OpenAI's reasoning
-    models refuse.
+    `max_completion_tokens`. OpenAI's reasoning models refuse the older name `max_tokens`. Most vendors except
+    OpenAI know only this older name.
     """
     return model.partition("/")[0] in _NAMES_MAX_COMPLETION_TOKENS or is_model_of_openai(model)
 
 
 def has_cache_key(model: str) -> bool:
-    """Returns whether the model's vendor has the parameter `prompt_cache_key`, which sends calls with equal
-    keys to the same prompt cache.
+    """Returns whether the model's vendor has the parameter `prompt_cache_key`, with which calls that have
+    equal keys use the same prompt cache.
     """
     vendor = model.partition("/")[0]
     return vendor == "moonshot" or (vendor in _HAS_CACHE_KEY and is_model_of_openai(model))

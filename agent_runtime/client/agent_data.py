@@ -19,9 +19,9 @@ _NOT_KEPT = ("skill_files", "secrets")
 
 
 class Switch(NamedTuple):
-    """The models with which a reopened conversation continues. `condenser_llm`: the model of the condenser.
-    If it is None, a condenser that used the agent's old model uses the agent's new model, and any other
-    condenser continues to use its model.
+    """The models with which a reopened conversation continues. `condenser_llm`: the model of the condenser,
+    which summarizes older events. If it is None, a condenser that used the agent's old model uses the agent's
+    new model, and any other condenser keeps its model.
     """
 
     llm: LLM
@@ -30,8 +30,8 @@ class Switch(NamedTuple):
 
 def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
     """Compares the agent that is stored with a conversation (`stored`) with the agent that a program passes
-    when it reopens the conversation (`agent`). Returns the models of the passed agent if any of them differs
-    from the stored models, otherwise None. API keys are not compared.
+    when it reopens the conversation (`agent`). Returns the models of the passed agent if at least one model
+    differs from the stored models, otherwise None. API keys are not compared.
 
     Raises ConversationError `agent_differs` if the agents differ in anything except their models.
     """

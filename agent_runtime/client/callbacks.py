@@ -16,7 +16,8 @@ class Callbacks:
     """An object that calls the callbacks of a program in order, one at a time, in a separate thread.
     Callbacks may block and may call methods of the conversation.
 
-    `failure`: the first exception that a callback has raised. Later callbacks are still called after it.
+    `failure`: the first exception that a callback has raised; None if there is none. After an exception, the
+    callbacks are still called for later events.
     """
 
     def __init__(self, on_event: Sequence[EventCallback], on_stream: Sequence[StreamCallback]) -> None:

@@ -51,11 +51,11 @@ from agent_runtime.wire import (
 
 
 class Conversation:
-    """A dialogue with an agent. Use it in a `with` block, or call `close`.
+    """A dialogue with an agent. Use the object in a `with` block, or call `close` at the end.
 
-    All methods can be called from any thread. Callbacks may call all except `close` and methods that wait
-    for a run: `run`, `wait`, and `pursue_goal` and `resume_goal` unless `blocking` is False.
-    Every refusal is raised as a ConversationError.
+    All methods can be called from any thread. Callbacks may call all methods except `close` and those that
+    wait for a run: `run`, `wait`, and `pursue_goal` and `resume_goal` unless `blocking` is False. A method
+    that fails raises a ConversationError. A run is the agent's work from its start until it stops.
     """
 
     def __init__(
@@ -80,31 +80,30 @@ class Conversation:
         tags: Mapping[str, str] | None = None,
         title: str | None = None,
     ) -> None:
-        """Starts a new conversation, or opens the existing one with this id in its last state.
+        """Starts a new conversation, or opens the existing conversation `conversation_id` in its last state.
 
         An existing conversation uses its stored settings. Only the agent's models and keys may be changed.
         `workspace`: where the agent works: a directory of this machine, or a server with a directory.
-        `persistence_dir`: where logs of local conversations are stored. Without it, `close` deletes the log.
+        `persistence_dir`: where logs of local conversations are stored; if None, `close` deletes the log.
 
         `callbacks`: functions that are called once with every new event of the log, in order, in a separate
         thread. `stream_callbacks`: functions that are called with the pieces of replies, if the LLM has
-        `stream=True`. `confirmation_policy`: which actions need your confirmation. Before such an action,
-        `run` returns. Another `run` approves the waiting actions, `reject_pending_actions` rejects them.
-        `security_analyzer`: rates the risk of actions, in addition to the rules for commands and files.
+        `stream=True`. `confirmation_policy`: which actions need your confirmation; None means none. Before
+        such an action, `run` returns. Another `run` approves the waiting actions, `reject_pending_actions`
+        rejects them. `security_analyzer`: rates the risk of actions, in addition to Slipway's built-in rules.
 
-        `hook_config`: commands that run at certain points, on the machine where the agent works. `plugins`:
-        directories or repositories with skills, hooks and MCP servers, fetched by the machine where the agent
-        works. A text is the `source` of a plugin. `client_tools`: tools of this program that the agent may
-        call. Your callbacks get the calls. If a tool has `awaits_answer`, answer its calls with
-        `answer_client_tool`. Calls of other tools are answered at once; you may send a message later.
+        `hook_config`: commands that run at certain points of the conversation, on the machine where the agent
+        works. `plugins`: directories or repositories with skills, hooks and MCP servers. The machine where
+        the agent works fetches the plugins. A str means a PluginSource with this `source`. `client_tools`:
+        tools of this program that the agent may call. Your callbacks get the calls. If a tool has
+        `awaits_answer`, answer its calls with `answer_client_tool`. For other tools, the agent does not wait.
 
-        `consent`: which of the project's hooks, MCP servers and plugins may run: the hashes of some
-        `workspace.executables()`, or a function that gets each of these and returns whether it may run.
-        Without it none of them runs. `secrets`: by name of an environment variable. A command gets the
-        variable if it contains the name. A secret is a value, or an address where the value is looked up at
-        each use (`LocalAgentServer.get_secrets`). Values are never shown to the model and never stored on
-        disk: give them again when you reopen the conversation. `max_iteration_per_run`: how often one run may
-        ask the model.
+        `consent`: which of the project's hooks, MCP servers and plugins may run: hashes from
+        `workspace.executables()`, or a function that gets each executable and returns whether it may run. By
+        default, none runs. `secrets`: by name of an environment variable. A command gets the variable if the
+        command contains the name. A secret is a value, or an address where the value is looked up at each use
+        (`LocalAgentServer.get_secrets`). Values are never shown to the model or stored on disk: give them
+        again when you reopen the conversation. `max_iteration_per_run`: how often one run may ask the model.
         """
         if not isinstance(workspace, LocalWorkspace | RemoteWorkspace):
             workspace = LocalWorkspace(workspace)
@@ -165,8 +164,8 @@ class Conversation:
         self._session.call(self._session.link.send(request))
 
     def run(self, *, blocking: bool = True) -> None:
-        """Lets the agent work until it has finished, waits for confirmation, or was paused or interrupted.
-        With `blocking` False, returns at once; `wait` then waits for the end.
+        """Lets the agent work until it has finished, waits for confirmation, or was paused or interrupted. If
+        `blocking` is False, returns at once; call `wait` to wait for the end of the run.
 
         Raises ConversationRunError if the run failed, or StuckError if the agent repeated itself. Ctrl-C, or
         an exception of a callback, interrupts the run and is then raised.
@@ -177,7 +176,7 @@ class Conversation:
             self.wait()
 
     def wait(self) -> None:
-        """Waits until this conversation has no active run. Raises the same errors as `run`."""
+        """Waits until this conversation has no active run. Raises the errors that `run` raises."""
         self._refuse_in_callback("wait")
         ending = self._session.begin(self._session.until_ended())
         try:
@@ -197,12 +196,12 @@ class Conversation:
             raise
 
     def set_confirmation_policy(self, policy: Policy) -> None:
-        """Sets which actions of the agent need confirmation, from the model's next reply on."""
+        """Sets which actions of the agent need confirmation. Applies from the model's next reply on."""
         self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
-        """Sets the security analyzer, which rates how risky actions are, from the model's next reply on
-        (None: none).
+        """Sets the security analyzer, which rates how risky actions are; None removes it. Applies from the
+        model's next reply on.
         """
         self._session.call(self._session.link.set_security_analyzer(dumped(analyzer)))
 
@@ -216,7 +215,8 @@ class Conversation:
         self, action: ActionEvent | str, content: str | Sequence[Content], *, is_error: bool = False
     ) -> None:
         """Sends the result of the agent's call of a client tool (a tool that this program executes).
-        `action`: the event of the call, or its id. Raises ClientCallNotWaitingError.
+        `action`: the event of the call, or the event's id. `content`: the result. `is_error`: whether the
+        call failed. Raises ClientCallNotWaitingError if no such call waits for a result.
         """
         parts = [TextContent(text=content)] if isinstance(content, str) else list(content)
         action_id = action if isinstance(action, str) else action.id
@@ -233,17 +233,17 @@ class Conversation:
         self.agent = with_llm(self.agent, llm)
 
     def load_plugin(self, plugin_ref: str) -> None:
-        """Adds a plugin to the conversation and informs the agent about it. `plugin_ref`: the name of one of
-        the user's plugins, or the source of a plugin. Raises ConversationError `plugin_not_found`,
-        `plugin_not_fetched` or `plugin_unusable`; `consent_required` for a plugin of the project (see
-        `consent`).
+        """Adds a plugin and informs the agent about it. `plugin_ref`: the name of one of the user's plugins,
+        or the directory or repository of a plugin. Raises ConversationError `plugin_not_found`,
+        `plugin_not_fetched` or `plugin_unusable` (not loadable). Raises ConversationError `consent_required`
+        for a plugin of the project: use `consent` to add such a plugin.
         """
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
     def consent(self, hashes: Sequence[str]) -> None:
         """Adds hooks, MCP servers and plugins of the project to the conversation, after the user has
-        consented to them. `hashes`: the hashes of these, from `workspace.executables()`. Raises
-        ConversationError `offer_changed` if one of them has changed since its hash was read.
+        consented. `hashes`: their hashes, from `workspace.executables()`. Raises ConversationError
+        `offer_changed` if one of these parts of the project has changed since its hash was read.
         """
         self._session.call(self._session.link.consent(hashes))
 
@@ -252,7 +252,7 @@ class Conversation:
 
         The judge is the agent's model. The agent gets the judge's objections. `state.goal` shows the
         progress. `max_iterations`: the work on the goal ends after this many verdicts of the judge. Raises
-        AlreadyRunningError.
+        AlreadyRunningError if a run is active.
         """
         wanted = StartGoalRequest(objective=objective, max_iterations=max_iterations)
         self._refuse_in_callback("pursue_goal" if blocking else None)
@@ -261,12 +261,12 @@ class Conversation:
             self.wait()
 
     def stop_goal(self) -> None:
-        """Stops the work on the goal. An active run continues, but no judge checks the goal at its end."""
+        """Stops the work on the goal. An active run continues, but no model judges its result."""
         self._session.call(self._session.link.stop_goal())
 
     def resume_goal(self, *, blocking: bool = True) -> None:
-        """Continues the work on a stopped goal. The judge may still give as many verdicts as were left when
-        the goal was stopped. Raises NoGoalToResumeError or AlreadyRunningError.
+        """Continues the work on a stopped goal, with the number of iterations that were left. Raises
+        NoGoalToResumeError if no goal is stopped. Raises AlreadyRunningError if a run is active.
         """
         self._refuse_in_callback("resume_goal" if blocking else None)
         self._session.call(self._session.link.resume_goal())
@@ -274,7 +274,7 @@ class Conversation:
             self.wait()
 
     def pause(self) -> None:
-        """Asks a run to stop before its next request to the model. A command that is running ends first."""
+        """Asks a run to stop before its next request to the model. A running command is not interrupted."""
         self._session.call(self._session.link.pause())
 
     def interrupt(self) -> None:
@@ -283,7 +283,7 @@ class Conversation:
 
     def condense(self) -> None:
         """Replaces older events in the model's prompt by a summary: at once, or before the model's next reply
-        if a run is going on. Raises NoCondenserError or NothingToCondenseError.
+        if a run is active. Raises NoCondenserError, or NothingToCondenseError if there are too few events.
         """
         self._session.call(self._session.link.condense())
 
@@ -292,21 +292,21 @@ class Conversation:
         return self._session.call(self._session.link.ask(question))
 
     def navigate(self, event_id: str | None) -> None:
-        """Returns the conversation to an earlier event, or to the beginning (None), so that it continues from
-        there. Files are not changed, and the log still contains the later events. Raises EventNotFoundError,
-        or AlreadyRunningError while a run is going on.
+        """Resets the conversation to an earlier event, or to the beginning if `event_id` is None, so that it
+        continues from there. Files are not changed, and the log still contains the later events. Raises
+        EventNotFoundError if there is no such event. Raises AlreadyRunningError if a run is active.
         """
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """Returns the checkpoints of the conversation, oldest first. A checkpoint is a snapshot of the files,
-        made before and after the work on each message.
+        """Returns the checkpoints of the conversation, oldest first. A checkpoint is a snapshot of the files.
+        A checkpoint is made before the agent's work on each message, and another one after this work.
         """
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
-        """Returns how the files have changed since the checkpoint with this number. `rewind` would undo these
-        changes. Raises CheckpointNotFoundError or CheckpointsUnavailableError.
+        """Returns how the files have changed since the checkpoint with this number. `rewind` undoes these
+        changes. Raises CheckpointNotFoundError, or CheckpointsUnavailableError if files cannot be compared.
         """
         return self._session.call(self._session.link.diff_checkpoint(checkpoint_id))
 
@@ -321,10 +321,10 @@ class Conversation:
         """Resets the files, the chat, or both to a checkpoint. Before that, saves the current state as
         another checkpoint, which the field `undo` of the result names.
 
-        The chat is reset to the moment before the message on which the agent then worked. `on_edits`:
-        `refuse` raises EditedSinceError for files that the user or a program has edited since, `keep` does
-        not change these files. Raises AlreadyRunningError, CheckpointNotFoundError,
-        CheckpointsUnavailableError, RewindIncompleteError.
+        The chat is reset to the moment before the message for which the checkpoint was made. `on_edits`: if
+        the user or another program has edited files since the checkpoint, `refuse` raises EditedSinceError,
+        and `keep` does not change these files. Raises CheckpointsUnavailableError if the current files cannot
+        be saved. Raises RewindIncompleteError if some files could not be restored.
         """
         wanted = RewindRequest(files=files, chat=chat, on_edits=on_edits)
         return self._session.call(self._session.link.rewind(checkpoint_id, wanted))
@@ -340,8 +340,9 @@ class Conversation:
         callbacks: Sequence[EventCallback] = (),
         stream_callbacks: Sequence[StreamCallback] = (),
     ) -> Self:
-        """Returns an independent copy of the conversation, up to an event or up to now, in the same
-        workspace. The caller must close the copy, too. Raises EventNotFoundError.
+        """Returns an independent copy of the conversation in the same workspace, up to the event
+        `from_event_id` or up to now (None). The caller must close the copy, too. `reset_metrics`: whether the
+        copy's token usage and cost start at 0. Raises EventNotFoundError if there is no such event.
         """
         wanted = ForkRequest(
             id=conversation_id or uuid4(),
@@ -356,20 +357,20 @@ class Conversation:
         return twin
 
     def update(self, *, title: str | None = None, tags: Mapping[str, str] | None = None) -> None:
-        """Sets the title, the tags or both. Given tags replace all earlier tags."""
+        """Sets the title, the tags or both. None changes nothing. New tags replace all earlier tags."""
         new_tags = None if tags is None else dict(tags)
         self._session.call(self._session.link.update(title=title, tags=new_tags))
 
     def generate_title(self, max_length: int = 50) -> str:
         """Asks the agent's model, in this process, for a title of the conversation. Does not set the title.
-        Raises ConversationError `no_message` or `no_title`.
+        Raises ConversationError `no_message` if there is no message, or `no_title` if the model gives none.
         """
         return self._session.call(title_of(self.state.events, self.agent.llm, max_length))
 
     def close(self) -> None:
-        """Stops the agent and frees all resources. A conversation on a server is only disconnected; its agent
-        continues. May be called twice. If a local run was active, the log records this, and the next `run` of
-        the reopened conversation continues it.
+        """Stops the agent and frees all resources. For a conversation on a server, only ends the connection;
+        the agent continues. May be called twice. If a run in this process was active, the log records this.
+        After the conversation is opened again, the next `run` continues the interrupted run.
         """
         self._session.close()
         atexit.unregister(self.close)

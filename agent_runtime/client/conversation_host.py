@@ -1,5 +1,5 @@
-"""Stores the open conversations of one program: the main conversation, which the program has opened, and the
-conversations of its sub-agents.
+"""Stores the open conversations of one program, which are the conversations whose engines are in this
+process: the main conversation, which the program has opened, and the conversations of its sub-agents.
 """
 
 import asyncio
@@ -24,9 +24,10 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class InProcessHost:
-    """The collection of all open conversations of one program that uses this library: the main conversation
-    and the conversations of its sub-agents. It creates, finds and closes the conversations of the sub-agents.
-    Their logs are stored in the same directory as the log of the main conversation.
+    """The collection of all open conversations (conversations whose engines are in this process) of one
+    program that uses this library: the main conversation and the conversations of its sub-agents. This object
+    creates, finds and closes the conversations of the sub-agents. Their logs are stored in the same directory
+    as the log of the main conversation.
     """
 
     def __init__(self, root: Path, client: LLMClient) -> None:
@@ -85,7 +86,9 @@ class InProcessHost:
         return made
 
     def model(self, name: str) -> LLM | None:
-        """Returns None, because a program has no model profiles that could be chosen by name."""
+        """Returns None, because a program that uses this library has no saved models that could be chosen by
+        name.
+        """
         del name
         return None
 
@@ -100,14 +103,16 @@ class InProcessHost:
         self._live.clear()
 
     async def forget(self, first: ConversationEngine) -> None:
-        """Deletes the git work trees and git refs of all sub-agents. Must be called after `close`. Leaves the
-        work tree of a sub-agent whose changes conflict with the changes of the main conversation, because no
-        other copy of these changes exists. `first`: the main conversation.
+        """Deletes the git work trees and git refs of all sub-agents. Must be called after `close`. Does not
+        delete the work tree of a sub-agent whose changes conflict with the changes of the main conversation,
+        because no other copy of these changes exists. `first`: the main conversation.
         """
         if not await asyncio.to_thread(self.trees.exists):
             return
-        kept = {task.conversation_id for task in first.state.tasks.values() if task.status == "conflict"}
-        for child_id in self._begun - kept:
+        conflicting_ids = {
+            task.conversation_id for task in first.state.tasks.values() if task.status == "conflict"
+        }
+        for child_id in self._begun - conflicting_ids:
             await let_go(first.spec.working_dir, child_id, self.trees)
 
     def _directory(self, conversation_id: UUID) -> Path:

@@ -11,7 +11,7 @@ LOG_LINES = "60"
 
 
 class Docker:
-    """An object that runs docker commands. Its methods raise WorkspaceError."""
+    """An object that runs docker commands. Its methods raise WorkspaceError if a command fails."""
 
     def __init__(self, command: str) -> None:
         self._command = command
@@ -35,9 +35,9 @@ class Docker:
         return (done.stdout + done.stderr).decode(errors="replace").strip()
 
     def check(self, image: str) -> None:
-        """Checks that containers of the image `image` can be started. Raises WorkspaceError:
-        `docker_unavailable` if no Docker engine answers, `sandbox_image_missing` if the engine does not have
-        the image.
+        """Checks that containers of the image `image` can be started. Raises WorkspaceError
+        `docker_unavailable` if no Docker engine answers. Raises WorkspaceError `sandbox_image_missing` if the
+        engine does not have the image.
         """
         answer = self._call("version", "--format", "{{.Server.Version}}")
         if answer.returncode != 0:

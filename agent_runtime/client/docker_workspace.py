@@ -30,7 +30,8 @@ class DockerWorkspace(RemoteWorkspace):
     container with all its files.
 
     The container has no privileges and limited resources, but it can reach the network, because the agent
-    inside asks the model. It reaches a model on this machine at `host.docker.internal`.
+    inside asks the model. A model server on this machine can be reached from the container as
+    `host.docker.internal`.
     """
 
     def __init__(
@@ -50,11 +51,14 @@ class DockerWorkspace(RemoteWorkspace):
 
         `image`: an image that `slipway images build` has built, or an image based on such an image.
         `volumes`: maps directories of this machine to directories in the container. `network`: a network of
-        Docker; None means the default one. `start_timeout`: in seconds. `docker`: the name of the docker
-        command.
+        Docker; None means Docker's default network. `start_timeout`: how many seconds the agent server may
+        take to answer. `docker`: the name of the docker command.
 
-        Raises WorkspaceError `docker_unavailable`, `sandbox_image_missing`, `sandbox_start_failed` or
-        `sandbox_start_timeout`, with the last lines that the container wrote.
+        Raises WorkspaceError `docker_unavailable` if no Docker engine answers. Raises WorkspaceError
+        `sandbox_image_missing` if the engine does not have the image. Raises WorkspaceError
+        `sandbox_start_failed` if the container fails. Raises WorkspaceError `sandbox_start_timeout` if its
+        agent server does not answer in time. The last two errors contain the last lines of the container's
+        output.
         """
         self._docker = Docker(docker)
         self._docker.check(image)
@@ -143,8 +147,8 @@ _HARDENED = (
 
 
 def _key_archive(key: str) -> bytes:
-    """Returns a tar archive with the session key in a file. The container's entrypoint reads this file and
-    removes it.
+    """Returns a tar archive with a file that contains `key`, the session key that clients of the container's
+    agent server must send. The container's entrypoint reads this file and removes it.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:

@@ -1,12 +1,12 @@
 """The exceptions that a program which uses the runtime may have to catch.
 
-ConversationError            every refusal and failure: `code`, text, `fix`
+ConversationError            the base class; has a `code`, a text, and a `fix` that says what to do
 ├─ AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError, EditedSinceError,
 │  EventNotFoundError, HookConfigError, NoCondenserError, NoGoalToResumeError, NothingToCondenseError,
 │  NothingToConfirmError, RewindIncompleteError
-├─ ConversationRunError      a run ended in an error: `event` says which
+├─ ConversationRunError      a run ended with an error; `event` is the event with the reason
 │  └─ StuckError             a run was stopped because the agent repeated itself
-└─ WorkspaceError            files, commands, git, containers
+└─ WorkspaceError            an operation on files, commands, git or containers failed
    └─ DisconnectedError      an agent server cannot be reached any more
 """
 
@@ -15,8 +15,8 @@ from agent_runtime.events.errors import ConversationErrorEvent
 
 
 class ConversationRunError(ConversationError):
-    """The error that is raised when a run ended with an error. `Conversation.run` continues where the run
-    stopped. `event`: the event with the reason.
+    """The error that is raised when a run ended with an error. A later call of `Conversation.run` continues
+    where the run stopped. `event`: the event with the reason.
     """
 
     def __init__(self, event: ConversationErrorEvent) -> None:

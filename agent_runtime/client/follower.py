@@ -1,5 +1,5 @@
-"""Receives the frames that a conversation sends to its clients. Each event is received once and in order,
-also after the connection was lost.
+"""Receives the frames (messages of a live stream) that a conversation sends to its clients. Each event is
+received once and in order, also after the connection was lost.
 """
 
 import asyncio
@@ -20,8 +20,9 @@ class Follower:
     """The receiver of the events of a conversation. It calls the program's callbacks for each new event.
 
     `events`: all events of the log so far. `delivered_seq`: the position of the last event that was passed to
-    the callbacks. `beat`: a counter that grows each time the conversation's run may have stopped.
-    `connections`: how often the follower has connected to the conversation.
+    the callbacks. `beat`: a counter that grows each time the state of the conversation may have changed, for
+    example because its run has stopped. `connections`: how often the follower has connected to the
+    conversation. `failure`: the error with which `follow` failed; None if it has not failed.
     """
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:

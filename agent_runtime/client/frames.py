@@ -13,8 +13,8 @@ from agent_runtime.events.union import AnyEvent, validate_event
 @dataclass(frozen=True)
 class StreamStarted:
     """The frame (message of a live stream) which says that the pieces of a new reply of the model follow.
-    `item_id`: the id of the first event of the complete reply. After this event, no more pieces of the reply
-    follow.
+    `item_id`: the id of the first event of the complete reply. When this event is sent, the reply is complete
+    and no more pieces follow. `attempt`: the number of the attempt to get the reply.
     """
 
     item_id: str
@@ -37,8 +37,8 @@ class StreamDelta:
 @dataclass(frozen=True)
 class StreamAborted:
     """The frame (message of a live stream) which says that an attempt to get a reply from the model failed.
-    The pieces of the reply that were sent so far are no longer valid. `item_id`: the id that the first event
-    of the reply would have had. `retry`: the next attempt; None if there is no next attempt.
+    The pieces of the reply that this attempt has sent are no longer valid. `item_id`: the id that the first
+    event of the reply would have had. `retry`: describes the next attempt; None if there is no next attempt.
     """
 
     item_id: str
@@ -52,8 +52,8 @@ StreamEvent = StreamStarted | StreamDelta | StreamAborted
 
 @dataclass(frozen=True)
 class Sync:
-    """The first frame (message) of a live stream. It says up to which position the stored events follow.
-    `through_seq`: this position, which is that of the last event in the log at this moment.
+    """The first frame (message) of a live stream. `through_seq`: the position of the last event in the log
+    when this frame is sent. The stored events up to this position follow.
     """
 
     through_seq: int
@@ -67,8 +67,8 @@ class Durable:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The frame (message of a live stream) which says that the state of the conversation has changed. This is
-    the last frame of each run.
+    """The frame (message of a live stream) which says that the state of the conversation has changed. A frame
+    of this kind is also the last frame of each run (the work of the agent from its start until it stops).
     """
 
 

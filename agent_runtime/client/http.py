@@ -21,8 +21,8 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 def check(response: httpx.Response) -> httpx.Response:
     """Returns the HTTP response of an agent server if its status means success. Otherwise raises the error
-    that the response describes: the error class for its code if there is one, else ConversationError or
-    WorkspaceError.
+    that the response describes. The error code in the response determines the class of the error:
+    ConversationError or WorkspaceError if the code has no separate class.
     """
     if response.is_success:
         return response
@@ -54,10 +54,11 @@ async def persist(
     ask: Callable[[], Awaitable[httpx.Response]], *, host: str, patience_seconds: float, is_repeatable: bool
 ) -> httpx.Response:
     """Sends a request by calling `ask`, checks the response and returns it. Repeats the request while the
-    server cannot be reached. Raises DisconnectedError after `patience_seconds`.
+    server cannot be reached. `host`: the server's name for error messages. Raises DisconnectedError if the
+    server has not answered after `patience_seconds`.
 
     `is_repeatable`: whether the request may be repeated even if the server may have received it already. If
-    False, only a failure to connect is repeated.
+    False, the request is repeated only if the connection to the server failed.
     """
     again = httpx.TransportError if is_repeatable else httpx.ConnectError
     deadline = asyncio.get_running_loop().time() + patience_seconds

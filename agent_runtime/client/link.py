@@ -22,8 +22,8 @@ from agent_runtime.wire import (
 
 
 class LinkLostError(Exception):
-    """The error that is raised when the stream of frames (messages to clients) broke off. The caller may open
-    the stream again, after the last event that it has received.
+    """The error that is raised when the stream of frames (messages to clients) ends unexpectedly. The caller
+    may open the stream again, after the last event that it has received.
     """
 
 
@@ -37,20 +37,19 @@ class Link(Protocol):
 
     @property
     def patience_seconds(self) -> float:
-        """The time in seconds during which a lost stream of frames (messages of the conversation) is opened
-        again before the link counts as disconnected.
+        """How many seconds the client tries to open a lost stream of frames (messages of the conversation)
+        again. After that time, the link counts as disconnected.
         """
 
     async def open(self) -> None:
-        """Opens the existing conversation, or creates it. Raises ConversationError."""
+        """Opens the conversation if it exists, or creates it. Raises ConversationError if this fails."""
 
     async def close(self) -> None: ...
 
     def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
-        """Yields the frames (messages to clients) of the conversation after the position `after_seq` in the
-        log: first a `sync` frame, then each event of the log and each piece of a streamed reply. Raises
-        LinkLostError if the stream breaks off, DisconnectedError if the conversation cannot be reached any
-        more.
+        """Yields the frames (messages to clients) of the conversation: first a `sync` frame, then each event
+        after the position `after_seq` of the log, and each piece of a streamed reply. Raises LinkLostError if
+        the stream ends unexpectedly. Raises DisconnectedError if the conversation cannot be reached any more.
         """
 
     async def info(self) -> ConversationInfo: ...
@@ -60,33 +59,39 @@ class Link(Protocol):
     async def send(self, message: SendMessageRequest) -> None: ...
 
     async def start(self) -> None:
-        """Starts a run. Raises AlreadyRunningError."""
+        """Starts a run: the agent works until it has finished, waits for confirmation, or is stopped. Raises
+        AlreadyRunningError if a run is active.
+        """
 
     async def pause(self) -> None: ...
 
     async def interrupt(self) -> None: ...
 
     async def condense(self) -> None:
-        """Asks the engine to replace older events in the model's prompt by a summary. Raises NoCondenserError
-        or NothingToCondenseError.
+        """Asks the conversation engine to replace older events in the model's prompt by a summary. Raises
+        NoCondenserError if the agent has no condenser. Raises NothingToCondenseError if there is nothing to
+        replace.
         """
 
     async def ask(self, question: str) -> str: ...
 
     async def navigate(self, event_id: str | None) -> None:
         """Makes the conversation continue from an earlier event, or from its beginning if `event_id` is None.
-        Raises EventNotFoundError or AlreadyRunningError.
+        Raises EventNotFoundError if there is no such event. Raises AlreadyRunningError if a run is active.
         """
 
     async def checkpoints(self) -> CheckpointList: ...
 
     async def diff_checkpoint(self, number: int) -> CheckpointDiff:
-        """Returns how the files have changed since a checkpoint. Raises CheckpointNotFoundError or
-        CheckpointsUnavailableError.
+        """Returns how the files have changed since the checkpoint `number` (a snapshot of the files). Raises
+        CheckpointNotFoundError if there is no such checkpoint. Raises CheckpointsUnavailableError if the
+        current files cannot be compared with the checkpoint.
         """
 
     async def rewind(self, number: int, wanted: RewindRequest) -> RewindResult:
-        """Restores the files or the chat from the checkpoint `number`. See `Conversation.rewind`."""
+        """Resets the files, the chat or both to the checkpoint (snapshot of the files) `number`. `wanted`:
+        what is reset. For the errors, see `Conversation.rewind`.
+        """
 
     async def update(self, *, title: str | None, tags: dict[str, str] | None) -> None: ...
 
@@ -99,37 +104,40 @@ class Link(Protocol):
     async def set_security_analyzer(self, analyzer: JsonObject | None) -> None: ...
 
     async def load_plugin(self, plugin_ref: str) -> None:
-        """Adds a plugin to the conversation. Raises ConversationError `plugin_not_found`,
-        `plugin_not_fetched` or `plugin_unusable`.
+        """Adds a plugin to the conversation. `plugin_ref`: the name of one of the user's plugins, or the
+        directory or repository of a plugin. Raises ConversationError `plugin_not_found` if there is no such
+        plugin, `plugin_not_fetched` if it cannot be fetched, or `plugin_unusable` if it cannot be loaded.
         """
 
     async def consent(self, hashes: Sequence[str]) -> None:
-        """Adds those hooks, MCP servers and plugins of the project that have the given hashes to the
-        conversation. Raises ConversationError `offer_changed` if one of them has changed, or
-        `plugin_unusable`.
+        """Adds the hooks, MCP servers and plugins of the project that have the given hashes to the
+        conversation. Raises ConversationError `offer_changed` if one of them has changed since its hash was
+        read. Raises ConversationError `plugin_unusable` if one of them cannot be loaded.
         """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:
-        """Sets a goal for the agent and starts a run, which continues until a judge finds that the goal is
-        reached. Raises AlreadyRunningError.
+        """Sets a goal for the agent and starts a run, which continues until a judge (a model) finds that the
+        goal is reached. Raises AlreadyRunningError if a run is active.
         """
 
     async def stop_goal(self) -> None: ...
 
     async def resume_goal(self) -> None:
-        """Continues a stopped goal and starts a run. Raises NoGoalToResumeError or AlreadyRunningError."""
+        """Continues a stopped goal and starts a run. Raises NoGoalToResumeError if there is no stopped goal.
+        Raises AlreadyRunningError if a run is active.
+        """
 
     async def answer_client_tool(self, answer: ClientToolAnswer) -> None:
         """Sends the result of the agent's call of a client tool (a tool that a client executes). Raises
-        ClientCallNotWaitingError.
+        ClientCallNotWaitingError if no such call waits for a result.
         """
 
     async def reject(self, reason: str) -> None:
-        """Rejects the actions that wait for confirmation. Raises NothingToConfirmError."""
+        """Rejects the actions that wait for confirmation. Raises NothingToConfirmError if no action waits."""
 
     async def fork(self, wanted: ForkRequest) -> Self:
-        """Returns a link to a copy of the conversation. The link is not open yet. Raises
-        EventNotFoundError.
+        """Creates a copy of the conversation and returns a link to the copy. The link is not open yet. Raises
+        EventNotFoundError if the event at which the copy must end does not exist.
         """
 
     async def final_response(self) -> str: ...

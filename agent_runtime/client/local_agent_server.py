@@ -42,11 +42,12 @@ class LocalAgentServer(RemoteWorkspace):
         """Stores how to reach the agent server and the app server. `working_dir`: where commands run.
         `app_server_url`: the app server's URL as a sandbox reaches it.
 
-        Values that are not given come from `environment`: AGENT_SERVER_PORT (60000), SESSION_API_KEY or
-        OH_SESSION_API_KEYS_0, SANDBOX_ID, SLIPWAY_URL or OPENHANDS_CLOUD_API_URL (for `app_server_url`),
-        AUTOMATION_CALLBACK_URL, AUTOMATION_RUN_ID, and OPENHANDS_API_KEY (the key for the callback; without
-        it, a callback to the app server uses the session key and other callbacks use no key). Raises
-        ValueError for an invalid port.
+        Reads from `environment` the arguments that are None and all settings that are not arguments:
+        AGENT_SERVER_PORT (default 60000), SESSION_API_KEY or OH_SESSION_API_KEYS_0 (the session key, which
+        requests to the agent server must contain), SANDBOX_ID, SLIPWAY_URL or OPENHANDS_CLOUD_API_URL (for
+        `app_server_url`), AUTOMATION_CALLBACK_URL, AUTOMATION_RUN_ID, and OPENHANDS_API_KEY (the key for the
+        callback URL). Without OPENHANDS_API_KEY, a callback to the app server uses the session key, and other
+        callbacks use no key. Raises ValueError for an invalid port.
         """
         found = port if port is not None else int(environment.get("AGENT_SERVER_PORT") or PORT)
         key = environment.get("SESSION_API_KEY") or environment.get("OH_SESSION_API_KEYS_0")
@@ -68,20 +69,22 @@ class LocalAgentServer(RemoteWorkspace):
             self.close()
 
     def get_llm(self, profile: str | None = None, **changes: Any) -> LLM:
-        """Returns the user's active model, or the model of a profile. The app server adds the API key to the
-        calls of this model, so the returned LLM has no key.
+        """Returns the user's active model, or the model that the user has saved under the name `profile`. The
+        app server adds the API key to the calls of this model, so the returned LLM has no key.
 
-        `changes`: fields of the LLM to replace. Raises WorkspaceError `llm_profile_not_found` or
-        `not_in_a_sandbox`.
+        `changes`: new values for fields of the LLM. Raises WorkspaceError `llm_profile_not_found` if the user
+        has no saved model of this name. Raises WorkspaceError `not_in_a_sandbox` if the program does not run
+        in a sandbox.
         """
         params = {} if profile is None else {"profile": profile}
         return LLM.model_validate({**self._ask("llm", params).json(), **changes})
 
     def get_secrets(self, names: Collection[str] | None = None) -> dict[str, JsonObject]:
-        """Returns the user's secrets for a conversation, by name: all, or those named in `names`. The result
-        contains the addresses where the values can be looked up, not the values.
+        """Returns the secrets of the user that a conversation may use, by name. `names`: the names of the
+        secrets to return; None means all. The result contains the addresses where the values can be looked
+        up, not the values.
 
-        Raises WorkspaceError `not_in_a_sandbox`.
+        Raises WorkspaceError `not_in_a_sandbox` if the program does not run in a sandbox.
         """
         found = self._ask("secrets", {}).json()["secrets"]
         return {

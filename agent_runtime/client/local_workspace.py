@@ -70,18 +70,21 @@ class LocalWorkspace:
             )
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of this machine into the workspace and creates the missing directories of its
-        path.
+        """Copies a file of this machine to a path in the workspace, and creates the missing directories of
+        `destination_path`.
         """
         return _copy(Path(source_path), self._path(destination_path))
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to another path and creates missing directories of that path."""
+        """Copies a file of the workspace to another path, and creates the missing directories of
+        `destination_path`.
+        """
         return _copy(self._path(source_path), Path(destination_path))
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where
-        the branch left its upstream.
+        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the commit at
+        which the current branch forked from its upstream branch or, without an upstream, from the default
+        branch.
         """
         with _git_errors():
             found = run_sync(git.changes(self._path(path), ref))

@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 class LoopThread:
     """An event loop in a separate thread, in which coroutines run for callers without an event loop. The
-    methods must not be called from that thread. `close` ends the thread.
+    methods must not be called from the separate thread. `close` ends the thread.
     """
 
     def __init__(self, name: str) -> None:

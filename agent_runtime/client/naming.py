@@ -12,7 +12,8 @@ from agent_runtime.llm.config import LLM
 
 async def title_of(events: Iterable[AnyEvent], llm: LLM, max_length: int) -> str:
     """Asks the model for a title of a conversation, given the conversation's events, and returns the title.
-    Raises ConversationError `no_message` if there is no message, `no_title` if the model gives no title.
+    Raises ConversationError `no_message` if the events contain no message. Raises ConversationError
+    `no_title` if the model gives no title.
     """
     said = (event for event in events if isinstance(event, MessageEvent) and event.source == "user")
     task = next(said, None)

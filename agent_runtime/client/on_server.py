@@ -193,8 +193,9 @@ class OnServer:
         return f"/api/conversations/{self.id}"
 
     async def _present(self) -> None:
-        """Creates the conversation on the agent server. If the conversation exists already, sends its API
-        keys to the server again.
+        """Creates the conversation on the agent server. If the conversation exists already, changes its
+        models to the models that this program has passed, and sends the program's secrets again, because the
+        server may have lost them.
         """
         body = self._request.model_dump(mode="json")
         reply = await self._call("POST", "/api/conversations", json=body)

@@ -30,8 +30,9 @@ def link_to(
     """Returns the link of a conversation to its engine: in this process, or on the server of a
     RemoteWorkspace.
 
-    Raises ConversationError `tool_not_found` for a tool that a server cannot import, ValueError for a
-    persistence_dir together with a server.
+    Raises ConversationError `tool_not_found` if the workspace is on a server, and the agent has a tool that
+    the server cannot import. Raises ValueError if the workspace is on a server and `persistence_dir` is
+    given.
     """
     if not isinstance(workspace, RemoteWorkspace):
         return InProcess(conversation_id, agent, request, Path(persistence_dir) if persistence_dir else None)
@@ -61,8 +62,8 @@ def consented(
     consent: Callable[[ProjectExecutable], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
 ) -> list[str]:
     """Returns the hashes of the project's executables (such as hooks and MCP servers) that may run. If
-    `consent` is a function, calls it with each executable that has no problem, and returns the hashes for
-    which the function returned True. Otherwise returns the given hashes.
+    `consent` is a function, calls it with each executable that can be loaded (its `problem` is None), and
+    returns the hashes of those for which the function returned True. Otherwise returns the given hashes.
     """
     if not callable(consent):
         return list(consent)

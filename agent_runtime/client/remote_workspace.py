@@ -24,7 +24,7 @@ GRACE_SECONDS = 60.0
 
 
 class RemoteWorkspace:
-    """A workspace in a directory on an agent server. The object connects to the server at its first use.
+    """A workspace in a directory on an agent server. The object connects to the server when it is first used.
     `close` only ends the connections.
 
     A new conversation sends the agent's API key to the server, which stores the key in memory. Use a key that
@@ -39,8 +39,9 @@ class RemoteWorkspace:
         working_dir: str = "/workspace/project",
         patience_seconds: float = 60.0,
     ) -> None:
-        """Stores the settings and connects later. `host`: the base URL of the agent server. `api_key`: a
-        session key of the server. `working_dir`: created if it does not exist.
+        """Stores the settings; the connection is made at the first use. `host`: the base URL of the agent
+        server. `api_key`: a key that the server accepts (a session key); None means that no key is sent.
+        `working_dir`: the agent's directory on the server, which is created if it does not exist.
 
         `patience_seconds`: how long to wait for a server that does not answer before an error is raised.
         Raises ValueError if the host is not a URL.
@@ -82,8 +83,8 @@ class RemoteWorkspace:
         return CommandResult(command, reply["exit_code"], reply["stdout"] or "", reply["stderr"] or "")
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of this machine into the workspace and creates the missing directories of its
-        path.
+        """Copies a file of this machine to a path in the workspace, and creates the missing directories of
+        `destination_path`.
         """
         target = self._path(destination_path)
         try:
@@ -94,7 +95,9 @@ class RemoteWorkspace:
         return FileOperationResult(str(source_path), target, reply.json()["file_size"])
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to this machine and creates missing directories on this machine."""
+        """Copies a file of the workspace to this machine, and creates the missing directories of
+        `destination_path`.
+        """
         source, params = self._path(source_path), {"path": self._path(source_path)}
         with (
             self._errors(),
@@ -110,8 +113,9 @@ class RemoteWorkspace:
         return FileOperationResult(source, str(destination_path), size)
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where
-        the branch left its upstream.
+        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the commit at
+        which the current branch forked from its upstream branch or, without an upstream, from the default
+        branch.
         """
         found = self._git("/api/git/changes", path, ref)
         return [GitChange(ChangeStatus(change["status"]), change["path"]) for change in found]

@@ -13,10 +13,12 @@ from agent_runtime.conversation.spec import Spec
 
 
 def replay(persistence_dir: str | Path, conversation_id: UUID) -> Iterator[Prompted]:
-    """Yields the full list of messages of each model call in a closed local conversation, in order. The
-    messages are computed again from the event log. Calls no model, runs no tool and writes nothing.
+    """Yields the full list of messages of each model call in a conversation that is stored in
+    `persistence_dir`, in order. The messages are computed from the event log, as they were for the original
+    call. Calls no model, runs no tool and writes nothing.
 
-    Raises ConversationError `conversation_not_found` or `conversation_in_use`.
+    Raises ConversationError `conversation_not_found` if there is no such conversation. Raises
+    ConversationError `conversation_in_use` if another process has the conversation open.
     """
     try:
         log = EventLog(Path(persistence_dir) / conversation_id.hex)

@@ -23,8 +23,8 @@ Result = TypeVar("Result")
 
 
 class ConversationSession:
-    """The open session of a conversation: it opens the link to the engine and receives the events until
-    `close`.
+    """The open session of a conversation: it opens the link to the engine that runs the agent, and receives
+    the conversation's events until `close` is called.
     """
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
@@ -41,7 +41,7 @@ class ConversationSession:
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Runs a coroutine in the session's thread, waits for it and returns its result. `work`: a coroutine
-        of the link, which must run in that thread.
+        of the link; the link can be used only in the session's thread.
         """
         self._refuse_closed(work)
         return self.thread.call(work)
@@ -69,7 +69,9 @@ class ConversationSession:
         return self._follower.events
 
     async def start(self) -> None:
-        """Starts a run. If a run is already going on, that run continues and no error is raised."""
+        """Starts a run: the agent works until it has finished, waits for confirmation, or is stopped. If a
+        run is already going on, that run continues and no error is raised.
+        """
         # Counted before the start, because a restarted server may get our keys only while the run begins.
         connections = self._follower.connections
         with contextlib.suppress(AlreadyRunningError):
@@ -79,10 +81,11 @@ class ConversationSession:
         self._connections_before = self._connections_at_start
 
     async def until_ended(self) -> None:
-        """Waits until the run has ended and all its events have been passed to the callbacks.
+        """Waits until the active run (the work of the agent) has ended and all its events have been passed to
+        the callbacks.
 
-        Raises ConversationRunError or StuckError. If a callback raised an exception, interrupts the run and
-        raises that exception.
+        Raises ConversationRunError if the run failed. Raises StuckError if the agent repeated the same steps.
+        If a callback raised an exception, interrupts the run and raises that exception.
         """
         while True:
             beat = self._follower.beat
@@ -185,7 +188,8 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Returns whether a run that ended with this error can continue. This is the case if the error comes from
-    a restart of the server: the run was cut off, or the server had lost the API keys. Returns False for None.
+    """Returns whether a run that ended with this error can continue. This is the case if a restart of the
+    server caused the error: the run was cut off, or the server had lost the API keys. Returns False if
+    `error` is None.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

@@ -34,7 +34,9 @@ class Metrics(BaseModel):
 
 
 class ConversationStats(BaseModel):
-    """The token usage and cost of a conversation, by the `usage_id` of each model that was called."""
+    """The token usage and cost of a conversation, by the `usage_id` of each model that was called. A
+    `usage_id` is the name under which costs are counted, such as `agent`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -70,8 +72,8 @@ class ConversationState:
 
     @property
     def events(self) -> Sequence[AnyEvent]:
-        """All events of the conversation's log, oldest first. They can still be read after the conversation
-        is closed.
+        """All events of the conversation's log, oldest first. The events can still be read after the
+        conversation is closed.
         """
         return self._session.events()
 
@@ -95,13 +97,13 @@ class ConversationState:
     @property
     def goal(self) -> Goal | None:
         """The status of the conversation's last goal. None if there was no goal."""
-        kept = self.info.agent_state.get(GOAL)
-        return None if kept is None else Goal.model_validate(kept)
+        stored_goal = self.info.agent_state.get(GOAL)
+        return None if stored_goal is None else Goal.model_validate(stored_goal)
 
     @property
     def leaf_event_id(self) -> str | None:
-        """The id of the last event of the current branch of the log; the next event is added after it. None
-        if the branch is empty.
+        """The id of the last event of the current branch of the log; the next event is added after this
+        event. None if the branch is empty. A reset to an earlier event begins another branch.
         """
         return self.info.leaf_event_id
 

@@ -42,7 +42,9 @@ class GitChange:
 
 @dataclass(frozen=True)
 class GitDiff:
-    """The content of a file in a commit and now. A field is None if the file does not exist there."""
+    """The content of a file in a commit (`original`) and in the working directory (`modified`). A field is
+    None if the file does not exist there.
+    """
 
     original: str | None
     modified: str | None
@@ -62,19 +64,24 @@ class Workspace(Protocol):
     def execute_command(
         self, command: str, cwd: str | Path | None = None, timeout: float = 30.0
     ) -> CommandResult:
-        """Runs a bash command and waits for its end. `timeout`: in seconds."""
+        """Runs a bash command and waits for its end. `timeout`: the time limit in seconds, after which the
+        command is ended.
+        """
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of this machine into the workspace and creates the missing directories of its
-        path.
+        """Copies a file of this machine to a path in the workspace, and creates the missing directories of
+        `destination_path`.
         """
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to this machine and creates missing directories on this machine."""
+        """Copies a file of the workspace to this machine, and creates the missing directories of
+        `destination_path`.
+        """
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where
-        the branch left its upstream.
+        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the commit at
+        which the current branch forked from its upstream branch or, without an upstream, from the default
+        branch.
         """
 
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...

@@ -25,18 +25,20 @@ from agent_runtime.llm.messages import Prompt, Reply
 
 USAGE_ID = "condenser"
 PROTOCOL_MAX_SIZE = 240
-"""The `max_size` that clients of the protocol send if their user has chosen none. Therefore it counts only if
-no limit in tokens is known. A limit in tokens is better, because one event can be a thousand times as large
-as another.
+"""The value of `max_size` (the maximum number of events in a prompt) that clients send if their user has not
+chosen a value. Because the user did not choose it, this limit is applied only if no limit in tokens is known.
+A limit in tokens is better, because one event can be a thousand times as large as another.
 """
 USED_OF_WINDOW = 0.8
-"""The part of the model's context that may be used. The rest is room for its reply and the next results."""
+"""The fraction of the model's context window that the prompt may fill before older messages are summarized.
+The rest is kept free for the model's reply and the next tool results.
+"""
 
 _CHARS_PER_MESSAGE = (6000, 1500, 400, 100)
 
 
 class NoOpCondenser(KnownFieldsOnly):
-    """A condenser that never shortens the prompt."""
+    """A condenser (an object that shortens the prompt) that does nothing: the prompt is never shortened."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -44,8 +46,8 @@ class NoOpCondenser(KnownFieldsOnly):
 
 
 class LLMSummarizingCondenser(KnownFieldsOnly):
-    """A condenser that asks a model to summarize the middle of a prompt that has too many tokens or too many
-    events.
+    """A condenser (an object that shortens the prompt) that asks a model for a summary of the prompt's middle
+    when the prompt has too many tokens or too many events.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -65,8 +67,8 @@ class LLMSummarizingCondenser(KnownFieldsOnly):
 
 
 class PipelineCondenser(KnownFieldsOnly):
-    """A list of condensers that are tried in order. The first condenser whose limit is reached makes the
-    summary.
+    """A list of condensers (objects that shorten the prompt) that are tried in order. The first condenser
+    whose limit is reached makes the summary.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -83,8 +85,8 @@ PipelineCondenser.model_rebuild()
 
 
 def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser]:
-    """Returns the condensers that make summaries, including condensers inside a pipeline, in the order in
-    which they are tried.
+    """Returns the condensers (objects that shorten the prompt) that make summaries, including condensers
+    inside a pipeline, in the order in which they are tried.
     """
     match condenser:
         case LLMSummarizingCondenser():
@@ -96,8 +98,8 @@ def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser
 
 
 def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | None:
-    """Returns a copy of the condenser in which the model `llm` makes the summaries. Condensers inside a
-    pipeline use `llm`, too. Returns None if `condenser` is None.
+    """Returns a copy of the condenser (an object that shortens the prompt) in which the model `llm` makes the
+    summaries. Condensers inside a pipeline use `llm`, too. Returns None if `condenser` is None.
     """
     match condenser:
         case LLMSummarizingCondenser():
@@ -111,20 +113,21 @@ def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | N
 
 @dataclass(frozen=True)
 class CondensationPlan:
-    """A plan that says which messages of a prompt a summary replaces. `forgotten`: the messages to replace.
-    `offset`: the number of events in the prompt before the summary. `condenser`: the condenser that makes the
-    summary.
+    """A plan that says which messages of a prompt a summary replaces. `forgotten`: the groups of messages to
+    replace. `offset`: the number of events in the prompt that come before the summary. `condenser`: the
+    settings for the summary, such as the model that writes it.
     """
 
     forgotten: Sequence[Passage]
     offset: int
     condenser: LLMSummarizingCondenser
 
-    def to_event(self, summary: str, response_id: str, kept: str = "") -> Condensation:
+    def to_event(self, summary: str, response_id: str, unsummarized: str = "") -> Condensation:
         """Returns the event that records the condensation in the log. `summary`: the text that replaces the
-        messages. `kept`: a text that is added after the summary and was not summarized.
+        messages. `response_id`: the id of the model's reply with the summary. `unsummarized`: a text that the
+        prompt contains word for word after the summary.
         """
-        summary = f"{summary}\n\n{kept}" if kept else summary
+        summary = f"{summary}\n\n{unsummarized}" if unsummarized else summary
         return Condensation(
             forgotten_event_ids=[event_id for passage in self.forgotten for event_id in passage.event_ids],
             summary=summary,
@@ -170,8 +173,9 @@ def plan(
 
 
 def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool:
-    """Returns whether the condenser's model can use the vendor's cache of the agent's prompts. This is the
-    case if the condenser and the agent use the same model at the same URL with the same API key.
+    """Returns whether requests of the condenser (an object that shortens the prompt) can use the prompts of
+    the agent that the model's vendor has cached. This is the case if the agent's model caches prompts, and
+    the condenser uses the same model at the same URL with the same API key.
     """
     own = condenser.llm
     return agent_llm.caching_prompt and (own.model, own.base_url, own.api_key) == (
@@ -182,9 +186,9 @@ def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool
 
 
 async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Reply | None:
-    """Asks the agent's model for a summary of its prompt. The request is added to the end of the prompt,
-    because the vendor has that prompt in its cache. Returns the model's reply, or None if the prompt is too
-    long. The reply has no text if the model only called tools.
+    """Asks the agent's model for a summary of its current prompt. The request for the summary is added to the
+    end of this prompt, because the vendor has the prompt in its cache. Returns the model's reply, or None if
+    the prompt is too long. The reply has no text if the model only called tools.
     """
     question = {"role": "user", "content": render("condense_here.j2")}
     asked = replace(prompt, messages=[*prompt.messages, orjson.dumps(question)], role=USAGE_ID)
@@ -195,10 +199,10 @@ async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Rep
 
 
 async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Reply:
-    """Asks the condenser's model for a summary of older events, which replaces them in the prompt, and
-    returns its reply. Raises LLMError if no summary can be made.
+    """Asks the condenser's model for a summary of the events that `what` lists, and returns the model's
+    reply. The summary will replace these events in the prompt. Raises LLMError if no summary can be made.
 
-    If the text is too long for that model, asks again with a shorter part of each message.
+    If the events are too long for the model's context window, asks again with a shorter part of each message.
     """
     for chars in _CHARS_PER_MESSAGE:
         question = {
@@ -219,8 +223,9 @@ async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Repl
 
 
 def usage_llm(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> LLM:
-    """Returns the condenser's model with a separate usage id, so that the cost of summaries is not counted as
-    the cost of the agent's model.
+    """Returns the model that the condenser (an object that shortens the prompt) uses, without streaming. The
+    returned model has another usage id (the name under which the cost is counted) than the agent's model. So
+    the cost of summaries is counted separately.
     """
     own = condenser.llm.usage_id
     usage_id = USAGE_ID if own == agent_llm.usage_id else own
@@ -257,18 +262,17 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
     """Returns the number of groups of messages (passages) at the beginning of the prompt that are not
     summarized, because they contain the first `keep_first` events. A passage is never split.
     """
-    kept = 0
+    event_count = 0
     for index, passage in enumerate(passages):
-        if kept >= keep_first:
+        if event_count >= keep_first:
             return index
-        kept += len(passage.event_ids)
+        event_count += len(passage.event_ids)
     return len(passages)
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Returns the index of the first group of messages (passage) at the end of the prompt that is not
-    summarized. From this index on, there are as many passages as fit into `max_events` and `max_tokens`, but
-    at least one.
+    """Returns the index of a group of messages (passage). This passage and all later passages are not
+    summarized. These passages are as many as fit into `max_events` and `max_tokens`, but at least one.
     """
     events = tokens = 0
     for index in reversed(range(len(passages))):

@@ -1,20 +1,21 @@
 """Finds the instructions and skills for an agent: from the project, the user and the client. If two sources
-use one name, the first one in this order is used:
+contain instructions or a skill with the same name, the first source in this order is used:
 
 1. the client's request,
 2. the project: instructions and skills of the working directory, then those of its parent directories up to
-   the root of the repository, the nearest first; then those of the further repositories in the order in
+   the root of the repository, the nearest first; then those of the additional repositories in the order in
    which the client named them,
 3. the user's own skills: those that the app server sent, then those on this machine,
 4. the organisation's skills, as the app server sent them,
 5. public skills, as the app server sent them.
 
-Instructions of a further repository are named with its directory (`../lamp/AGENTS.md`), so that they do not
-collide with those of the first repository. Skills keep their names. If an earlier repository has a skill of
-the same name, the directory is put before the name (`lamp/deploy`).
+The name of instructions from an additional repository contains the repository's directory
+(`../lamp/AGENTS.md`), so that it differs from the names in the repository of the working directory. Skills
+keep their names. Only if a repository that was searched before has a skill of the same name, the directory is
+put before the name (`lamp/deploy`).
 
-Discovery blocks for a limited time: few directories are read, and large files are left out. A file that
-cannot be used is reported, and all others are still found.
+The search blocks the thread, but only for a short time: few directories are read, and large files are left
+out. A file that cannot be used is reported, and the search continues.
 """
 
 import os
@@ -105,8 +106,8 @@ def _add_notes(found: DiscoveredContext, working_dir: Path) -> None:
 def _add_project(
     found: DiscoveredContext, working_dir: Path, root: Path, *, is_further: bool = False
 ) -> None:
-    """Adds the instructions and skills of a repository to `found`. `is_further`: whether this is not the
-    first repository of the conversation.
+    """Adds the instructions and skills of a repository to `found`. `root`: the root of the repository.
+    `is_further`: True if this is an additional repository of the conversation, False if it is the first one.
     """
     begin = f"../{root.name}/" if is_further else ""
     prefix = f"{root.name}/" if is_further else None
@@ -122,7 +123,9 @@ def _add_project(
 
 
 def _up_to(root: Path, directory: Path) -> list[Path]:
-    """Returns the directory and its parent directories up to `root`, the nearest first."""
+    """Returns `directory` and its parent directories up to `root`, the nearest to `directory` first. Returns
+    an empty list if `directory` is not below `root`.
+    """
     return [one for one in (directory, *directory.parents) if one.is_relative_to(root)]
 
 
@@ -137,8 +140,8 @@ def _add_instructions(
     found: DiscoveredContext, path: Path, root: Path, *, paths: tuple[str, ...] = (), begin: str = ""
 ) -> None:
     """Adds a file with instructions, such as AGENTS.md, to `found`. `paths`: the globs of the files that the
-    instructions are for, relative to `root`; empty means all files. `begin`: a prefix for the name of the
-    instructions.
+    instructions are for, relative to `root`; empty means all files. `begin`: a text that is put before the
+    name of the instructions.
     """
     if not os.path.lexists(path):
         return
@@ -169,9 +172,9 @@ def _add_skills(
     prefix: str | None = None,
 ) -> None:
     """Adds the skills in a directory to `found`. `rules_below`: the directory to which the paths of path
-    rules (skills for certain files) are relative; None means the agent's working directory. `prefix`: is put
-    before the name of a skill if an earlier repository has a skill of that name; None means that such a skill
-    is left out.
+    rules (skills for certain files) are relative; None means the agent's working directory. `prefix`: a text
+    that is put before the name of a skill if a repository that was searched before has a skill of the same
+    name. If `prefix` is None, such a skill is left out.
     """
     try:
         paths = _skill_files(directory)

@@ -41,9 +41,10 @@ _UNDER_WAY = (("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("rebase-
 class Surroundings:
     """The facts about the agent's machine and workspace that the prompt contains.
 
-    `date`: the current date as YYYY-MM-DD in UTC. `system`: the operating system. `git`: one line about the
-    repository; empty if there is no repository. `git_state`: further lines about the repository. `commands`:
-    commands that the project's files define, at most MAX_COMMANDS.
+    `date`: the current date as YYYY-MM-DD in UTC. `system`: the operating system. `shell`: the shell that
+    runs the agent's commands. `git`: one line about the repository; empty if there is no repository.
+    `git_state`: lines about the last commit, the upstream branch and the changed files. `commands`: commands
+    that the project's files define, at most MAX_COMMANDS.
     """
 
     date: str
@@ -56,7 +57,8 @@ class Surroundings:
 
 def surroundings(working_dir: Path, state: GitState | None = None) -> Surroundings:
     """Returns the facts about the machine and the workspace `working_dir`: date, operating system, shell, git
-    state and the project's commands. `state`: the git state at the creation of the conversation.
+    state and the project's commands. `state`: the git state (commit, branch and changed files) at the
+    creation of the conversation; None if there is no repository, or if git could not read the repository.
     """
     git = _git(working_dir)
     return Surroundings(
@@ -82,8 +84,8 @@ def _git(working_dir: Path) -> str:
     directory = root / ".git"
     if directory.is_file():
         # This is a work tree: its `.git` is a file with the path of the git directory.
-        place = _text(directory, root).removeprefix("gitdir:").strip()
-        directory = root / place
+        git_dir_path = _text(directory, root).removeprefix("gitdir:").strip()
+        directory = root / git_dir_path
     head = _text(directory / "HEAD", directory)
     where = "" if root == working_dir else f"repository at {root}, "
     under_way = next((f", {what} under way" for name, what in _UNDER_WAY if (directory / name).exists()), "")

@@ -16,8 +16,9 @@ MAX_TOTAL_BYTES = 1024 * 1024
 @dataclass
 class DiscoveredContext:
     """The collection of skills and memory notes (texts of agents in earlier conversations) that were found so
-    far for an agent, with a report about each file that was read. If two skills have the same name, only the
-    first one is added. `project`: file paths in the report are relative to this directory.
+    far for an agent, with a report about each file that was searched. If two skills have the same name, only
+    the first one is added. `project`: a directory; file paths in the report are relative to it. `disabled`:
+    the names of skills that must not be added.
     """
 
     project: Path
@@ -54,9 +55,9 @@ class DiscoveredContext:
         self._report(path, reason, origin, None, is_loaded=False)
 
     def read(self, path: Path, root: Path) -> str:
-        """Returns the text of a file below the directory `root`. Raises the errors of `read_text`. Raises
-        UnusableFileError if all texts that were read so far are larger than 1 MiB in total, because this is
-        too much for a prompt.
+        """Returns the text of a file below the directory `root`. Raises UnusableFileError if the file cannot
+        be used. Also raises UnusableFileError if all texts that were read so far are larger than 1 MiB in
+        total, because this is too much for a prompt.
         """
         return self.bounded(read_text(path, root))
 

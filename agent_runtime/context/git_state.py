@@ -36,8 +36,8 @@ class GitState(BaseModel):
     line of the commit message, in quotes. `upstream`: the upstream branch; empty if there is none. `ahead`:
     the number of commits that only the local branch has. `behind`: the number of commits that only the
     upstream branch has. `files`: the first changed files, each with its status letters from `git status`.
-    `count`: the number of changed files that git listed; None if git was too slow. `is_more`: whether there
-    are further changed files, because git's output was cut off.
+    `count`: the number of changed files that git listed; None if git was too slow. `is_more`: whether git's
+    output was cut off, so that there are more changed files than `count`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -73,7 +73,7 @@ class GitState(BaseModel):
 
 async def git_state(working_dir: Path) -> GitState | None:
     """Returns the git state of the repository that contains `working_dir`. Returns None if there is no
-    repository, or if git cannot read it.
+    repository, or if git cannot read the repository.
     """
     if not any((each / ".git").exists() for each in (working_dir, *working_dir.parents)):
         return None
@@ -91,7 +91,7 @@ async def git_state(working_dir: Path) -> GitState | None:
 
 async def _answer(working_dir: Path, *arguments: str, answers: Collection[int] = (0,)) -> bytes | None:
     """Runs git with these arguments in `working_dir` and returns git's output. `answers`: the exit codes that
-    mean success. Returns None if git takes too long. Raises GitError for another exit code.
+    mean success. Returns None if git takes too long. Raises GitError if git ends with any other exit code.
     """
     try:
         async with asyncio.timeout(LIMIT_SECONDS):

@@ -1,8 +1,9 @@
 """Handles path rules. A path rule is an instruction that applies only to certain files. The model gets a path
 rule together with the first tool result that involves a matching file.
 
-Which path rules the model already has is computed from the event log alone, because the text of a rule
-contains the rule's name. When a summary replaces the events around a path rule, the rule stays in the prompt.
+The tool results in the event log contain the text of each path rule that the model has got, and this text
+contains the rule's name. So the log alone shows which path rules the model already has. When a summary
+replaces a tool result that contains a path rule, the rule stays in the prompt.
 """
 
 import json
@@ -18,7 +19,9 @@ from agent_runtime.events.content import TextContent
 from agent_runtime.tools.search.scan import glob_regex
 
 MAX_REMINDER_CHARS = 64 * 1024
-"""The most characters of rules that are repeated after a condensation."""
+"""The maximum number of characters of path rules that are repeated in the prompt after a summary has replaced
+older events. Path rules beyond this limit are repeated only by name.
+"""
 
 _OPENING = re.compile(r'<path_rule name=("(?:[^"\\]|\\.)*")>')
 _SPECIAL = re.compile(r"([*?\[{])")
@@ -34,15 +37,16 @@ def whole_directory(relative: Path) -> str:
 def rules_for(
     touched: Iterable[Path], skills: Iterable[Skill], *, working_dir: Path, given: Collection[str]
 ) -> list[Skill]:
-    """Returns the path rules (instructions for certain files) that match one of the touched files and that
-    the model does not have yet, in order. `touched`: absolute paths. `given`: the names of the rules that the
-    model already has.
+    """Returns the path rules (instructions for certain files) that match at least one of the files in
+    `touched` and that the model does not have yet. `touched`: the absolute paths of the files that a tool
+    call has read or changed. `skills`: all skills; those with globs of files are path rules. `given`: the
+    names of the rules that the model already has.
     """
     real = [Path(os.path.realpath(path)) for path in touched]
     wanted = [skill for skill in skills if skill.paths and skill.name not in given]
-    places = {skill.paths_below or str(working_dir) for skill in wanted}
-    # Computed once for each place: a project may have hundreds of rules, and a command many words.
-    below = {place: _paths_below(Path(os.path.realpath(place)), real) for place in places}
+    base_paths = {skill.paths_below or str(working_dir) for skill in wanted}
+    # Computed once for each base path: a project may have hundreds of rules, and a command many words.
+    below = {base_path: _paths_below(Path(os.path.realpath(base_path)), real) for base_path in base_paths}
     return [skill for skill in wanted if _holds_for(skill, below[skill.paths_below or str(working_dir)])]
 
 
@@ -65,21 +69,21 @@ def texts_in(parts: Sequence[TextContent]) -> list[str]:
 def reminder(texts: Sequence[str]) -> str:
     """Returns a text that repeats path rules (instructions for certain files) in the prompt. This is needed
     when a summary has replaced the tool results that contained these rules. The newest rules are repeated in
-    full, the others only by name. `texts`: the texts of the rules, oldest first.
+    full, older rules only by name. `texts`: the texts of the rules, oldest first.
     """
-    kept: list[str] = []
+    full_texts: list[str] = []
     room = MAX_REMINDER_CHARS
     for text in reversed(texts):
         room -= len(text)
         if room < 0:
             break
-        kept.insert(0, text)
-    left_out = names_in([TextContent(text=text) for text in texts[: len(texts) - len(kept)]])
-    return render("path_rules_kept.j2", rules=kept, left_out=left_out)
+        full_texts.insert(0, text)
+    left_out = names_in([TextContent(text=text) for text in texts[: len(texts) - len(full_texts)]])
+    return render("path_rules_kept.j2", rules=full_texts, left_out=left_out)
 
 
-def _paths_below(place: Path, paths: Iterable[Path]) -> list[str]:
-    return [path.relative_to(place).as_posix() for path in paths if path.is_relative_to(place)]
+def _paths_below(directory: Path, paths: Iterable[Path]) -> list[str]:
+    return [path.relative_to(directory).as_posix() for path in paths if path.is_relative_to(directory)]
 
 
 def _holds_for(rule: Skill, paths: Iterable[str]) -> bool:
@@ -93,13 +97,13 @@ def _matches(glob: str, relative: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _regex(glob: str) -> re.Pattern[str] | None:
-    """Converts a glob to a regular expression according to the rules of .gitignore. A glob without a slash
-    matches names at any depth, and a glob of a directory matches everything in the directory. Returns None if
-    the glob is not valid.
+    """Converts a glob to a regular expression. The glob has the same meaning as in a .gitignore file. A glob
+    without a slash matches names at any depth, and a glob of a directory matches everything in the directory.
+    Returns None if the glob is not valid.
     """
     plain = glob.removeprefix("./").removesuffix("/**") or "**"
-    whole = plain.strip("/") if "/" in plain or plain != glob.removeprefix("./") else f"**/{plain}"
+    anchored_glob = plain.strip("/") if "/" in plain or plain != glob.removeprefix("./") else f"**/{plain}"
     try:
-        return re.compile(f"{glob_regex(whole)}(?:/.*)?", re.DOTALL)
+        return re.compile(f"{glob_regex(anchored_glob)}(?:/.*)?", re.DOTALL)
     except re.error:
         return None

@@ -1,5 +1,5 @@
-"""Parses a skill from a file. The skill's fields come from the file's front matter; missing fields get
-defaults from the file's path.
+"""Parses a skill from a file. The skill's fields come from the file's front matter (the YAML at the beginning
+of the file); fields that are missing there, such as the name, are derived from the file's path.
 """
 
 import re
@@ -73,8 +73,8 @@ def _input(one: dict[str, Any]) -> SkillInput:
 
 def _globs(matter: dict[str, Any]) -> tuple[str, ...]:
     """Returns the globs of the files to which a path rule (an instruction for certain files) applies.
-    `matter`: the file's front matter, in which the globs are a list, or one text with commas as other coding
-    agents write it.
+    `matter`: the file's front matter, in which the globs are a list, or one text with commas between the
+    globs (some other coding agents use this form).
     """
     name = "paths" if "paths" in matter else "globs"
     given = matter.get(name)

@@ -50,8 +50,8 @@ def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
 
 def _given(words: str, names: Sequence[str]) -> dict[str, str]:
     """Parses what the user wrote after the skill's name, and returns the value of each input by its name.
-    `name=value` sets the input with that name. Other words are assigned to the inputs in order. Extra words
-    become part of the last input's value.
+    `name=value` sets the input with that name. Other words are assigned to the inputs in order. If there are
+    more words than inputs, the extra words become part of the last input's value.
     """
     named: dict[str, str] = {}
     rest: list[str] = []

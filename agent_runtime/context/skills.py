@@ -69,17 +69,18 @@ class Skill(BaseModel):
         return self.origin == "project"
 
     def shown(self, text: str | None = None) -> str:
-        """Returns the text of the skill as the model sees it. If the skill comes from the repository, marks
-        around the text say so. `text`: the skill's text with the values of its inputs; None means the text
-        with unfilled placeholders.
+        """Returns the text of the skill as the model sees it. If the skill comes from the repository, the
+        result has a mark before and after the text; the marks tell the model that the text comes from the
+        repository. `text`: the skill's text with the values of its inputs; None means the text with unfilled
+        placeholders.
         """
-        whole = self.content if text is None else text
-        return of_repository(whole, self.name) if self.is_of_repository else whole
+        full_text = self.content if text is None else text
+        return of_repository(full_text, self.name) if self.is_of_repository else full_text
 
     def as_read(self) -> "Skill":
-        """Returns a copy of the skill with the text that the agent gets when it reads the skill itself,
-        without a call by the user. The inputs have their default values. The text lists the required inputs
-        that have no value.
+        """Returns a copy of the skill with the text that the agent gets if the agent, not the user, asks for
+        the skill. In this text, the inputs have their default values, and the required inputs without a value
+        are listed.
         """
         filled = fill(self.content, self.inputs, "")
         content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
@@ -87,9 +88,9 @@ class Skill(BaseModel):
 
 
 class SkillDiscovery(BaseModel):
-    """The result of the search in one file or other source for a skill, for instructions, or for a memory
-    note (a text that an agent has written for later conversations). `is_loaded`: whether the agent gets the
-    content. `reason`: why, or why not.
+    """The result for one file or other source that was searched for skills, instructions and memory notes
+    (texts that agents have written for later conversations). `is_loaded`: whether the agent gets the content.
+    `reason`: why the agent gets the content, or why not.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -104,7 +105,7 @@ class SkillDiscovery(BaseModel):
 class ProjectContext(BaseModel):
     """The instructions, skills and memory notes that were found for an agent. `skills`: no two have the same
     name. `notes`: texts that agents have written in earlier conversations; None if the agent must not get
-    notes. `findings`: what was found in each place that was searched.
+    notes. `findings`: what was found in each file or other source that was searched.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -131,8 +132,15 @@ class SkillFile(BaseModel):
 
 
 class AgentContext(BaseModel):
-    """The skills and texts that a client adds for an agent, and which other skills are loaded. Unknown fields
-    are kept unchanged.
+    """The skills and texts that a client adds for an agent, and settings that say which other skills are
+    loaded. Unknown fields are kept unchanged.
+
+    `skills`: complete skills as JSON. `skill_files`: skill files that the app server sends.
+    `system_message_suffix`, `user_message_suffix`: texts that are added to the end of the system prompt and
+    of each user message. `further_projects`: the directories of additional repositories, whose skills are
+    also loaded. `load_*`: whether skills from this source are loaded; `load_memory`: whether memory notes
+    (texts of agents in earlier conversations) are loaded. `disabled_skills`: the names of skills that are not
+    loaded.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -157,7 +165,7 @@ NO_CONTEXT = AgentContext()
 
 def render_project_context(context: ProjectContext) -> str:
     """Returns the part of the system prompt that contains the project's instructions and the list of skills.
-    Returns an empty text if there are none.
+    Returns an empty text if there are no instructions and no skills.
     """
     rules = [skill for skill in context.skills if skill.paths]
     return render(
@@ -171,8 +179,8 @@ def render_project_context(context: ProjectContext) -> str:
 
 
 def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
-    """Returns a list of skills as text, with one line per skill. The lines of skills from the repository are
-    marked as such. `line`: returns the line for a skill.
+    """Returns a list of skills as text, with one line per skill. The result marks the lines of skills that
+    come from the repository. `line`: returns the line for a skill.
     """
     lines = [line(one) for one in skills if not one.is_of_repository]
     marked = [line(one) for one in skills if one.is_of_repository]
@@ -184,8 +192,8 @@ def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> 
     `known`, which the model already has.
 
     A trigger matches anywhere in the message, ignoring case. A trigger that begins with a slash matches only
-    as the first word of the message. A skill with inputs is returned each time, because the values of its
-    inputs may differ.
+    as the first word of the message. A skill with inputs is returned even if it is in `known`, because its
+    inputs may have different values in each message.
     """
     wanted = (skill for skill in skills if skill.inputs or skill.name not in known)
     found = [(skill, _trigger_in(text, skill.triggers)) for skill in wanted]
@@ -201,7 +209,7 @@ def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[Text
 
 def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
     """Returns those memory notes (texts that agents have written in earlier conversations) that relate to the
-    user's message `text`. Empty if there are none.
+    user's message `text`. Returns an empty list if no note relates to the message.
     """
     found = most_relevant(notes, text, GIVEN_NOTES)
     return [TextContent(text=render("memory_notes.j2", notes=found))] if found else []
@@ -220,8 +228,8 @@ def _render_one(skill: Skill, trigger: str, text: str) -> str:
 
 
 def _missing(skill: Skill, filled: Filled) -> str:
-    """Returns one line for each required input of the skill that has no value. Returns an empty text if there
-    is none. `filled`: the skill's text with the values of its inputs.
+    """Returns a text with one line for each required input of the skill that has no value. Returns an empty
+    text if there is no such input. `filled`: the skill's text with the values of its inputs.
     """
     lines = (
         f"- {one.name}: {one.description}" if one.description else f"- {one.name}" for one in filled.missing

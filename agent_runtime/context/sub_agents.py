@@ -32,15 +32,19 @@ _NAMED = {
     "max_budget_per_run",
 }  # fmt: skip
 _OWN_PARTS = ("hooks", "mcp_servers", "mcpServers", "mcp_config")
-"""The parts of a file that run commands. The code that uses them asks for consent where it is needed."""
+"""The fields of a sub-agent's definition that contain commands to run. Such a field may be used only if the
+user has agreed. This module does not check this; the code that uses the fields checks it.
+"""
 MAX_VALUES = 2_000
 
 
 class SubAgent(BaseModel):
     """The definition of a sub-agent, read from a file or from a request.
 
-    `tools`, `skills`: the names of the sub-agent's tools and skills; if the list is empty, the sub-agent gets
-    those of the agent that starts it. `metadata`: all other fields of the file's front matter.
+    `tools`, `skills`: the names of the sub-agent's tools and skills; if one of these lists is empty, the
+    sub-agent gets the tools or skills of the agent that starts it. `level`: where the definition comes from,
+    such as the project or the user. `metadata`: the fields of the file's front matter that this class does
+    not define.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -80,7 +84,9 @@ class SubAgent(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """A file with the definition of a sub-agent that was skipped in whole or in part, with the reason."""
+    """The report about a file with the definition of a sub-agent. The file, or a part of it, was not used.
+    `reason`: why it was not used.
+    """
 
     path: str
     reason: str
@@ -89,9 +95,10 @@ class LeftOut(BaseModel):
 def find_sub_agents(
     projects: Sequence[Path], home: Path | None, *, with_built_in: bool = True
 ) -> tuple[list[SubAgent], list[LeftOut]]:
-    """Returns the definitions of all available sub-agents, and a list of the files that were skipped. The
-    order is: definitions of the projects in the order of `projects`, definitions of the user (in `home`),
-    built-in definitions. Of several definitions with the same name, only the first is returned.
+    """Returns the definitions of all available sub-agents, and a list of the files that were not used or were
+    used only in part. The order is: definitions of the projects in the order of `projects`, definitions of
+    the user (in `home`), built-in definitions. Of several definitions with the same name, only the first is
+    returned.
 
     The function blocks for a limited time. Files that are not valid are skipped.
     """
@@ -116,16 +123,18 @@ def _files(
 ) -> Iterator[tuple[Path, Path, Level]]:
     roots: list[tuple[Path, Level]] = [(project, "project") for project in projects]
     roots += [(home, "user")] if home else []
-    places = [(root / name, root, level) for root, level in roots for name in DIRECTORIES]
+    locations = [(root / name, root, level) for root, level in roots for name in DIRECTORIES]
     if with_built_in:
-        places.append((BUILT_IN, BUILT_IN, "builtin"))
-    for directory, root, level in places:
+        locations.append((BUILT_IN, BUILT_IN, "builtin"))
+    for directory, root, level in locations:
         for path in sorted(directory.glob("*.md"))[:MAX_FILES]:
             yield path, root, level
 
 
 def unused_parts(agent: SubAgent) -> list[str]:
-    """Returns a message for each front matter field of the definition that has no effect in Slipway."""
+    """Returns one message for each field of the definition that is ignored because its content does not have
+    the right form. Only the fields for hooks and MCP servers are checked.
+    """
     return [
         f"`{field}` in its front matter is not used: it does not name its parts, or there are too many"
         for field in _OWN_PARTS
@@ -204,7 +213,7 @@ class _NotPlainError(Exception):
 
 def _names(matter: dict[str, Any], field: str) -> list[str]:
     """Returns the list of names in a front matter field. The field contains a list, or one text with commas
-    as other coding agents write it.
+    between the names (some other coding agents use this form).
     """
     given = matter.get(field)
     parts = given.split(",") if isinstance(given, str) else texts(given, field)

@@ -132,9 +132,10 @@ def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
 
 
 def _caption(result: ToolResult) -> list[TextContent]:
-    """Returns a text that marks the images of a tool result as untrusted content. Such images may show
-    instructions to the model, and they are in a separate message, away from the marked tool result. Returns
-    an empty list if the tool result does not contain outside content.
+    """Returns a text that marks the images of a tool result as untrusted content. This text is needed because
+    the images may show instructions to the model. The mark around the result's text does not cover the
+    images, because they are in a separate message. Returns an empty list if the tool result contains no
+    content from outside, such as a web page.
     """
     if not isinstance(result, ObservationEvent) or not is_foreign(result.observation):
         return []
@@ -155,7 +156,7 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
     """Returns the output of a command for the model, followed by how the command ended and by the directory
     in which it ran. `metadata`: the data about the command; its field `suffix` says how the command ended. If
-    the suffix does not say this, the exit code is added.
+    `suffix` does not contain the exit code, the exit code is added.
     """
     suffix = metadata.get("suffix") or ""
     lines = [f"{metadata.get('prefix') or ''}{output}{suffix}"]

@@ -27,9 +27,9 @@ class Passage:
     the messages were made. The group is one message, or one reply of the model with all its tool calls and
     their results.
 
-    `tokens`: the estimated number of tokens. `seq`: the position of the first of these events in the log.
-    `rules`: the path rules (instructions for certain files) in the messages; they stay in the prompt when a
-    summary replaces the messages.
+    `tokens`: the estimated number of tokens. `seq`: the position in the log of the first event in
+    `event_ids`. `rules`: the path rules (instructions for certain files) in the messages; they stay in the
+    prompt when a summary replaces the messages.
     """
 
     event_ids: tuple[str, ...]
@@ -41,8 +41,9 @@ class Passage:
 
 @dataclass
 class _Exchange:
-    """A reply of the model with tool calls of which at least one has no result yet. `results`: the results so
-    far. `said_meanwhile`: messages that arrived before all results; they are placed after the results.
+    """A reply of the model with tool calls of which at least one has no result yet. `actions`: the tool
+    calls. `results`: the results so far. `said_meanwhile`: the messages that arrived before all calls had
+    results, with their positions in the log; they are placed after the results.
     """
 
     response_id: str
@@ -61,19 +62,21 @@ class View:
     """The chat messages that are sent to the model, built from the events of a log. Call `add` with the
     events in the order of the log. Call `messages` only when every tool call has a result.
 
-    A reply is placed before the messages that arrived while the model wrote the reply. Otherwise these
-    messages would look as if the reply answered them, and the prompt would end with a reply of the model.
-    Some vendors refuse such a prompt, and others try to complete the reply.
+    A reply is placed before the messages that arrived while the model wrote the reply. Otherwise it would
+    look as if the reply answered these messages, and the prompt would end with a reply of the model. Some
+    vendors refuse a prompt that ends with a reply; the models of other vendors try to complete this reply.
     """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
-        """Creates the view with these groups of messages (passages), which come from an earlier view in which
-        every tool call had a result. By default, the view is empty.
+        """Creates a View (the chat messages that are sent to the model). `passages`: groups of chat messages
+        with which the View begins. They are the groups that another View has built from the first events of
+        the same log, and every tool call in them must have a result. By default, the View begins without
+        messages.
         """
         self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
         self.tokens = sum(passage.tokens for passage in self._passages)
-        """The estimated tokens of `messages`."""
+        """The estimated number of tokens of all chat messages for the model."""
 
     @property
     def passages(self) -> Sequence[Passage]:
@@ -85,8 +88,8 @@ class View:
 
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
         """Adds the chat messages that are made from an event to the messages for the model. `seq`: the
-        position of the event in the log. `seen_seq`: for an event that the model wrote, the last position
-        that the model had seen when it wrote the event.
+        position of the event in the log. `seen_seq`: for an event that the model wrote, the position of the
+        last event that the model had seen when it wrote the event; None if not known.
         """
         match event:
             case SystemPromptEvent():
@@ -144,16 +147,16 @@ class View:
     def _condense(self, event: Condensation, seq: int) -> None:
         forgotten = set(event.forgotten_event_ids)
         gone = [passage for passage in self._passages if forgotten.issuperset(passage.event_ids)]
-        kept = [passage for passage in self._passages if not forgotten.issuperset(passage.event_ids)]
+        remaining = [passage for passage in self._passages if not forgotten.issuperset(passage.event_ids)]
         rules = [rule for passage in gone for rule in passage.rules]
         messages = [to_llm.summary_message(event.summary)] if event.summary is not None else []
         messages += [to_llm.rules_message(rules)] if rules else []
         if messages:
-            kept.insert(
-                _index_of(event.summary_offset or 0, kept), _passage([event.id], messages, seq, rules)
+            remaining.insert(
+                _index_of(event.summary_offset or 0, remaining), _passage([event.id], messages, seq, rules)
             )
-        self._passages = kept
-        self.tokens = sum(passage.tokens for passage in kept)
+        self._passages = remaining
+        self.tokens = sum(passage.tokens for passage in remaining)
 
     def _put(self, passage: Passage, seen_seq: int | None = None) -> None:
         at = len(self._passages)
@@ -164,8 +167,8 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index in the list of passages (groups of messages) at which a passage must be inserted so
-    that at least `offset` events come before it.
+    """Returns the index at which a new passage must be inserted in the list `passages` (groups of messages),
+    so that the passages before the new passage contain at least `offset` events.
     """
     for index, passage in enumerate(passages):
         if offset <= 0:

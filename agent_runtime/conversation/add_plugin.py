@@ -1,5 +1,5 @@
-"""Adds a plugin to a conversation that has already begun. A plugin consists of skills, hooks, sub-agents and
-MCP servers.
+"""Adds a plugin to a conversation that already exists. A plugin consists of skills, hooks, sub-agents and MCP
+servers.
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,10 @@ def add_plugin(
     names of the added parts.
 
     A part is left out if the conversation already has a part of the same kind and name, for example a skill
-    with the same name. Raises HookConfigError or pydantic.ValidationError for parts that are not valid.
-    `consent`: given only if the plugin is made of executables that a repository contains; it is the directory
-    of the repository and the hash of the executables that the user has approved.
+    with the same name. Raises HookConfigError if the hooks are not valid. Raises pydantic.ValidationError if
+    a skill, a sub-agent or an MCP server is not valid. `consent`: the directory of a repository and the hash
+    that identifies the executables in it that the user has approved. `consent` is set only for a plugin that
+    consists of such executables; it is None for every other plugin.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -50,7 +51,7 @@ def add_plugin(
     servers = {**named_servers(plugin.mcp_config or {}), **named_servers(agent.mcp_config)}
     _adopt(conversation, after, agent.model_copy(update={"mcp_config": servers}))
     known = {skill.name for skill in before.project.skills}
-    told = render(
+    message = render(
         "plugin_added.j2",
         plugin=plugin.name,
         skills=[one for one in after.project.of_type("agentskills") if one.name not in known],
@@ -59,7 +60,7 @@ def add_plugin(
     )
     conversation.emit(
         ConversationStateUpdateEvent(key=AGENT, value=mask(conversation.agent.model_dump(mode="json"))),
-        MessageEvent(source="environment", llm_message=Message.of("user", told)),
+        MessageEvent(source="environment", llm_message=Message.of("user", message)),
     )
     conversation.publish_full_state()
 
@@ -75,7 +76,8 @@ async def take_up(
     out if the conversation already has an MCP server with the same name.
 
     `directory`: the directory of an additional repository; None means the conversation's first repository.
-    Raises PluginError, HookConfigError, or pydantic.ValidationError.
+    Raises PluginError if the executables cannot be loaded. Raises HookConfigError if hooks are not valid.
+    Raises pydantic.ValidationError if a skill, a sub-agent or an MCP server is not valid.
     """
     request = conversation.spec.request
     project = project_named(request, directory)
@@ -90,9 +92,10 @@ async def take_up(
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, executables: ApprovedExecutables
 ) -> None:
-    """Loads the plugins of the conversation and the approved executables of its repository again if MCP
-    servers of the agent lack secrets. The MCP servers then use the secrets from the loaded configurations.
-    Does nothing if no secrets are missing. Raises PluginError.
+    """Gives the agent's MCP servers the secrets that they lack, for example after a restart of the server.
+    The secrets are in the configurations of the conversation's plugins, and of the executables in the
+    conversation's repository that the user has approved. So the function loads these plugins and executables
+    again. Does nothing if no secrets are missing. Raises PluginError if a plugin cannot be loaded.
     """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):
@@ -102,8 +105,9 @@ async def take_plugin_keys(
 
 def _adopt(conversation: ConversationEngine, spec: Spec, agent: Agent) -> None:
     """Replaces the specification (the data with which the conversation was created) and the agent of the
-    conversation by versions that contain the parts of a new plugin. If it raises HookConfigError or
-    pydantic.ValidationError, the conversation is unchanged.
+    conversation by versions that contain the parts of a new plugin. Raises HookConfigError if the hooks are
+    not valid. Raises pydantic.ValidationError if a skill, a sub-agent or an MCP server is not valid. After an
+    error, the conversation is unchanged.
     """
     context = conversation.run_context
     hooks = parse_hooks(spec.request.hook_config)

@@ -1,5 +1,5 @@
-"""Returns a conversation to an earlier event, so that it continues from there. The later events stay in the
-log as an abandoned branch.
+"""Returns a conversation to an earlier event, from which the conversation then continues. The later events
+stay in the log as an abandoned branch.
 """
 
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -10,11 +10,11 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionSt
 
 
 def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
-    """Returns the conversation to an earlier event, so that it continues from there. `event_id`: the id of
-    that event; None means the beginning of the conversation, before all events.
+    """Returns the conversation to an earlier event, from which the conversation then continues. `event_id`:
+    the id of this event; None means the beginning of the conversation, before all events.
 
-    Raises EventNotFoundError if there is no such event, or AlreadyRunningError during a run or a condensation
-    (a summary that replaces older events).
+    Raises EventNotFoundError if there is no such event. Raises AlreadyRunningError during a run (work of the
+    agent) or a condensation (the making of a summary that replaces older events).
     """
     conversation.require_rest()
     if event_id is not None and not _is_on_some_branch(conversation, event_id):

@@ -31,7 +31,7 @@ def set_budget(conversation: ConversationEngine, dollars: float | None) -> None:
 
 def note_children(conversation: ConversationEngine, children: Sequence[UUID]) -> None:
     """Logs the complete list of conversations that this conversation has started and that still exist.
-    `children`: their ids.
+    `children`: the ids of these conversations.
     """
     value = [str(child) for child in children]
     conversation.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))

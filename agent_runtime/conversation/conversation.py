@@ -58,9 +58,9 @@ class ConversationEngine:
     message, and `run` lets the agent work. There is one engine for each event log. All methods must be called
     from the same event loop.
 
-    The module `creation` creates and opens conversations. Functions that need only the engine's public
-    members are in other modules, such as `changes`, `branches` and `run/recovery`. `run_context` holds the
-    objects that a run uses.
+    The module `creation` creates conversations, and loads conversations from disk. Functions that need only
+    the engine's public members are in other modules, such as `changes`, `branches` and `run/recovery`. The
+    attribute `run_context` holds the objects that a run (the work of the agent until it stops) uses.
     """
 
     def __init__(
@@ -76,8 +76,12 @@ class ConversationEngine:
         key_encryption: KeyEncryption | None = None,
     ) -> None:
         """Builds the engine of a conversation from its event log. Call `create_conversation` or
-        `open_conversation` instead of this constructor. `slots`: the permissions of conversations to run at
-        the same time. The engine closes the log. The caller closes `client` and `slots`.
+        `open_conversation` instead of this constructor. `client`: sends requests to models. `slots`: limits
+        how many conversations run at the same time; None means no limit. `delegation`: the functions that
+        start sub-agents and child conversations. `key_encryption`: encrypts API keys on disk; if it is None,
+        keys are not stored.
+
+        The engine closes the log. The caller closes `client`.
         """
         self.id = spec.id
         self.directory = directory
@@ -109,7 +113,9 @@ class ConversationEngine:
 
     @property
     def status(self) -> ExecutionStatus:
-        """The current status of the conversation. The status is `running` only while a run is going on."""
+        """The current status of the conversation. The status is `running` only while a run (work of the
+        agent) is going on.
+        """
         return self.run_context.status
 
     @property
@@ -122,8 +128,9 @@ class ConversationEngine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the conversation must not be closed now. It must not be closed during a run or another
-        task, or while a tool has a running process, such as a server that was started in a shell.
+        """Whether the conversation must not be closed now. It must not be closed during a run (work of the
+        agent) or another task, or while a tool has a running process, such as a server that was started in a
+        shell.
         """
         is_working = self.is_running or self.condensing.is_under_way or self.background.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
@@ -136,8 +143,9 @@ class ConversationEngine:
     # Talking to it
 
     def send(self, message: Message, *, message_id: str | None = None, sender: str | None = None) -> bool:
-        """Adds a message of a user to the log. If a run is going on, the agent reads the message in that run.
-        Returns False if the log already has a message with this id.
+        """Adds a message of a user to the log. If the agent is working, it reads the message before its next
+        request to the model. Returns True, or False if the log already has a message with this id; then
+        nothing is added.
 
         `sender`: the name of the person who wrote the message. None means the owner of the conversation.
 
@@ -176,7 +184,8 @@ class ConversationEngine:
         return True
 
     def start(self) -> None:
-        """Starts a run in the background. If a crash interrupted the last run, continues its work.
+        """Starts a run (the work of the agent until it stops) in the background. If a crash interrupted the
+        last run, the new run continues the work of that run.
 
         Raises AlreadyRunningError if a run is going on.
         """
@@ -185,17 +194,19 @@ class ConversationEngine:
         self.run_context.task.start(self._run, on_end=self.publish_full_state, on_lost=self._log_end_later)
 
     async def wait(self) -> None:
-        """Waits until no run is going on."""
+        """Waits until no run (work of the agent) is going on."""
         await self.run_context.task.wait()
 
     async def run(self) -> None:
-        """Starts a run and waits for its end. Cancelling the caller's wait does not stop the run."""
+        """Starts a run (the work of the agent until it stops) and waits for its end. Cancelling the caller's
+        wait does not stop the run.
+        """
         self.start()
         await self.wait()
 
     def pause(self) -> None:
-        """Asks a run to stop before its next request to the model. A tool call that is running ends first.
-        Actions that wait for confirmation continue to wait.
+        """Asks the current run (work of the agent) to stop before its next request to the model. The run
+        completes tool calls that have begun. Actions that wait for confirmation continue to wait.
         """
         if self.is_waiting:
             self.emit(PauseEvent())
@@ -209,8 +220,8 @@ class ConversationEngine:
             self.run_context.slot.give_up()
 
     async def interrupt(self) -> None:
-        """Stops a run at once. Drops the model's incomplete reply, cancels running tools, and logs an error
-        as the result of each unanswered tool call.
+        """Stops the current run (work of the agent) without waiting for its current step. Drops the model's
+        incomplete reply, cancels running tools, and logs an error as the result of each unanswered tool call.
         """
         if await self.run_context.task.interrupt() and not self.is_closed:
             self.background.begin(self.run_context.checkpoint_triggers.end(), "checkpoint")
@@ -223,8 +234,8 @@ class ConversationEngine:
             self.publish_full_state()
 
     def require_rest(self) -> None:
-        """Checks that no run and no condensation (a summary that replaces older events) is going on. Raises
-        AlreadyRunningError.
+        """Raises AlreadyRunningError if a run (work of the agent) or a condensation (the making of a summary
+        that replaces older events) is going on. Does nothing otherwise.
         """
         if self.is_running or self.condensing.is_under_way:
             raise AlreadyRunningError
@@ -240,7 +251,7 @@ class ConversationEngine:
 
     async def close(self) -> None:
         """Stops all tasks and frees all resources of the conversation. The log keeps the last status, so that
-        an interrupted run can continue later. Calling this method twice is safe.
+        the agent can continue interrupted work later. Calling this method twice is safe.
         """
         if self.is_closed:
             return
@@ -254,16 +265,17 @@ class ConversationEngine:
         self.release()
 
     async def rest(self) -> None:
-        """Frees resources of a conversation that is not in use: ends the session of the hooks, and closes
-        shells and other tools. The next run opens new ones.
+        """Frees resources of a conversation that is not in use: runs the SessionEnd hooks, and closes shells
+        and other tools. The tools are opened again when the agent works again.
         """
         if self.run_context.hooks is not None:
             await self.run_context.hooks.end()
         await self.run_context.toolbox.close()
 
     def release(self) -> None:
-        """Closes the log, so that the conversation can be opened again. Call this method only while no run or
-        other task is going on.
+        """Closes the log and ends all event streams of the conversation. After that, `open_conversation` can
+        load the conversation from its directory again. Call this method only while no run (work of the agent)
+        or other task is going on.
         """
         self.run_context.live.close()
         self.run_context.history.save_snapshot()
@@ -273,8 +285,8 @@ class ConversationEngine:
         self.run_context.history.publish(frames.END)
 
     async def delete(self) -> None:
-        """Closes the conversation, ends the processes of its agent that still run, and removes the directory
-        with its log. The workspace with the user's files is not removed.
+        """Closes the conversation, ends the running processes of its agent, and removes the directory that
+        contains the conversation's log. The workspace with the user's files is not removed.
         """
         self.is_deleted = True
         await self.close()
@@ -298,7 +310,8 @@ class ConversationEngine:
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
         """Appends events to the log in one transaction, updates the state and publishes the events.
-        `seen_seq`: the last position in the log that the model had seen when it wrote these events.
+        `seen_seq`: the last position in the log that the model had seen when it wrote these events; None for
+        events that the model did not write.
         """
         self.run_context.emit(*events, seen_seq=seen_seq)
 

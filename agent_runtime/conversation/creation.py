@@ -1,4 +1,4 @@
-"""Creates a conversation in a directory, and opens an existing conversation from its directory."""
+"""Creates a conversation in a directory, and loads an existing conversation from its directory."""
 
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -38,15 +38,17 @@ def create_conversation(
     git: GitState | None = None,
 ) -> ConversationEngine:
     """Creates a conversation in `directory` and returns its engine. If an earlier creation in this directory
-    was interrupted, its files are used.
+    was interrupted, the new conversation uses the files that the earlier creation has written.
 
-    Raises pydantic.ValidationError for an agent that is not valid, ToolNotFoundError for unknown tools,
-    UnsupportedKindError for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the
-    conversation already exists.
+    Raises pydantic.ValidationError if the agent is not valid. Raises ToolNotFoundError for unknown tools.
+    Raises UnsupportedKindError for an unknown confirmation policy or security analyzer. Raises
+    InvalidSecretError if a secret is not valid. Raises FileExistsError if the conversation already exists.
 
     `secrets`: the store for the secrets of the request. `key_encryption`: the cipher that encrypts API keys
     on disk; if it is None, the keys are not stored. `signer`: signs the stored specification of the
-    conversation. `git`: the state of the git repository, which the prompt describes to the model.
+    conversation. `slots`: limits how many conversations run at the same time; None means no limit.
+    `delegation`: the functions that start sub-agents and child conversations. `git`: the state of the git
+    repository, which the prompt describes to the model; None if it is not known.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)
@@ -79,28 +81,28 @@ def open_conversation(
     key_encryption: KeyEncryption | None = None,
     signer: SpecSigner = UNSIGNED,
 ) -> ConversationEngine:
-    """Opens the conversation in `directory` in its last state and returns its engine. The API keys are taken
-    from `agent` if it is given, otherwise from encrypted storage.
+    """Loads the conversation that is stored in `directory`, in its last state, and returns its engine. The
+    API keys are taken from `agent` if it is given, otherwise from encrypted storage.
 
-    Raises LogMissingError if there is no conversation, LogInUseError if another process has opened the
-    conversation, and SpecChangedError if the check by `signer` shows that another program changed the stored
-    specification.
+    `signer` checks the signature of the stored specification (the data with which the conversation was
+    created). Raises LogMissingError if there is no conversation. Raises LogInUseError if another process has
+    loaded the conversation. Raises SpecChangedError if another program has changed the stored specification.
     """
     log = EventLog(directory, signer=signer)
     try:
         spec = _read_spec(log, directory)
         known = agent or Agent.model_validate(spec.agent)
-        kept, secrets = recall(log, key_encryption), secrets or Secrets()
-        secrets.restore(kept.secrets if kept else {})
+        stored, secrets = recall(log, key_encryption), secrets or Secrets()
+        secrets.restore(stored.secrets if stored else {})
         opened = ConversationEngine(
             directory, log, spec, known, client, slots, secrets, delegation, key_encryption
         )
         if agent is None and opened.state.agent is not None:
             opened.run_context.agent = Agent.model_validate(opened.state.agent)
-        if agent is None and kept is not None:
-            opened.keys.fill(Agent.model_validate(kept.agent))
+        if agent is None and stored is not None:
+            opened.keys.fill(Agent.model_validate(stored.agent))
         if agent is not None or (
-            kept is not None and key_encryption is not None and key_encryption.is_renewing
+            stored is not None and key_encryption is not None and key_encryption.is_renewing
         ):
             opened.keys.keep()
     except BaseException:

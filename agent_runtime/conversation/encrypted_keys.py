@@ -1,5 +1,5 @@
-"""Stores the API keys of a conversation in encrypted form beside its log, so that the keys are available
-after a restart of the server.
+"""Stores the API keys of a conversation in encrypted form in its log file, apart from the events, so that the
+keys are available after a restart of the server.
 """
 
 import logging
@@ -58,8 +58,8 @@ def keep(log: EventLog, key_encryption: KeyEncryption | None, agent: Agent, secr
     shown = revealed(agent)
     # Skill files may be large, and they contain no keys.
     (shown.get("agent_context") or {}).pop("skill_files", None)
-    kept = Kept(agent=to_jsonable_python(shown), secrets=secrets.revealed())
-    log.set_meta(_META, key_encryption.encrypt(kept.model_dump_json()))
+    keys = Kept(agent=to_jsonable_python(shown), secrets=secrets.revealed())
+    log.set_meta(_META, key_encryption.encrypt(keys.model_dump_json()))
 
 
 def recall(log: EventLog, key_encryption: KeyEncryption | None) -> Kept | None:

@@ -1,5 +1,5 @@
-"""The errors that a conversation raises. Their codes and texts are the same in a server and in a program that
-runs the conversation itself.
+"""The errors that a conversation raises. Their codes and texts are the same whether the conversation runs in
+the agent server or in a program that uses this package directly.
 """
 
 from typing import ClassVar, Self
@@ -35,12 +35,14 @@ class _Refusal(ConversationError):
 
     @classmethod
     def of_problem(cls, problem: JsonObject) -> Self:
-        """Creates this error from a problem document (RFC 9457) that a server has sent as its HTTP reply."""
+        """Creates an error of this class from a problem document (RFC 9457) that a server has sent as its
+        HTTP reply.
+        """
         return cls(str(problem["detail"]))
 
 
 class AlreadyRunningError(_Refusal):
-    """The error that is raised when a request is refused because the agent is running."""
+    """The error that is raised when a request is refused because the agent is working."""
 
     _code = "already_running"
     _detail = "The conversation is running already."
@@ -48,8 +50,8 @@ class AlreadyRunningError(_Refusal):
 
 
 class LogGapError(_Refusal):
-    """The error that is raised when events cannot be added to a log because they do not directly follow the
-    log's last event, so events in between are missing.
+    """The error that is raised when new events cannot be added to a log because the events between the log's
+    last event and the new events are missing.
     """
 
     _code = "log_gap"
@@ -106,8 +108,8 @@ class McpChangeOutdatedError(_Refusal):
 
 
 class McpQuestionClosedError(_Refusal):
-    """The error that is raised when the user answers a question of an MCP server that no longer waits for an
-    answer.
+    """The error that is raised when the user answers a question of an MCP server, but the question no longer
+    waits for an answer.
     """
 
     _code = "mcp_question_closed"
@@ -145,15 +147,18 @@ class NothingToCondenseError(_Refusal):
 
 
 class HookConfigError(_Refusal):
-    """The error that is raised when the hook configuration is not valid."""
+    """The error that is raised when the configuration of the hooks (commands, or questions to a model) is not
+    valid.
+    """
 
     _code = "hook_config_invalid"
     _detail = "hook_config cannot be understood."
 
 
 class NoGoalToResumeError(_Refusal):
-    """The error that is raised when a goal cannot be resumed. Either the conversation has no goal, or the
-    goal is over: it is reached, or it was checked the maximum number of times.
+    """The error that is raised when a goal (a task that the agent continues until a judge finds it reached)
+    cannot be resumed. Either the conversation has no goal, or the goal is over: it is reached, or it was
+    checked the maximum number of times.
     """
 
     _code = "no_resumable_goal"
@@ -175,15 +180,18 @@ class EventNotFoundError(_Refusal):
 
 
 class CheckpointNotFoundError(_Refusal):
-    """The error that is raised when a request names a checkpoint that never existed or was deleted."""
+    """The error that is raised when a request names a checkpoint (a snapshot of the workspace's files) that
+    never existed or was deleted.
+    """
 
     _code = "checkpoint_not_found"
     _detail = "There is no such checkpoint."
 
 
 class CheckpointsUnavailableError(_Refusal):
-    """The error that is raised when the current files cannot be saved in a checkpoint. A rewind (a reset to a
-    checkpoint) is then refused, because the user could not undo it.
+    """The error that is raised when the current files cannot be saved in a checkpoint (a snapshot of the
+    workspace's files). A rewind (a reset to a checkpoint) is then refused, because the user could not undo
+    it.
     """
 
     _code = "checkpoints_unavailable"
@@ -212,7 +220,7 @@ class EditedSinceError(_Refusal):
 
 class RewindIncompleteError(_Refusal):
     """The error that is raised when a rewind (a reset to a checkpoint) could not restore some files. The
-    server made another checkpoint before the rewind; from it, the user can restore the earlier files.
+    server has made a checkpoint just before the rewind. With this checkpoint, the user can undo the rewind.
     """
 
     _code = "rewind_incomplete"
@@ -241,4 +249,6 @@ REFUSALS: dict[str, type[_Refusal]] = {
         RewindIncompleteError,
     )
 }
-"""The error class for each code, for clients that receive the code from a server."""
+"""The error class for each error code. Clients use this mapping to convert the code in a server's error reply
+to an exception.
+"""

@@ -1,5 +1,5 @@
-"""Makes an independent copy of a conversation (a fork). The original conversation and the copy work in the
-same directory.
+"""Makes an independent copy of a conversation (a fork). The agents of the original conversation and of the
+copy work in the same directory.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ async def fork(
     source: ConversationEngine, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
 ) -> ConversationEngine:
     """Copies a conversation into `directory` and returns the copy's engine. The copy has the events up to
-    `wanted.from_event_id`, or all events, and no run is going on in it. The copy uses the same API key of the
-    model.
+    `wanted.from_event_id`; if that is None, the copy has all events. The agent of the copy does not start to
+    work. The copy uses the API key of the original conversation's model.
 
-    `delegation`: lets the copy start sub-agents. Raises EventNotFoundError if the event does not exist, or
-    FileExistsError if the directory already holds a conversation.
+    `delegation`: the functions with which the copy starts sub-agents. Raises EventNotFoundError if the event
+    does not exist. Raises FileExistsError if the directory already holds a conversation.
     """
     leaf = wanted.from_event_id or source.state.leaf_event_id
     found = source.log.get(leaf) if leaf is not None else None
@@ -121,8 +121,8 @@ def _copy(
 
 
 def _renumbered(records: Iterable[Record]) -> Iterator[Record]:
-    """Yields the records with new positions that have no gaps. Each `seen_seq`, the last position that the
-    model had seen, is changed to the new positions, too.
+    """Yields the records with new positions that have no gaps. Each `seen_seq` (the last position that the
+    model had seen) is changed to the new number of that position, too.
     """
     old: list[int] = []
     for position, record in enumerate(records, start=1):

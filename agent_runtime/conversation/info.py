@@ -66,7 +66,7 @@ def updated_at(spec: Spec, last_timestamp: str) -> datetime:
 
 
 def to_utc(timestamp: str) -> datetime:
-    """Converts an event's timestamp, which is naive local time, to UTC."""
+    """Converts an event's timestamp, which is a local time without a time zone, to UTC."""
     return datetime.fromisoformat(timestamp).astimezone(UTC)
 
 

@@ -1,5 +1,5 @@
 """Handles the API keys of a conversation's agent. Clients send the keys. They are added to the agent's
-configuration in memory, and stored encrypted beside the log.
+configuration in memory, and stored encrypted in the log file, apart from the events.
 """
 
 from agent_runtime.agent.agent import Agent, secrets_of
@@ -31,8 +31,8 @@ class ConversationKeys:
         """Adds the keys that a client sends again after a restart of the server, because the keys were not
         stored on disk. `given`: the agent's configuration with its keys.
 
-        Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError for an agent
-        that is not valid, and InvalidSecretError.
+        Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError if `given` is
+        not valid. Raises InvalidSecretError if a secret in it is not valid.
         """
         agent = Agent.model_validate(given)
         self._context.secrets.update(secrets_of(agent))
@@ -40,7 +40,7 @@ class ConversationKeys:
         self.keep()
 
     def fill(self, agent: Agent) -> None:
-        """Copies keys from the given agent to this conversation's agent, for each model and MCP server that
+        """Copies API keys from `agent` to the agent of this conversation, for each model and MCP server that
         both agents have.
         """
         self._context.agent = with_keys(self._context.agent, agent)

@@ -27,7 +27,8 @@ def message_event(
     sender: str | None = None,
 ) -> MessageEvent:
     """Returns the event for a user's message. The event also contains the skills that words in the message
-    trigger. `known_skills`: the names of skills that the model already has and that are not repeated.
+    trigger. `known_skills`: the names of skills that the model already has; these skills are not added again.
+    `sender`: the name of the person who wrote the message; None means the owner of the conversation.
 
     `is_first`: whether this is the user's first message in the conversation. Memory notes (texts that agents
     wrote in earlier conversations) are added only to the first message.

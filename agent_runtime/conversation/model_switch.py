@@ -12,12 +12,12 @@ from agent_runtime.llm.conversation_costs import budget_of
 
 
 def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | None = None) -> None:
-    """Changes the agent's model from the next request on. The API key of the model is stored encrypted, or
-    not at all.
+    """Changes the agent's model. The new model is used from the next request on. The API key of the model is
+    stored encrypted; it is not stored if encryption is not available.
 
-    `condenser_llm`: the new model of the condenser. If it is None, a condenser that used the agent's old
-    model changes to the agent's new model. The conversation's budget stays, unless the new model's
-    configuration has a budget.
+    `condenser_llm`: the new model of the condenser (which summarizes older events). If it is None, a
+    condenser that used the agent's old model changes to the agent's new model. The conversation's budget
+    stays, unless the new model's configuration has a budget.
     """
     before = conversation.agent.llm
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)
@@ -31,9 +31,9 @@ def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | 
 
 
 def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
-    """Returns a copy of the agent with a new model. `condenser_llm`: the new model of the agent's condenser;
-    if it is None, a condenser that used the agent's old model changes to the new model. The agent's budget
-    stays, unless the new model's configuration has a budget.
+    """Returns a copy of the agent with a new model. `condenser_llm`: the new model of the agent's condenser
+    (which summarizes older events); if it is None, a condenser that used the agent's old model changes to the
+    new model. The agent's budget stays, unless the new model's configuration has a budget.
     """
     llm = llm.model_copy(
         update={"max_budget_per_task": llm.max_budget_per_task or agent.llm.max_budget_per_task}
@@ -47,8 +47,9 @@ def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
 
 
 def _following(condenser: Condenser | None, before: LLM, after: LLM) -> Condenser | None:
-    """Returns the condenser with the agent's new model (`after`) if the condenser used the agent's old model
-    (`before`), because the old model may soon be unavailable. Otherwise returns the condenser unchanged.
+    """Returns the condenser (which summarizes older events) with the agent's new model (`after`) if the
+    condenser used the agent's old model (`before`), because the old model may soon be unavailable. Otherwise
+    returns the condenser unchanged.
     """
     if not isinstance(condenser, LLMSummarizingCondenser):
         return condenser

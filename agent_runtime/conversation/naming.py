@@ -12,8 +12,8 @@ from agent_runtime.llm.config import LLM
 _FROM_USER = Filter(kind="MessageEvent", source="user")
 
 SavedLLM = Callable[[str], LLM | None]
-"""Returns the model of the saved profile with this name. Returns None if there is no such profile or its
-model cannot be called.
+"""A function that returns the model with this name from the saved models. The function returns None if there
+is no such model, or if the model cannot be called.
 """
 
 
@@ -30,7 +30,7 @@ class Naming:
 
     def begin_if_wanted(self) -> None:
         """Starts to create a title in the background. Does nothing if the conversation already has a title,
-        if the request that created it asked for no title, or if a hook has blocked a message.
+        if the request that created the conversation asked for no title, or if a hook has blocked a message.
         """
         context = self._context
         state = context.state
@@ -38,11 +38,12 @@ class Naming:
             self._context.background.begin(self.generate(), "title")
 
     async def generate(self) -> None:
-        """Creates a title from the user's first message and logs the title. A model suggests the title; if it
-        suggests none, the first words of the message become the title.
+        """Creates a title from the user's first message and logs the title. A model suggests the title; if
+        the model suggests no title, the first words of the message become the title.
 
-        Only the title is published, not the full state: the client library openhands-sdk takes a full state
-        that arrives just after the start of a run for the end of this run.
+        Only the title is published, not the full state of the conversation: the client library openhands-sdk
+        would wrongly conclude that the agent has stopped if a full state arrived just after the agent's
+        start.
         """
         context = self._context
         first, _ = context.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)

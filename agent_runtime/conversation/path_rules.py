@@ -1,5 +1,5 @@
 """Adds path rules to a tool's result before the result is logged. A path rule is an instruction for certain
-files. It is added when the conversation touches such a file for the first time.
+files. It is added when a tool call of the conversation reads or changes such a file for the first time.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from agent_runtime.tools.tool import AnyTool
 
 def with_rules(result: ToolResult, state: State, tools: Mapping[str, AnyTool], spec: Spec) -> ToolResult:
     """Returns the tool's result together with the path rules (instructions for certain files) for the files
-    that the tool call touched. Each rule is added only once in a conversation. The result is returned
-    unchanged if the call failed or no rule applies.
+    that the tool call has read or changed. Each rule is added only once in a conversation. The result is
+    returned unchanged if the call failed or no rule applies.
     """
     action = next((one for one in state.pending if one.tool_call_id == result.tool_call_id), None)
     if action is None or not isinstance(result, ObservationEvent):

@@ -1,5 +1,5 @@
-"""Asks the agent's model a user's question beside the conversation, also while the agent works. The question
-and the reply are not logged.
+"""Asks the agent's model a user's question that is not part of the conversation. This also works while the
+agent is working. The question and the reply are not logged.
 """
 
 import orjson
@@ -12,8 +12,8 @@ from agent_runtime.llm.messages import Prompt
 
 
 async def ask(conversation: ConversationEngine, question: str) -> str:
-    """Asks the agent's model a user's question and returns the model's reply. This also works during a run.
-    Raises ConversationError with the code `llm_failed` if the request to the model fails.
+    """Asks the agent's model a user's question and returns the model's reply. This also works while the agent
+    is working. Raises ConversationError with the code `llm_failed` if the request to the model fails.
     """
     masker = conversation.secrets.masker
     asked = {"role": "user", "content": render("ask.j2", question=masker.text(question))}

@@ -1,5 +1,5 @@
-"""The specification of a conversation: the data with which the conversation was created. It is stored beside
-the event log, without secrets.
+"""The specification of a conversation: the data with which the conversation was created. It is stored in the
+log file, apart from the events and without secrets.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,19 @@ _SECRET_FIELDS = {
     "secrets",
 }
 _CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "value"}
-"""What is secret within the `auth` of an MCP server; its strategy is not."""
+"""The names of the fields with secrets in the field `auth` of an MCP server. Other fields of `auth`, such as
+`strategy`, are not secret.
+"""
 
 
 class Spec(BaseModel):
     """The specification of a conversation: the data with which the conversation was created. Secrets in it
-    are masked; the agent's configuration with its keys exists only in memory.
+    are masked. The agent's API keys are not part of it; they are in memory and, if encryption is available,
+    encrypted on disk.
 
     `project`: the instructions and skills that were found when the conversation was created. `git`: the git
     state of the repository at that time. `wants_title`: whether a title is created from the first message,
-    because the request contained none.
+    because the request that created the conversation contained no title.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,12 +71,12 @@ class Spec(BaseModel):
         # The content of these files is in `project` below. Without this, every published state would also
         # contain the files.
         (body["agent"].get("agent_context") or {}).pop("skill_files", None)
-        kept = StartConversationRequest.model_validate(mask(body))
+        masked_request = StartConversationRequest.model_validate(mask(body))
         wants_title = request.autotitle and not request.title
         return cls(
             id=conversation_id,
             created_at=datetime.now(UTC),
-            request=kept,
+            request=masked_request,
             project=discover(agent.agent_context or NO_CONTEXT, Path(request.workspace.working_dir)),
             git=git,
             wants_title=wants_title,
@@ -97,8 +100,8 @@ def _asterisks(_: Any) -> str:
 
 
 def mask(value: Any, hide: Hide = _asterisks) -> Any:
-    """Returns a copy of the value in which every secret is replaced. `hide`: returns the replacement of a
-    secret; by default, asterisks.
+    """Returns a copy of a JSON value in which the value of each field that contains a secret, such as
+    `api_key`, is replaced. `hide`: returns the replacement of a secret; by default, asterisks.
     """
     if isinstance(value, list):
         return [mask(item, hide) for item in value]

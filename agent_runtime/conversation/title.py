@@ -34,7 +34,7 @@ class Title:
 
     def events(self, stats: dict[str, Any]) -> list[Event]:
         """Returns the events that log the title and the cost of the model's reply. `stats`: the
-        conversation's statistics before this reply.
+        conversation's statistics (tokens and cost of the models) before this reply.
         """
         return [
             ConversationStateUpdateEvent(key="title", value=self.text),
@@ -43,8 +43,8 @@ class Title:
 
 
 def first_words(task: str) -> str | None:
-    """Returns a title without asking a model: the first line of the task that is not empty, shortened.
-    Returns None if all lines are empty.
+    """Returns a title that is made without a model: the first line of `task` (the text of the user's first
+    message) that is not empty, shortened. Returns None if all lines are empty.
     """
     lines = (" ".join(line.split()) for line in task[:_MAX_TASK_CHARS].splitlines())
     line = next((line for line in lines if line), None)
@@ -56,11 +56,11 @@ def first_words(task: str) -> str | None:
 async def generate(
     task: MessageEvent, llm: LLM, client: LLMClient, mask: Callable[[str], str] = str
 ) -> Title | None:
-    """Asks a model for a short title for the task. Returns None if the model suggests none or the request
-    fails. A missing title is not an error.
+    """Asks a model for a short title for the conversation. `task`: the user's first message. Returns None if
+    the model suggests no title or the request fails. A missing title is not an error.
 
-    `mask`: masks secrets in the task before its text is shortened, because a shortened secret would not be
-    recognized.
+    `mask`: masks secrets in the message before the message is shortened, because a shortened secret would not
+    be recognized.
     """
     llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False, "log_completions": False})
     question = render("title.j2", task=task.llm_message.text[:_MAX_TASK_CHARS])

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 class Toolbox:
     """The tools that the agent of one conversation can use: its own tools, and the tools of its MCP servers
-    once these are connected.
+    once the servers are connected.
     """
 
     def __init__(
@@ -46,8 +46,13 @@ class Toolbox:
         live: LiveOutputs | None = None,
         ask_user: AskUser | None = None,
     ) -> None:
-        """Creates the agent's own tools. MCP servers are connected later, by `prepare`. Raises
-        ToolNotFoundError, or pydantic.ValidationError for bad MCP servers or client tools.
+        """Creates the agent's own tools. MCP servers are connected later, by `prepare`. `delegation`: the
+        functions that start sub-agents. `approvals`: the MCP tools that the user has approved. `live`: gets
+        the output of running tool calls. `ask_user`: passes questions of MCP servers to the user; None means
+        that the servers cannot ask the user.
+
+        Raises ToolNotFoundError for an unknown tool. Raises pydantic.ValidationError if the configuration of
+        an MCP server or client tool is not valid.
         """
         self._context = ToolContext(
             spec.working_dir,
@@ -74,8 +79,8 @@ class Toolbox:
         self._adopt()
 
     def extend(self, spec: Spec, agent: Agent) -> None:
-        """Adds the skills, sub-agents and MCP servers that are new in this specification and this agent,
-        compared with the current ones. Raises pydantic.ValidationError.
+        """Adds the skills, sub-agents and MCP servers that `spec` and `agent` contain but this toolbox does
+        not have yet. Raises pydantic.ValidationError if an MCP server's configuration is not valid.
         """
         self._hide_secrets(agent)
         self._servers.add(agent.mcp_config)
@@ -88,15 +93,15 @@ class Toolbox:
         return self._servers.have_lost_secrets
 
     def take_keys(self, agent: Agent) -> None:
-        """Uses the keys of MCP servers in the given agent from now on. Reconnects to servers whose secrets
-        have changed.
+        """From now on, uses the API keys that the given agent's configuration contains for MCP servers.
+        Reconnects to servers whose secrets have changed.
         """
         self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)
 
     def ask_about_calls(self, asked: Collection[Asked]) -> None:
-        """Sets which extra fields, such as the risk, the model must fill in with each tool call, beside the
-        tool's arguments.
+        """Sets which extra fields, such as the risk of the call, the model must fill in with each tool call,
+        in addition to the tool's arguments.
         """
         self._asked = asked
         self._adopt()
@@ -121,7 +126,9 @@ class Toolbox:
         return None if self._servers.report == before else self._servers.report
 
     async def close(self) -> None:
-        """Closes the MCP servers and the tools. If one tool fails to close, the others are still closed."""
+        """Closes the MCP servers and the tools. If one tool cannot be closed, the remaining tools are closed
+        nevertheless.
+        """
         await self._servers.close()
         for tool in self._own.values():
             try:
@@ -130,8 +137,8 @@ class Toolbox:
                 logger.exception("a tool cannot be closed", extra={"tool": tool.name})
 
     def _hide_secrets(self, agent: Agent) -> None:
-        """Passes the secrets in the configuration of the MCP servers to the masker (the object that hides
-        secrets), which then replaces them by a mask in every output. Raises pydantic.ValidationError.
+        """Passes the secrets in the configuration of the MCP servers to the masker, an object that replaces
+        secrets in every output by a mask. Raises pydantic.ValidationError if the configuration is not valid.
         """
         self._context.secrets.masker.learn(confidential_values(servers_of(agent.mcp_config)))
 
@@ -152,16 +159,17 @@ def _skill_reader(spec: Spec) -> dict[str, AnyTool]:
 
 
 def _delegating(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """Creates the tools that start sub-agents, if the agent has them. The descriptions of these tools list
-    the available sub-agents.
+    """Creates the tools that start sub-agents, if the agent's configuration contains such tools. The
+    descriptions of these tools list the available sub-agents.
     """
     wanted = [one for one in agent.tools if one.name == "task_tool_set"]
     return create_tools(wanted, context, spec.request.tool_module_qualnames)
 
 
 def _make_tools(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """Creates the agent's tools: those of its configuration, those of its client, a tool that reads skills if
-    there are skills, and tools for memory notes (texts for later conversations) if the agent has a memory.
+    """Creates the agent's tools: the tools in its configuration, the client tools (executed by a client), a
+    tool that reads skills if there are skills, and tools for memory notes (texts for later conversations) if
+    the agent has a memory.
     """
     tools = create_tools(agent.tools, context, spec.request.tool_module_qualnames)
     for given in spec.request.client_tools:

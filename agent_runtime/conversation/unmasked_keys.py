@@ -1,4 +1,4 @@
-"""Puts API keys back into an agent's configuration that was stored with asterisks in place of its secrets.
+"""Adds API keys to an agent's configuration that was stored with asterisks (masks) in place of its secrets.
 Has no side effects.
 """
 

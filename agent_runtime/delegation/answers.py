@@ -1,5 +1,5 @@
-"""Passes the user's decision, to approve or reject actions, to the conversation whose agent asked: the given
-conversation or one of its sub-agents.
+"""Passes the user's decision to approve or reject actions to the right conversation. This is the conversation
+whose agent has asked the user: the given conversation, or the conversation of one of its sub-agents.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,12 @@ def approve(
     action_ids: Sequence[str] | None = None,
 ) -> None:
     """Approves the waiting actions of the conversation or of its sub-agents. The actions are executed when
-    the agents continue. `remember`: if True, similar actions no longer need confirmation.
+    the agents continue. `remember`: if True, later actions of the same kinds as the approved actions need no
+    confirmation.
 
     `action_ids`: the ids of the actions that the user saw; None means all waiting actions. Raises
-    NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
+    NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions are not
+    those in `action_ids`.
     """
     asking = asking_below(conversation, host)
     if asking:
@@ -43,11 +45,12 @@ def reject(
     approved: Sequence[str] = (),
 ) -> None:
     """Rejects the waiting actions of the conversation or of its sub-agents. The agent that asked gets the
-    reason when it continues. Raises NothingToConfirmError if no action waits, or ConfirmationOutdatedError if
-    other actions wait.
+    reason when it continues. `action_ids`: the ids of the actions that the user saw; None means all waiting
+    actions. Raises NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting
+    actions are not those in `action_ids`.
 
-    `approved`: the ids of the waiting actions that the user approves instead; they are executed at once. For
-    an action of a sub-agent, pass the id of the tool call that started the sub-agent.
+    `approved`: the ids of the waiting actions that the user approves and does not reject; they are executed
+    at once. For an action of a sub-agent, pass the id of the tool call that started the sub-agent.
     """
     asking = asking_below(conversation, host)
     if not asking:
@@ -67,9 +70,10 @@ def reject(
 
 
 def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
-    """Continues the parent conversations that wait for a sub-agent, after the user has approved or rejected
-    the sub-agent's actions in its own conversation (`conversation`). A parent continues to wait if another of
-    its sub-agents asks the user.
+    """Starts the parent of `conversation` again, and the parent's parent, and so on. `conversation`: the
+    conversation of a sub-agent in which the user has approved or rejected the sub-agent's actions. The
+    parents had waited for this decision. A parent continues to wait if another one of its sub-agents also
+    asks the user.
     """
     parent = _parent_of(conversation, host)
     if parent is not None and parent.is_waiting and not asking_below(parent, host):

@@ -45,8 +45,9 @@ class Brief:
 
 
 def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationRequest:
-    """Returns the request that starts a sub-agent. It is the request that created the parent conversation,
-    with later changes of the parent, limited to what the sub-agent's definition allows.
+    """Returns the request that starts a sub-agent. It is a copy of the request that created the parent
+    conversation. The copy contains changes that were made after the parent's creation (such as a new model),
+    and is limited to what the sub-agent's definition allows.
     """
     now, definition = parent.info(), brief.definition
     return parent.spec.request.model_copy(
@@ -74,8 +75,9 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
 
 
 def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
-    """Returns the confirmation policy of a sub-agent: the parent's `policy`, or the policy that the
-    sub-agent's definition names in `mode` if that policy asks the user more often.
+    """Returns the confirmation policy of a sub-agent: either the parent's `policy` or the policy that `mode`
+    means. Of these two policies, the one that asks the user more often is returned. `mode`: the permission
+    mode in the sub-agent's definition; None means the parent's policy.
     """
     kind = _MODES.get((mode or "").lower())
     if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):
@@ -85,8 +87,8 @@ def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
 
 def _agent(parent: ConversationEngine, brief: Brief) -> Agent:
     """Returns the agent configuration for the sub-agent. If the definition names tools, the sub-agent has
-    only these tools and the definition's MCP servers. Otherwise it also has the tools and MCP servers of the
-    parent's agent.
+    only these tools and the definition's MCP servers. If the definition names no tools, the sub-agent has the
+    tools and MCP servers of the parent's agent, and also the definition's MCP servers.
     """
     own, definition = parent.agent, brief.definition
     changes: dict[str, Any] = {
@@ -116,10 +118,10 @@ def _context(parent: ConversationEngine, brief: Brief) -> AgentContext:
         if brief.equipment.missing
         else ""
     )
-    told = (context.system_message_suffix, definition.system_prompt, lacking)
+    suffixes = (context.system_message_suffix, definition.system_prompt, lacking)
     return context.model_copy(
         update={
-            "system_message_suffix": "\n\n".join(text for text in told if text),
+            "system_message_suffix": "\n\n".join(text for text in suffixes if text),
             # Only the caller writes notes, because it knows the purpose of the work.
             "load_memory": False,
             "disabled_skills": [*context.disabled_skills, *(unnamed if definition.skills else [])],

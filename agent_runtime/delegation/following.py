@@ -19,7 +19,8 @@ logger = logging.getLogger(__name__)
 
 class Following:
     """A context manager that watches a sub-agent's task. Inside the `with` block, the sub-agent's progress is
-    logged in the parent conversation, and a pause of the parent also pauses the sub-agent.
+    logged in the parent conversation (the one that started the sub-agent), and a pause of the parent also
+    pauses the sub-agent.
 
     `has_spent_budget`: whether the sub-agent was paused because the parent's budget is spent.
     """

@@ -1,8 +1,9 @@
-"""Collects the hooks and MCP servers of a sub-agent: those of the parent conversation, and those that the
-sub-agent's definition adds.
+"""Collects the hooks and MCP servers of a sub-agent. These are the hooks and servers of the parent
+conversation, and the hooks and servers that the sub-agent's definition adds.
 
 The hooks and servers of the definition apply only to this sub-agent. If this sub-agent starts other
-sub-agents, these get the hooks and servers of the topmost conversation.
+sub-agents, the other sub-agents get the hooks and servers of the topmost conversation (the one that no other
+conversation has started).
 """
 
 from collections.abc import Sequence
@@ -23,8 +24,8 @@ from agent_runtime.tools.mcp.config import named_servers
 class Commands:
     """The hooks and MCP servers of one sub-agent.
 
-    `hooks`: the hooks in the form of a request that starts a conversation; None if there are none. `servers`:
-    the configuration of the MCP servers by name, with their keys.
+    `hooks`: the hooks in the JSON format that a request for a new conversation contains; None if there are
+    none. `servers`: the configuration of the MCP servers by name, with their keys.
     """
 
     hooks: JsonObject | None
@@ -35,8 +36,9 @@ def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
     """Returns the part of a sub-agent's definition that the sub-agent may have and can use, and a message
     about each removed part.
 
-    Hooks and MCP servers in a definition from the repository need the user's consent. The user has given this
-    consent only if the definition is part of the request that started the conversation.
+    If a file of the repository contains the definition, its hooks and MCP servers are removed, because they
+    need the user's consent. The user has consented only to definitions in the request that started the
+    conversation.
     """
     if definition.level == "project" and definition.runs_commands:
         return definition.without_commands(), (
@@ -47,12 +49,12 @@ def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
 
 
 def commands_of(
-    parent: ConversationEngine, top: ConversationEngine, definition: SubAgent, place: Path
+    parent: ConversationEngine, top: ConversationEngine, definition: SubAgent, directory: Path
 ) -> Commands:
     """Returns the hooks and MCP servers of a sub-agent. `parent`: the conversation that starts the sub-agent.
     `top`: the topmost conversation, which no other conversation has started. `definition`: the sub-agent's
-    definition, without the hooks and MCP servers that the user has not approved. `place`: the working
-    directory of the sub-agent.
+    definition, without the hooks and MCP servers that the user has not approved. `directory`: the
+    working directory of the sub-agent.
     """
     above = named_servers(top.agent.mcp_config)
     inherited = {
@@ -64,15 +66,16 @@ def commands_of(
     hooks = joined([spelled(top.spec.request.hook_config or {}), known_points(definition.hooks or {})])
     servers = {**({} if definition.tools else inherited), **definition.own_servers}
     return Commands(
-        hooks=_moved(hooks, here, place) or None,
-        servers=_moved(servers, here, place),
+        hooks=_moved(hooks, here, directory) or None,
+        servers=_moved(servers, here, directory),
     )
 
 
 def _moved(value: Any, old: Path, new: Path) -> Any:
-    """Returns the configuration with paths below the directory `old` replaced by the same paths below `new`,
-    because the sub-agent works in another git work tree. A file that the user has approved must have the same
-    content in both work trees.
+    """Returns a copy of a configuration of hooks or MCP servers. In the copy, the paths of files that the
+    user has approved begin with the directory `new` in place of the directory `old`, because the sub-agent
+    works in another git work tree than its parent. Each such file must have the same content in both work
+    trees.
     """
     match value:
         case dict():

@@ -12,39 +12,40 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class ConversationHost(Protocol):
-    """The interface of the process in which the conversations are open: an agent server, or a program that
-    uses this library. `trees`: the directory in which sub-agents' git work trees are created.
+    """The interface of the process that runs the conversations: an agent server, or a program that uses this
+    library. `trees`: the directory in which sub-agents' git work trees are created.
     """
 
     @property
     def trees(self) -> Path: ...
 
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the engine of the conversation with this id. Returns None if there is no such conversation,
-        or if it is closed.
+        """Returns the engine of the conversation with this id. If the conversation is only stored on disk,
+        loads it, provided that the process supports this. Returns None if there is no such conversation.
         """
 
     def create(
         self, request: StartConversationRequest, secrets: Secrets, git: GitState | None
     ) -> ConversationEngine:
-        """Creates a conversation for a sub-agent and returns its open engine. Raises DelegationError.
+        """Creates a conversation for a sub-agent and returns the engine of this conversation. Raises
+        DelegationError if the conversation cannot be created.
 
         `secrets`: the store with the secrets that the conversation may use. `git`: the git state of the
         repository in which the conversation works; None if there is none.
         """
 
     def model(self, name: str) -> LLM | None:
-        """Returns the saved model with this name. Returns None if there is none."""
+        """Returns the model that is saved under this name. Returns None if there is no such model."""
 
     async def put_away(self, conversation: ConversationEngine) -> None:
-        """Closes the shells and other tools of a conversation that has nothing to do now, to free resources.
-        The conversation itself stays open, so `find` still returns it.
+        """Frees the resources of a conversation that has nothing to do now, such as its shells. The
+        conversation is not lost: afterwards, `find` still returns it.
         """
 
 
 def above(conversation: ConversationEngine, host: ConversationHost) -> list[ConversationEngine]:
-    """Returns the parent conversation, the parent's parent, and so on, nearest first. Returns an empty list
-    for a conversation without a parent.
+    """Returns the parent of `conversation` (the conversation that started it), the parent's parent, and so
+    on, nearest first. Returns an empty list for a conversation without a parent.
     """
     found: list[ConversationEngine] = []
     parent_id = conversation.spec.parent_conversation_id

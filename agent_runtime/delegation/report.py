@@ -13,8 +13,9 @@ _DONE = {ExecutionStatus.FINISHED, ExecutionStatus.IDLE}
 
 
 def result_of(child: ConversationEngine, task_id: str, subagent: str) -> Result:
-    """Returns the result of a sub-agent's task, with the sub-agent's report. The sub-agent's run must be
-    over, and the sub-agent must not wait for the user.
+    """Returns the result of a sub-agent's task, with the sub-agent's report. The sub-agent must have stopped
+    working, and must not be waiting for the user. `child`: the conversation of the sub-agent. `subagent`: the
+    name of the sub-agent's definition.
     """
     is_completed = child.status in _DONE
     cost = total_cost(child.state.stats)

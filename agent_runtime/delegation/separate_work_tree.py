@@ -21,7 +21,7 @@ _MAX_NAMED_FILES = 50
 
 async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> Path:
     """Creates a git work tree for a sub-agent below the directory `trees`. Returns the directory inside the
-    work tree in which the sub-agent works. Raises DelegationError.
+    work tree in which the sub-agent works. Raises DelegationError if the work tree cannot be created.
     """
     try:
         return await sub_agent_work_trees.begin(parent.spec.working_dir, trees / child_id.hex, child_id.hex)
@@ -34,7 +34,7 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
     """Merges the sub-agent's changes into the parent's working directory. Returns the task's result with an
     additional text about the merge. If there are conflicts, no change is merged; the text then asks the
-    parent agent to resolve them.
+    parent agent to resolve the conflicts.
     """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
@@ -57,15 +57,18 @@ async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, resu
 
 
 def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
-    """Returns whether the sub-agent works in a separate git work tree."""
+    """Returns whether the sub-agent with the conversation `child_id` works in a git work tree that is
+    separate from the work tree of `parent`, the conversation that started the sub-agent.
+    """
     tasks = parent.state.tasks.values()
     return any(one.conversation_id == child_id and one.isolation == "worktree" for one in tasks)
 
 
 def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
-    """Returns the working directory of the topmost conversation: a directory that certainly exists in the
-    repository of the sub-agents' work trees. The parent's own work tree may be removed already if the parent
-    is a sub-agent, too.
+    """Returns a directory of the repository to which the sub-agents' git work trees belong: the working
+    directory of the topmost conversation (the one that no other conversation has started). This directory
+    certainly exists. The working directory of `parent` may already be removed if `parent` is a sub-agent's
+    conversation, too.
     """
     above = parent.spec.parent_conversation_id
     while above is not None and (found := host.find(above)) is not None:

@@ -35,11 +35,14 @@ from agent_runtime.tools.registry import tool_names
 from agent_runtime.tools.tool import CallSuspendedError
 
 MAX_TASKS = 20
-"""The tasks that a conversation, its sub-agents and their sub-agents may have in all. Their cost counts
-against the budget of the conversation at the top.
+"""The maximum number of tasks that a conversation and all its direct and indirect sub-agents may have
+together. The cost of all tasks counts against the budget of the topmost conversation (the one that no other
+conversation has started).
 """
 MAX_DEPTH = 2
-"""The depth of sub-agents. Sub-agents may have sub-agents; these may not have any."""
+"""The maximum number of levels of sub-agents. The sub-agents that a conversation starts are on level 1, and
+they may start sub-agents on level 2. Sub-agents on level 2 may not start sub-agents.
+"""
 
 SPENT = "The budget of this conversation is spent. Once there is more, resume the task if it was begun."
 
@@ -48,8 +51,9 @@ _TOOL = "task_tool_set"
 
 class SubAgents:
     """The manager of the sub-agents that one conversation starts: it starts and resumes their tasks and
-    returns the results. `parent_id`: the id of that conversation. `host`: finds and creates conversations;
-    the parent must be open in it before the first task starts.
+    returns the results. `parent_id`: the id of the conversation that starts the sub-agents. `host`: the
+    object that finds and creates conversations; `host.find` must return the parent's engine before the first
+    task starts.
     """
 
     def __init__(self, parent_id: UUID, host: ConversationHost) -> None:
@@ -116,9 +120,9 @@ class SubAgents:
     async def _take_up(
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
-        """Starts or resumes the task that a tool call describes. Returns the task's id, the engine of the
-        sub-agent's conversation, and texts that are added to the task's result. If the same tool call has
-        already started a task before a restart, returns this task.
+        """Starts or resumes the task that a tool call describes (`wanted`). Returns the task's id, the engine
+        of the sub-agent's conversation, and texts that are added to the task's result. If this tool call has
+        already started a task, for example before a restart of the server, returns this task.
         """
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
@@ -175,10 +179,10 @@ class SubAgents:
         isolation = wanted.isolation or _isolation_of(definition)
         conversation_id = uuid4()
         try:
-            place = parent.spec.working_dir
+            working_dir = parent.spec.working_dir
             if isolation == "worktree":
-                place = await set_apart(parent, conversation_id, self._host.trees)
-                git = await git_state(place)
+                working_dir = await set_apart(parent, conversation_id, self._host.trees)
+                git = await git_state(working_dir)
             brief = Brief(
                 definition=definition,
                 equipment=equipment,
@@ -186,8 +190,8 @@ class SubAgents:
                 budget=_allowed(parent, definition),
                 conversation_id=conversation_id,
                 title=wanted.description or wanted.prompt,
-                place=place,
-                commands=commands_of(parent, [parent, *callers][-1], definition, place),
+                place=working_dir,
+                commands=commands_of(parent, [parent, *callers][-1], definition, working_dir),
             )
             task_id = f"task_{len(parent.state.tasks) + 1:08d}"
             task = Task(
@@ -206,7 +210,9 @@ class SubAgents:
         return task_id, child, [*notes, *left_out]
 
     def _tasks_below(self, conversation: ConversationEngine) -> int:
-        """Returns the number of tasks that the conversation and all sub-agents below it have started."""
+        """Returns the number of tasks that the conversation and all its direct and indirect sub-agents have
+        started.
+        """
         tasks = conversation.state.tasks.values()
         children = [child for task in tasks if (child := self._host.find(task.conversation_id)) is not None]
         return len(tasks) + sum(map(self._tasks_below, children))
@@ -263,9 +269,9 @@ def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate
 
 def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
     """Returns the limit for the total cost of the sub-agent in dollars, counted from the beginning of its
-    conversation. The limit is the cost so far (`spent`) plus the limit in the sub-agent's definition, or plus
-    the rest of the parent's budget if this is less. Returns None if there is no limit. Raises DelegationError
-    if the parent's budget is spent.
+    conversation. The limit is the cost so far (`spent`) plus an amount. The amount is the limit in the
+    sub-agent's definition or the rest of the parent's budget, whichever is less. Returns None if there is no
+    limit. Raises DelegationError if the parent's budget is spent.
     """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)
@@ -278,7 +284,8 @@ def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: 
 
 def _adopt(child: ConversationEngine, parent: ConversationEngine, own_servers: JsonObject) -> None:
     """Updates a sub-agent's conversation from its parent: copies data that is not stored on disk, such as
-    keys, and settings of the parent that have changed since the sub-agent was created.
+    keys, and settings of the parent that have changed since the sub-agent was created. `own_servers`: the MCP
+    servers in the sub-agent's definition.
     """
     child.secrets.adopt(parent.secrets)
     own = parent.agent

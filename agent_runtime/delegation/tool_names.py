@@ -1,5 +1,5 @@
-"""Translates tool names in a sub-agent's definition to the names of Slipway's tools. Definitions may use the
-names of other programs, such as Claude Code. Has no side effects.
+"""Translates tool names in a sub-agent's definition to the names of the tools of Slipway (this product).
+Definitions may use the names of other programs, such as Claude Code. Has no side effects.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,8 +24,8 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "Write": ("write_file",),
     "task": ("task_tool_set",),
 }
-"""The tools that files in `.claude/agents` name, each with the narrowest tool of this runtime that does the
-same.
+"""Maps tool names of other programs to tools of this runtime. Files in `.claude/agents` use these tool names.
+The tools of this runtime can do what the tool of the other program can do, and as little else as possible.
 """
 
 ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}
@@ -43,9 +43,9 @@ class Equipment:
 
 
 def equip(names: Sequence[str], own: Sequence[ToolSpec], available: Collection[str]) -> Equipment:
-    """Returns the tools that a sub-agent gets for the tool names in its definition. `names`: the names in the
-    definition. `own`: the tools of the agent that starts the sub-agent, with their parameters. `available`:
-    the names of all known tools.
+    """Returns the tools that a sub-agent gets for the tool names in its definition, and the names that match
+    no known tool. `names`: the names in the definition. `own`: the tools of the agent that starts the
+    sub-agent, with their parameters. `available`: the names of all known tools.
     """
     known = {spec.name: spec for spec in own}
     wanted = dict.fromkeys(

@@ -13,7 +13,9 @@ SecurityRisk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
 
 
 class ToolCall(BaseModel):
-    """A tool call as the model wrote it. `arguments` is always valid JSON."""
+    """A tool call as the model wrote it. `arguments`: the arguments as JSON; this text is valid JSON even if
+    the model wrote broken JSON.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -30,7 +32,8 @@ class ActionEvent(Event):
     `llm_response_id`. Only the first of these events contains the thought and the reasoning of the reply.
 
     `tool_call`: the call as the model wrote it. `action`: the parsed arguments of the call, with the field
-    `kind` that names their type; null if the runtime could not parse the call.
+    `kind` that names their type; null if the call cannot run because the tool is unknown or the arguments are
+    not valid.
     """
 
     source: Source = "agent"

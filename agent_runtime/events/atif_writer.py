@@ -57,13 +57,13 @@ class AtifStats(BaseModel):
 
 class AtifWriter:
     """A writer of documents in the Agent Trajectory Interchange Format (ATIF). A reply of the model, together
-    with the results of its tool calls, becomes one step of the document. Each other message becomes one step,
-    too.
+    with the results of the reply's tool calls, becomes one step of the document. Each message that is not a
+    reply of the model becomes one step, too.
 
-    Call `begin`, then `add` for each event of the current branch and each update of the conversation, in
-    order, then `end`. The writer writes a reply only when all its tool calls have results. Messages that
-    arrive before these results are written after the reply. The writer ignores updates of `stats` (the token
-    usage and cost) with an unknown shape.
+    Call `begin` first. Then call `add`, in order, for each event of the current chat (without events that a
+    return to an earlier event has abandoned) and for each state update. Call `end` last. The writer writes a
+    reply only when all its tool calls have results. Messages that arrive before these results are written
+    after the reply. The writer ignores updates of `stats` (the token usage and cost) with an unknown shape.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class AtifWriter:
                 return
 
     def _rest(self) -> Iterator[Step]:
-        """Yields the last steps of the document at the end of the log: a reply whose tool calls do not all
-        have results, and the messages after it.
+        """Yields the steps that were not written yet: a reply whose tool calls do not all have results, and
+        the messages after it.
         """
         if self._reply is not None:
             yield self._reply

@@ -41,8 +41,9 @@ class Event(BaseModel):
     parent_id: str | None = None
 
     def stamped(self, *, parent_id: str | None, not_before: str) -> Self:
-        """Returns the event as it is added to a log: with this `parent_id`, and with a timestamp that is not
-        earlier than `not_before`, the timestamp of the previous event.
+        """Returns a copy of the event in the form in which it is added to a log. The copy has the given
+        `parent_id`, and a timestamp that is not earlier than `not_before`, the timestamp of the previous
+        event.
         """
         stamp: Mapping[str, Any] = {"timestamp": max(self.timestamp, not_before), "parent_id": parent_id}
         return self.model_copy(update=stamp)

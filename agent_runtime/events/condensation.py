@@ -1,5 +1,5 @@
-"""The event for a condensation, in which a summary replaces older events in the model's prompt. The log keeps
-all events.
+"""The event for a condensation, in which a summary replaces older events in the model's prompt. The log still
+contains all events.
 """
 
 from typing import Literal
@@ -9,7 +9,8 @@ from agent_runtime.events.base import Event, Source
 
 class Condensation(Event):
     """The event for a condensation. After this event, the prompt contains the text `summary` in place of the
-    events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt before the summary.
+    events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt that come before the
+    summary.
     """
 
     source: Source = "environment"

@@ -6,9 +6,8 @@ from agent_runtime.events.base import JsonObject
 
 
 class CriticResult(BaseModel):
-    """A critic's rating of an agent's work. `score`: the probability, from 0 to 1, that the work is a
-    success.
-    `message`: the reason for the score.
+    """The rating of an agent's work by a critic (a program or model that judges the work). `score`: the
+    probability, from 0 to 1, that the work is a success. `message`: the reason for the score.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -1,5 +1,5 @@
-"""Defines the events for failures. Their texts are for people. Programs read their fields to decide whether
-to try again.
+"""Defines the events for failures. The texts of these events are for people. Programs read the other fields
+to decide whether to try again.
 """
 
 from typing import Literal
@@ -18,8 +18,9 @@ class ErrorClassification(BaseModel):
     """The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
     the user can do (`user_action`).
 
-    No values may be added to these fields: a client that finds an unknown value refuses the whole page (list)
-    of events that contains it. The field `code` of the error's event says more exactly what failed.
+    Developers must not add new allowed values to these fields: existing clients refuse a whole page (list) of
+    events if one value in it is unknown to them. The field `code` of the error's event says more exactly what
+    failed.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -30,11 +31,15 @@ class ErrorClassification(BaseModel):
 
 
 INTERRUPTED = ErrorClassification(kind="agent_action", retryable=True, user_action="none")
-"""A stop or a crash interrupted the call. The agent has nothing to correct."""
+"""The classification of a tool call that was interrupted because the user stopped the agent or the server
+crashed. The agent has made no mistake and may repeat the call.
+"""
 
 
 class ConversationErrorEvent(Event):
-    """The event for an error that ended a run. A new run may be started."""
+    """The event for an error that ended a run (the agent's work after a message). The user may start a new
+    run.
+    """
 
     source: Source = "environment"
     code: str
@@ -44,8 +49,9 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """The event that tells a client over the WebSocket that the server refused the client's message. It is
-    also sent to an app server in place of an event that the app server refused.
+    """The event that tells a client over the WebSocket that the server refused the client's message. If an
+    app server has refused an event of a conversation, the app server gets this event in place of the refused
+    event.
 
     The runtime never adds this event to a log.
     """

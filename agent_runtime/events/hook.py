@@ -1,4 +1,6 @@
-"""Defines the event that records one run of a hook, and the points of a conversation at which hooks run."""
+"""Defines the event that records one run of a hook, and the points of a conversation at which hooks run. A
+hook is a command, or a question to a model, that runs at such a point and may refuse an action.
+"""
 
 from enum import StrEnum
 from typing import Literal
@@ -7,7 +9,9 @@ from agent_runtime.events.base import Event, JsonObject, Source
 
 
 class HookPoint(StrEnum):
-    """The points in a conversation at which hooks run."""
+    """The points in a conversation at which hooks (commands, or questions to a model) run, for example before
+    a tool call.
+    """
 
     PRE_TOOL_USE = "PreToolUse"
     POST_TOOL_USE = "PostToolUse"
@@ -18,8 +22,9 @@ class HookPoint(StrEnum):
 
 
 class HookExecutionEvent(Event):
-    """The event for one run of a hook. `blocked`: the hook refused the action, the message or the end of the
-    run that it checked. `error`: why the hook gave no decision.
+    """The event for one run of a hook. `blocked`: whether the hook refused what it checked: an action, a
+    message, or the end of the agent's work. `error`: why the hook gave no decision; None if it gave a
+    decision.
     """
 
     source: Source = "hook"

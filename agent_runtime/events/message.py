@@ -45,13 +45,13 @@ class MessageEvent(Event):
     extended_content: list[TextContent] = []
     critic_result: CriticResult | None = None
     sender: str | None = None
-    """The name of the person who wrote the message. None: the owner of the conversation."""
+    """The name of the person who wrote the message. None means the owner of the conversation."""
     kind: Literal["MessageEvent"] = "MessageEvent"
 
 
 def runtime_message(text: str) -> MessageEvent:
-    """Returns the event for a message to the agent that the runtime has written. No person has written this
-    message.
+    """Returns the event for a message to the agent that no person has written: the runtime (the program that
+    runs the agent) has written it.
     """
     return MessageEvent(source="environment", llm_message=Message.of("user", text))
 

@@ -7,11 +7,12 @@ from agent_runtime.events.base import Event, JsonObject, Source
 
 
 class SecurityAnalysisEvent(Event):
-    """The event with the risk analysis of all actions in one reply of the model. `risks` and `details`: by
-    the id of the ActionEvent.
+    """The event with the risk analysis of all actions in one reply of the model. The keys of `risks` and
+    `details` are the ids of the action events.
 
-    `details` contains `reasons`, `rules`, whether the action needs the user's approval (`asks`), and the kind
-    of action (`likeness`) for which the user can approve further actions.
+    The details of one action contain the `reasons` for its risk, the names of the security `rules` that these
+    reasons come from, whether the action needs the user's approval (`asks`), and the kind of the action
+    (`likeness`). The user can approve a kind of actions; then later actions of this kind need no approval.
     """
 
     source: Source = "environment"

@@ -21,8 +21,9 @@ FULL_STATE = "full_state"
 
 
 class ConversationStateUpdateEvent(Event):
-    """The event for a new value of one field of a conversation. With the key `full_state`, the event contains
-    many fields and is never added to the log.
+    """The event for a new value of one field of a conversation: `key` is the field's name. If `key` is
+    `full_state`, `value` is an object with the whole state of the conversation; such an event is never added
+    to the log.
     """
 
     source: Source = "environment"
@@ -32,14 +33,16 @@ class ConversationStateUpdateEvent(Event):
 
 
 class PauseEvent(Event):
-    """The event for a request to stop a run before its next request to the model."""
+    """The event for a pause: the agent must stop working before its next request to the model."""
 
     source: Source = "user"
     kind: Literal["PauseEvent"] = "PauseEvent"
 
 
 class InterruptEvent(Event):
-    """The event for a run that was stopped at once."""
+    """The event for a run (work of the agent) that was stopped at once, without waiting for the end of the
+    model's reply or of tool calls.
+    """
 
     source: Source = "user"
     kind: Literal["InterruptEvent"] = "InterruptEvent"

@@ -85,14 +85,14 @@ _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 def parse_event(encoded: bytes | str) -> AnyEvent:
-    """Returns the event that this JSON text contains. Raises pydantic.ValidationError if the JSON is not a
-    valid event.
+    """Parses the JSON text of an event and returns the event. Raises pydantic.ValidationError if the text is
+    not a valid event.
     """
     return _ADAPTER.validate_json(encoded)
 
 
 def validate_event(value: Any) -> AnyEvent:
-    """Returns the event that this decoded JSON contains. Raises pydantic.ValidationError if the JSON is not a
-    valid event.
+    """Converts a decoded JSON value to an event and returns the event. Raises pydantic.ValidationError if the
+    value is not a valid event.
     """
     return _ADAPTER.validate_python(value)

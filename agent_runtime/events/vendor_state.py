@@ -13,9 +13,9 @@ class VendorState(BaseModel):
     """The data that a model's vendor added to a reply and expects back. `model`: the model that returned the
     data; the data is never sent to another vendor's model.
 
-    `message`: fields of the whole reply. If the reply has several calls, the event of the first call has
-    these fields. `call`: fields of one call, with the vendor's `id` of the call if other vendors may refuse
-    that id.
+    `message`: fields that belong to the whole reply. If the reply has several tool calls, only the event of
+    the first call contains these fields. `call`: fields that belong to one tool call. They include the
+    vendor's `id` of the call if other vendors may refuse that id.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

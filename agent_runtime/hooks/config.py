@@ -1,5 +1,6 @@
-"""Defines the configuration of hooks. It is accepted in the format of OpenHands and in the format of Claude
-Code's settings.
+"""Defines the configuration of hooks: commands, or questions to a model, that run at certain points of a
+conversation. The configuration is accepted in the format of OpenHands and in the format of Claude Code's
+settings.
 """
 
 import re
@@ -13,7 +14,9 @@ from agent_runtime.events.hook import HookPoint
 FIELDS: dict[HookPoint, str] = {
     point: re.sub(r"(?<!^)(?=[A-Z])", "_", point.value).lower() for point in HookPoint
 }
-"""The field of HookConfig for each point, such as `pre_tool_use` for `PreToolUse`."""
+"""The name of the field of HookConfig for each point of a conversation at which hooks run, such as
+`pre_tool_use` for `PreToolUse`.
+"""
 
 # Claude's names for tools that have other names here.
 _CLAUDE_NAMES = {
@@ -27,8 +30,8 @@ _EVERYTHING = {"", "*"}
 
 
 class HookDefinition(BaseModel):
-    """A hook that runs at a certain point of a conversation: a shell command, or a question to the agent's
-    model.
+    """A hook that runs at a certain point of a conversation. With the type `command`, the hook runs the shell
+    command `command`. With the type `prompt`, the agent's model answers the question `prompt`.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -67,8 +70,8 @@ class HookDefinition(BaseModel):
 
 
 class HookMatcher(BaseModel):
-    """A group of hooks that run for certain tools. `matcher`: the name of a tool, a regular expression for
-    tool names, or `*` for all tools.
+    """A group of hooks (commands, or questions to a model) that run for certain tools. `matcher`: the name of
+    a tool, a regular expression for tool names, or `*` for all tools.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -96,8 +99,8 @@ class HookMatcher(BaseModel):
 
 
 class HookConfig(BaseModel):
-    """The hooks of a conversation, by the point of the conversation at which they run. Unknown points are
-    refused.
+    """The hooks of a conversation (commands, or questions to a model), by the point of the conversation at
+    which they run. A configuration with an unknown point is refused.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -119,8 +122,8 @@ class HookConfig(BaseModel):
         return not any(self.of(point, None) for point in HookPoint)
 
     def of(self, point: HookPoint, tool_name: str | None) -> list[HookDefinition]:
-        """Returns the hooks that run at this point of the conversation, in order. `tool_name`: the name of
-        the called tool; None if no tool is called at this point.
+        """Returns the hooks (commands, or questions to a model) that run at this point of the conversation,
+        in order. `tool_name`: the name of the called tool; None if no tool is called at this point.
         """
         matchers: list[HookMatcher] = getattr(self, FIELDS[point])
         return [hook for matcher in matchers if matcher.fits(tool_name) for hook in matcher.hooks]
@@ -138,8 +141,8 @@ def spelled(config: JsonObject) -> JsonObject:
 
 
 def known_points(config: JsonObject) -> JsonObject:
-    """Returns the hooks for the points of a conversation that this version knows. A configuration file that
-    several programs share may contain hooks for other points.
+    """Returns the hook configuration without hooks for unknown points of a conversation. A configuration file
+    that several programs share may contain hooks for points that this version does not know.
     """
     return {key: value for key, value in spelled(config).items() if key in FIELDS.values()}
 

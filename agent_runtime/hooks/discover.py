@@ -1,5 +1,5 @@
-"""Reads the hooks that a project's files define. The request for a new conversation says whether these hooks
-are used.
+"""Reads the hooks that a project's files define (commands, or questions to a model, that run at certain
+points of a conversation). The request for a new conversation says whether these hooks are used.
 """
 
 from pathlib import Path
@@ -15,14 +15,14 @@ MAX_BYTES = 1024 * 1024
 
 
 class HooksFileError(Exception):
-    """The error that is raised when a project's hooks file cannot be read or is not valid. The text names the
-    file and the reason.
+    """The error that is raised when a project's file with hooks (commands, or questions to a model) cannot be
+    read or is not valid. The text names the file and the reason.
     """
 
 
 def discover(project: Path) -> HookConfig | None:
-    """Returns the hooks that the project's files define. `project`: the project's directory. Returns None if
-    there are none. Raises HooksFileError if a file is not valid.
+    """Returns the hooks (commands, or questions to a model) that the project's files define. `project`: the
+    project's directory. Returns None if there are no hooks. Raises HooksFileError if a file is not valid.
     """
     for name in FILES:
         if (found := read_hooks(project, name)) is not None:
@@ -31,9 +31,9 @@ def discover(project: Path) -> HookConfig | None:
 
 
 def read_hooks(project: Path, name: str) -> HookConfig | None:
-    """Returns the hooks that one file of the project defines. `name`: the file's path in the project, such as
-    `.claude/settings.json`. Returns None if there are no hooks. Raises HooksFileError if the file is not
-    valid.
+    """Returns the hooks (commands, or questions to a model) that one file of the project defines. `name`: the
+    file's path in the project, such as `.claude/settings.json`. Returns None if there are no hooks. Raises
+    HooksFileError if the file is not valid.
     """
     file = project / name
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""Runs the hooks of one conversation and logs an event about each of them."""
+"""Runs the hooks of a conversation (commands, or questions to a model) and logs an event about each hook."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -19,18 +19,23 @@ from agent_runtime.workspace.processes import run_program
 MAX_OUTPUT_BYTES = 1024 * 1024
 
 AskModel = Callable[[str, JsonObject], Awaitable[Outcome]]
-"""Asks the model the question of a prompt hook about an input, and returns its answer. It must not raise."""
+"""A function that asks the agent's model the question of a prompt hook about the hook's input, and returns
+the model's decision. The function must not raise an error.
+"""
 
 Emit = Callable[[Event], None]
 Begin = Callable[[Coroutine[Any, Any, None], str], object]
-"""Starts background work and owns it."""
+"""A function that starts a coroutine as a background task and keeps a reference to the task. The text is the
+name of the task.
+"""
 
 
 @dataclass(frozen=True)
 class Occasion:
     """A moment in a conversation at which hooks run, such as before a tool call. `point`: the kind of moment.
-    `input`: the data that the hooks get. `action_id`, `message_id`: the action or message that the hooks may
-    refuse; the events about the hooks contain this id.
+    `input`: the data that the hooks get. `tool_name`: the called tool; None if no tool is called.
+    `action_id`, `message_id`: the id of the tool call or message that the hooks may refuse, otherwise None;
+    the events about the hooks contain this id.
     """
 
     point: HookPoint
@@ -43,7 +48,7 @@ class Occasion:
 @dataclass(frozen=True)
 class Verdict:
     """The combined decision of all hooks that ran at one moment. `refusal`: the reason if a hook refuses;
-    otherwise None. `context`: texts of the hooks for the agent.
+    otherwise None. `context`: the texts that the hooks give to the agent.
     """
 
     refusal: str | None = None
@@ -51,8 +56,9 @@ class Verdict:
 
 
 class Hooks:
-    """An object that runs the hooks of one conversation, one after the other. After a hook has refused, the
-    following hooks do not run.
+    """An object that runs the hooks of one conversation, one after the other. After a hook has refused the
+    action or message that it checks, the following hooks do not run. Asynchronous hooks run in the background
+    and refuse nothing.
     """
 
     def __init__(
@@ -93,12 +99,12 @@ class Hooks:
         self._emit(_event(hook, occasion, await self._run(hook, occasion)))
 
     async def _run(self, hook: HookDefinition, occasion: Occasion) -> Outcome:
-        place = Path(hook.project_dir) if hook.project_dir else self._working_dir
-        payload = self._payload(occasion, place)
+        directory = Path(hook.project_dir) if hook.project_dir else self._working_dir
+        payload = self._payload(occasion, directory)
         if (changed := await asyncio.to_thread(objection, hook.approved_files)) is not None:
             return failed(changed)
         if hook.type == "command":
-            return await self._run_command(hook, occasion, payload, place)
+            return await self._run_command(hook, occasion, payload, directory)
         try:
             async with asyncio.timeout(hook.timeout):
                 return await self._ask_model(hook.text, payload)
@@ -106,15 +112,15 @@ class Hooks:
             return _too_late(hook)
 
     async def _run_command(
-        self, hook: HookDefinition, occasion: Occasion, payload: JsonObject, place: Path
+        self, hook: HookDefinition, occasion: Occasion, payload: JsonObject, directory: Path
     ) -> Outcome:
         try:
             done = await run_program(
                 bash_path(),
                 "-c",
                 hook.command,
-                cwd=place,
-                environment=command_environment(self._variables(occasion, place)),
+                cwd=directory,
+                environment=command_environment(self._variables(occasion, directory)),
                 timeout_seconds=hook.timeout,
                 stdin=orjson.dumps(payload),
                 max_output_bytes=MAX_OUTPUT_BYTES,
@@ -125,28 +131,28 @@ class Hooks:
             return failed(f"It could not be started: {error}.")
         return of_command(done.exit_code, done.stdout, done.stderr)
 
-    def _payload(self, occasion: Occasion, place: Path) -> JsonObject:
+    def _payload(self, occasion: Occasion, directory: Path) -> JsonObject:
         """Returns the JSON data that a hook gets as its input: the data in `occasion` (the moment in the
         conversation at which the hook runs), and the fields `hook_event_name`, `cwd` and `prompt` for hooks
-        that were written for Claude Code. `place`: the directory where the hook runs.
+        that were written for Claude Code. `directory`: the directory where the hook runs.
         """
         return {
             "event_type": occasion.point.value,
             "session_id": self._session_id,
-            "working_dir": str(place),
+            "working_dir": str(directory),
             "metadata": {},
             **occasion.input,
             "hook_event_name": occasion.point.value,
-            "cwd": str(place),
+            "cwd": str(directory),
             **({"prompt": occasion.input["message"]} if "message" in occasion.input else {}),
         }
 
-    def _variables(self, occasion: Occasion, place: Path) -> dict[str, str]:
+    def _variables(self, occasion: Occasion, directory: Path) -> dict[str, str]:
         return {
-            "OPENHANDS_PROJECT_DIR": str(place),
+            "OPENHANDS_PROJECT_DIR": str(directory),
             "OPENHANDS_SESSION_ID": self._session_id,
             "OPENHANDS_EVENT_TYPE": occasion.point.value,
-            "CLAUDE_PROJECT_DIR": str(place),
+            "CLAUDE_PROJECT_DIR": str(directory),
             **({"OPENHANDS_TOOL_NAME": occasion.tool_name} if occasion.tool_name else {}),
         }
 

@@ -1,7 +1,8 @@
 """Interprets the exit code and the output of a hook. Has no side effects.
 
-Exit code 2 means that the hook refuses. With exit code 0, JSON on standard output decides, if there is any.
-Every other exit code means that the hook failed; a hook that failed refuses nothing.
+Exit code 2 means that the hook refuses the action or message that it checked. With exit code 0, the hook may
+print a decision as JSON on its standard output; without such JSON, it refuses nothing. Every other exit code
+means that the hook failed; a hook that failed refuses nothing.
 """
 
 from collections.abc import Mapping
@@ -19,9 +20,9 @@ _REFUSALS = {"deny", "block"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one hook that ran. `is_blocked`: whether the hook refuses. `reason`: why the hook
-    refuses. `context`: a text of the hook for the agent. `error`: why the hook failed, so that it gave no
-    decision; None if it did not fail.
+    """The result of one hook that ran. `is_blocked`: whether the hook refuses the action or message that it
+    checked. `reason`: why the hook refuses. `context`: a text that the hook gives to the agent. `error`: why
+    the hook failed, so that it gave no decision; None if it did not fail.
     """
 
     exit_code: int = 0

@@ -10,11 +10,11 @@ REPEAT_SECONDS = 0.5
 
 
 async def cancellable(work: Coroutine[Any, Any, Result]) -> Result:
-    """Runs the coroutine and returns its result. If the caller is cancelled, the coroutine ends, even if this
-    happens while it opens a connection.
+    """Runs the coroutine and returns its result. If the caller is cancelled, the coroutine is cancelled
+    repeatedly until it ends.
 
-    anyio's `connect_tcp` mistakes a cancellation at that moment for its internal one, and the request would
-    continue. So the awaitable runs in a separate task, which is cancelled again.
+    One cancellation is not enough: while a connection is opened, `connect_tcp` of the library anyio takes a
+    cancellation by the caller for an internal one and continues. So the coroutine runs in a separate task.
     """
     task = asyncio.create_task(work)
     try:

@@ -197,14 +197,15 @@ def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
 
 
 def _kept_thinking(blocks: Any) -> list[dict[str, Any]]:
-    """Returns the complete thinking blocks that have one of the two known forms. Other blocks are left out.
-    They cannot be repaired, because the vendor's signature covers every character.
+    """Returns the thinking blocks that are complete: redacted blocks with their data, and other blocks with a
+    text and a signature. The rest is left out. It cannot be repaired, because the vendor's signature covers
+    every character.
     """
-    kept: list[dict[str, Any]] = []
+    complete_blocks: list[dict[str, Any]] = []
     for block in dicts(blocks):
         if block.get("type") == "redacted_thinking" and isinstance(block.get("data"), str):
-            kept.append({"type": "redacted_thinking", "data": whole(block["data"])})
+            complete_blocks.append({"type": "redacted_thinking", "data": whole(block["data"])})
         elif isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str):
             text, signature = whole(block["thinking"]), whole(block["signature"])
-            kept.append({"type": "thinking", "thinking": text, "signature": signature})
-    return kept
+            complete_blocks.append({"type": "thinking", "thinking": text, "signature": signature})
+    return complete_blocks

@@ -15,7 +15,7 @@ from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import PassedOver, PieceKind, Prompt, Reply, Retry, Silence, StreamListener
-from agent_runtime.llm.retry import wait_seconds
+from agent_runtime.llm.retry import retries, wait_seconds
 from agent_runtime.llm.router import choose, in_order
 from agent_runtime.metering import prices
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import httpx
 
 CredentialFor = Callable[[str], str | None]
-"""Returns the bearer token for a base URL. Returns None if its calls use the model's key."""
+"""The type of a function that returns the bearer token for a base URL. It returns None if calls of this URL
+use the key in the model's configuration.
+"""
 
 
 def no_credential(_url: str) -> str | None:
@@ -43,8 +45,9 @@ class LLMClient:
         """Sends the prompt to the model that the routes (rules in the configuration) choose, or to a fallback
         model, and returns the reply.
 
-        Raises LLMError if no model replies after all retries, or if a retry cannot help. The listener gets
-        the pieces of each attempt, the reason for each failed attempt, and when the next one starts.
+        Raises LLMError if no model has replied after all retries. Raises LLMError at once after an error that
+        a retry cannot solve. The listener gets the pieces of each attempt, the reason for each failed
+        attempt, and the time of the next attempt.
         """
         attempts = _Attempts(listener or Silence())
         passed_over: list[PassedOver] = []
@@ -78,7 +81,7 @@ class LLMClient:
                 wait = wait_seconds(llm, attempt, error)
                 if wait is None:
                     raise
-                attempts.failed(error, llm, wait=wait, left=llm.num_retries + 1 - attempt)
+                attempts.failed(error, llm, wait=wait, left=retries(llm, error) + 1 - attempt)
             except asyncio.CancelledError:
                 attempts.cancelled()
                 raise
@@ -134,7 +137,7 @@ def _settled(reply: Reply) -> Reply:
 
 class _Attempts:
     """The attempts of one call of a model, which this object reports to the listener of the call. An attempt
-    is reported when its first piece arrives, or when the attempt fails.
+    is reported when its first piece of a reply arrives, or when the attempt fails.
     """
 
     def __init__(self, listener: StreamListener) -> None:
@@ -153,9 +156,9 @@ class _Attempts:
         self._listener.piece(self._number, kind, content)
 
     def failed(self, error: LLMError, successor: LLM, *, wait: float, left: int) -> None:
-        """Reports a failed attempt to the listener. `error`: why the attempt failed. `successor`: the model
-        that is asked next. `wait`: the seconds before the next attempt. `left`: the number of attempts that
-        this model has left.
+        """Reports a failed attempt to the listener (the object that receives the pieces of the reply).
+        `error`: why the attempt failed. `successor`: the model that is asked next. `wait`: the seconds before
+        the next attempt. `left`: how many attempts are left for `successor`.
         """
         retry = Retry(
             code=error.code,
@@ -169,7 +172,7 @@ class _Attempts:
 
     async def wait(self, seconds: float) -> None:
         """Waits this number of seconds before the next attempt. If the wait is cancelled, informs the
-        listener, which may show a countdown.
+        listener (the object that receives the pieces of the reply), because it may show a countdown.
         """
         try:
             await asyncio.sleep(seconds)

@@ -1,4 +1,6 @@
-"""Makes logs of requests to models and the models' replies, in the protocol's format for completion logs."""
+"""Makes logs of requests to models and the models' replies, in the format in which clients of the agent
+server expect such logs.
+"""
 
 import re
 import time
@@ -38,8 +40,9 @@ class CompletionLog:
 
 
 class LoggingClient(LLMClient):
-    """An LLMClient that sends prompts through the client `inner`. If logging is turned on for a model, it
-    calls `on_log` with the log of each call of this model. The caller closes `inner`.
+    """An LLMClient that sends prompts through the client `inner`. If logging is turned on for a model, this
+    client calls `on_log` with the log of each call of the model. Does not close `inner`: the caller must do
+    this.
     """
 
     def __init__(self, inner: LLMClient, on_log: Callable[[CompletionLog], None]) -> None:

@@ -112,7 +112,8 @@ class FallbackStrategy(BaseModel):
 
 
 class Route(BaseModel):
-    """A rule that sends certain calls to another model: all calls that meet all conditions of the rule.
+    """A rule that sends certain calls to another model: all calls that meet all conditions of the rule. A
+    condition that is None applies to every call.
 
     `role`: the purpose of the call, such as `agent` or `condenser`. `pattern`: a regular expression that is
     searched in the user's last message.

@@ -1,5 +1,5 @@
 """Computes the token usage and cost of a conversation, per `usage_id` (the id of a use of a model), in the
-protocol's format.
+format that clients of the agent server expect.
 """
 
 from typing import Any
@@ -19,9 +19,10 @@ _SUMMED = (
 
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
-    """Returns a copy of the token and cost statistics that also contains one more model call. The call counts
-    under the `usage_id` of the model that replied; `reply` says which model this is. `llm`: the model whose
-    budget applies to that `usage_id`.
+    """Returns a copy of the token and cost statistics that also contains one more model call. The call is
+    added to the entry with the `usage_id` of the model that replied (`reply.answered_by`). `llm`: the
+    configured model. If the statistics contain no entry for that `usage_id` yet, the new entry also contains
+    the budget in the configuration of `llm`.
     """
     answered_by, usage = reply.answered_by or llm, reply.usage
     metrics = stats["usage_to_metrics"]
@@ -44,8 +45,8 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
 
 
 def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
-    """Returns a copy of the token and cost statistics in which the entry `usage_id` contains all tokens and
-    costs of another conversation. `others`: the statistics of the other conversation.
+    """Returns a copy of the token and cost statistics `stats` in which the entry `usage_id` is the sum of all
+    tokens and costs of another conversation. `others`: the statistics of this other conversation.
     """
     used = list(others["usage_to_metrics"].values())
     counted = [metrics["accumulated_token_usage"] for metrics in used]
@@ -67,7 +68,7 @@ def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) ->
 
 def budget_of(stats: dict[str, Any], llm: LLM) -> float | None:
     """Returns the budget of the whole conversation in dollars. Returns None if there is no limit. `llm`: the
-    agent's model.
+    agent's model, whose configuration gives the budget if the statistics contain none.
     """
     metrics = stats["usage_to_metrics"].get(llm.usage_id, {})
     limit: float | None = metrics.get("max_budget_per_task", llm.max_budget_per_task)
@@ -76,7 +77,8 @@ def budget_of(stats: dict[str, Any], llm: LLM) -> float | None:
 
 def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[str, Any]:
     """Returns a copy of the token and cost statistics with a budget for the conversation; None means no
-    limit. From now on, this budget replaces the budget in the model's configuration.
+    limit. In these statistics, this budget replaces the budget in the model's configuration
+    (`llm.max_budget_per_task`).
     """
     metrics = stats["usage_to_metrics"]
     unused = {"model": llm.model, **dict.fromkeys(_SUMMED, 0), "context_window": 0, "per_turn_token": 0}
@@ -90,5 +92,5 @@ def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[
 
 
 def total_cost(stats: dict[str, Any]) -> float:
-    """Returns the cost in dollars of all model calls, summed over all usage ids."""
+    """Returns the cost in dollars of all model calls: the sum over all entries of the statistics."""
     return float(sum(metrics["accumulated_cost"] for metrics in stats["usage_to_metrics"].values()))

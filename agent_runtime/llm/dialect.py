@@ -12,15 +12,17 @@ OnPiece = Callable[[PieceKind, str], None]
 
 
 class StreamedReply(Protocol):
-    """An object that builds a model's reply from its streamed chunks. `is_finished`: whether the end of the
-    reply was received.
+    """An object that builds a model's reply from its streamed chunks. `is_finished`: whether the chunk that
+    ends the reply was received.
     """
 
     @property
     def is_finished(self) -> bool: ...
 
     def add(self, chunk: dict[str, Any]) -> None:
-        """Adds one decoded chunk to the reply. Ignores a chunk of an unknown form. Raises only LLMError."""
+        """Adds one decoded chunk to the reply. Ignores a chunk of an unknown form. Raises LLMError, and no
+        other error, if the chunk is not valid or reports an error.
+        """
 
     def build(self) -> Reply: ...
 

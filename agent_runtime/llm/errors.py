@@ -1,14 +1,14 @@
 """The reasons why a request to a model fails, and what the runtime does in each case. Only this module
-decides this.
+decides this. A run is the work of the agent until it stops.
 
 | error                      | kind         | what happens next                                           |
 | -------------------------- | ------------ | ----------------------------------------------------------- |
-| LLMRateLimitError          | rate_limit   | asked again, when the vendor says; then the fallback models |
-| LLMServiceUnavailableError | transient    | asked again, later and later; then the fallback models      |
-| LLMConnectionError         | transient    | the same                                                    |
-| LLMUnreachableError        | transient    | asked again a few times; then the fallback models           |
-| LLMTimeoutError            | transient    | the same                                                    |
-| LLMMalformedReplyError     | transient    | the same                                                    |
+| LLMRateLimitError          | rate_limit   | retries when the vendor allows it; then the fallback models |
+| LLMServiceUnavailableError | transient    | retries after growing waits; then the fallback models       |
+| LLMConnectionError         | transient    | retries after growing waits; then the fallback models       |
+| LLMUnreachableError        | transient    | up to three retries; then the fallback models               |
+| LLMTimeoutError            | transient    | retries after growing waits; then the fallback models       |
+| LLMMalformedReplyError     | transient    | retries after growing waits; then the fallback models       |
 | LLMAuthenticationError     | auth         | the run ends: the user corrects the key                     |
 | LLMBudgetError             | quota        | the run ends: the user tops up the account                  |
 | LLMSpendingLimitError      | quota        | the run pauses: the user raises the limit                   |
@@ -20,8 +20,8 @@ decides this.
 | anything else              | internal     | the run ends: the server's log has the trace                |
 
 If no attempt succeeds, the run ends with a ConversationErrorEvent, and the user may start it again. If the
-model is down, the run is paused instead. A tool call that cannot be understood is not an error of these
-kinds: the model is told, and tries again.
+model's server does not work at the moment (see `DOWN`), the run is paused instead. A tool call that cannot be
+understood is not an error of these kinds: the model gets an error message and can try again.
 """
 
 import re
@@ -39,8 +39,8 @@ from agent_runtime.vendors import UNREACHABLE, WRONG_BASE_URL
 
 MAX_DETAIL_CHARS = 2000
 MAX_SERVED_WAIT_SECONDS = 300
-"""The longest wait, in seconds, that a vendor may ask for. If it asks for a longer one, the model is not
-asked again, and the error is reported at once. Otherwise the run would seem to hang.
+"""The longest wait, in seconds, that a vendor may ask for. If a vendor asks for a longer wait, the model is
+not asked again, and the error is reported at once. Otherwise the agent would seem to do nothing.
 """
 
 _CONTEXT_WORDS = re.compile(
@@ -61,7 +61,7 @@ _LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMI
 
 class LLMError(Exception):
     """The error that is raised when a request to a model failed. `max_retries`: the largest number of retries
-    after this error, even if the model's configuration allows more.
+    after this error, even if the model's configuration allows more. `user_action`: what the user can do.
     """
 
     kind: ClassVar[FailureKind] = "unknown"
@@ -91,8 +91,8 @@ class LLMBudgetError(LLMError):
 
 
 class LLMSpendingLimitError(LLMBudgetError):
-    """The error that is raised when the spending limit at the model gateway, which pays for the model calls,
-    is reached. `code`: the name of the limit.
+    """The error that is raised when the user's spending limit is reached. The app server's model gateway,
+    through which the model calls go, checks this limit. `code`: the name of the limit.
     """
 
     @property
@@ -168,11 +168,15 @@ DOWN = frozenset(
         LLMTimeoutError,
     )
 )
-"""The codes of failures that end when the model's server is back."""
+"""The codes of errors after which the agent is paused, because these errors are over when the model's server
+works again.
+"""
 
 
 def error_for_status(status: int, detail: str, *, retry_after_seconds: float | None = None) -> LLMError:
-    """Returns the LLMError for an HTTP status of a model's server."""
+    """Returns the LLMError for an HTTP status of a model's server. `detail`: the server's error message.
+    `retry_after_seconds`: the wait that the server asks for; None if it asks for none.
+    """
     if limit := _LIMIT_WORDS.search(detail):
         return LLMSpendingLimitError(limit[0].strip())
     for code, error in _BY_CODE.items():

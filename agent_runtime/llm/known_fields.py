@@ -1,4 +1,4 @@
-"""Contains a base class for configuration objects. It refuses unknown fields in Python code, and keeps
+"""Contains a base class for configuration objects. The class refuses unknown fields in Python code, and keeps
 unknown fields in data from clients.
 """
 
@@ -17,7 +17,8 @@ class KnownFieldsOnly(BaseModel):
 
     def __new__(cls, *_: Any, **fields: Any) -> Self:
         """Creates the configuration object. Raises pydantic.ValidationError if `fields` contains names that
-        the class does not define, with one `extra_forbidden` for each. The error shows no values.
+        the class does not define, with one entry of the type `extra_forbidden` for each name. The error does
+        not show the values.
         """
         unknown = [name for name in fields if name not in cls.model_fields]
         if unknown:

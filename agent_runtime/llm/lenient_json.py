@@ -55,7 +55,7 @@ def a_json_text(value: Any) -> str:
 
 class TextInPieces:
     """A text that arrives in pieces. Each piece is passed on at once. If a piece ends with the first half of
-    a character, this half is passed on together with the next piece.
+    a character (a UTF-16 surrogate), this half is passed on together with the next piece.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:

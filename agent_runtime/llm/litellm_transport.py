@@ -1,5 +1,5 @@
-"""Calls vendors with other protocols through litellm, outside the event loop. litellm is loaded at the first
-call.
+"""Calls models whose vendor does not use OpenAI's protocols, through the library litellm, outside the main
+event loop. litellm is loaded at the first call.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ async def request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
     """Sends the prompt to the model once and returns the reply. If the call is cancelled, the connection is
     closed. If `llm.stream` is set, calls `on_piece` with each piece of the reply as it arrives.
 
-    Raises only LLMError.
+    Raises LLMError, and no other error, if the request fails.
     """
     home = asyncio.get_running_loop()
 
@@ -49,8 +49,9 @@ def _loop_of_vendors() -> asyncio.AbstractEventLoop:
 
 @cache
 def started_loop() -> asyncio.AbstractEventLoop:
-    """Starts an event loop in a separate thread, so that a vendor library that blocks does not delay the main
-    event loop.
+    """Starts an event loop in a separate thread and returns it; later calls return this event loop. The calls
+    of vendors run in this event loop, so that a vendor library that blocks does not delay the main event
+    loop.
     """
     loop = asyncio.new_event_loop()
     # A program that ends in the middle of a call must not wait for it.

@@ -1,10 +1,10 @@
 """Defines prompts and replies of models, in a form that is independent of how they are sent.
 
-A chat message here has OpenAI's format, plus the data that other vendors need back: `thinking_blocks`
-(Anthropic), `reasoning_content` (DeepSeek, Moonshot …) and `responses_reasoning_item` (OpenAI's Responses) on
-the assistant's messages, the last one also on its `tool_calls`. `vendor_state` (on messages, on `tool_calls`,
-on tool results) is data that one vendor returned for later requests. `outgoing.py` removes what a model does
-not support.
+A chat message here has OpenAI's format, plus the data that other vendors need back. The assistant's messages
+can have `thinking_blocks` (Anthropic), `reasoning_content` (DeepSeek, Moonshot …) and
+`responses_reasoning_item` (OpenAI's Responses). The items in `tool_calls` can also have
+`responses_reasoning_item`. Messages, items in `tool_calls` and tool results can have `vendor_state`: data
+that one vendor returned for later requests. `outgoing.py` removes what a model does not support.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ class Prompt:
     """The content of one request to a model. `messages`: the chat messages, each encoded once as JSON.
     `tools`: function schemas.
 
-    `role`: the purpose of the call, by which routes may choose a model. `cache_key`: a text that is equal for
-    requests which begin with the same messages.
+    `role`: the purpose of the call, by which routes (rules in the configuration) may choose a model.
+    `cache_key`: a text that is equal for requests which begin with the same messages.
     """
 
     messages: Sequence[bytes]
@@ -53,7 +53,9 @@ class RequestedCall:
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A model that gave no reply to a request, and the reason. A fallback model replied in its place."""
+    """A model that was asked for a reply but gave none, so that another model replied. `code`, `detail`: the
+    name and the text of the error.
+    """
 
     model: str
     code: str
@@ -109,8 +111,8 @@ class Retry:
 
 
 class StreamListener(Protocol):
-    """The interface of an object that receives the pieces of a reply while the model writes it. Attempts are
-    numbered from 1. The methods must not raise errors.
+    """The interface of an object that receives the pieces of a reply while the model writes it. The attempts
+    to get the reply are numbered from 1. The methods must not raise errors.
     """
 
     def started(self, attempt: int) -> None: ...

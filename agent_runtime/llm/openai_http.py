@@ -58,8 +58,8 @@ async def request(
     http: "httpx.AsyncClient", llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
 ) -> Reply:
     """Sends the prompt to the model once and returns the reply. If `llm.stream` is set, calls `on_piece` with
-    each piece of the reply as it arrives. `bearer`: the key for the header Authorization. Raises only
-    LLMError.
+    each piece of the reply as it arrives. `bearer`: the key for the header Authorization; None means that
+    this header is not sent. Raises LLMError, and no other error, if the request fails.
     """
     import httpx  # 2 MB that a standby server does not need
 

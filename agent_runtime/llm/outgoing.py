@@ -15,7 +15,9 @@ from agent_runtime.llm.vendor_state import restored
 
 ChatMessage = dict[str, Any]
 Change = tuple[bytes, Callable[[ChatMessage], ChatMessage]]
-"""A change of messages. The text to find in the JSON of a message that may need it, and the change itself."""
+"""A pair that describes a change of messages: a text, and a function that returns the changed message. The
+change is needed only by messages whose JSON contains the text.
+"""
 
 UNSEEN_IMAGE = "[An image was left out here: this model cannot see images.]"
 
@@ -95,11 +97,11 @@ def _with_some_reasoning(message: ChatMessage) -> ChatMessage:
 
 
 def _without_items(message: ChatMessage) -> ChatMessage:
-    kept = _without(message, "responses_reasoning_item")
-    if calls := kept.get("tool_calls"):
+    filtered = _without(message, "responses_reasoning_item")
+    if calls := filtered.get("tool_calls"):
         items = ("responses_reasoning_item", "responses_item_id")
-        kept = {**kept, "tool_calls": [_without(call, *items) for call in calls]}
-    return kept
+        filtered = {**filtered, "tool_calls": [_without(call, *items) for call in calls]}
+    return filtered
 
 
 def _without(message: ChatMessage, *names: str) -> ChatMessage:
@@ -107,11 +109,12 @@ def _without(message: ChatMessage, *names: str) -> ChatMessage:
 
 
 def _with_cache_marks(messages: Sequence[bytes], *, in_results: bool) -> list[bytes]:
-    """Returns the messages with marks on the system prompt and on the last input. The marks are for the
-    vendor's prompt cache: the next request repeats the prompt up to these marks.
+    """Returns the messages with cache marks on the system prompt and on the last message of the user or a
+    tool. The marks tell the vendor to cache the prompt up to these messages, because the next request repeats
+    it.
 
-    `in_results`: whether the mark of a tool result is put into its content, where OpenRouter reads it.
-    Services that translate to Anthropic's protocol read the mark beside the content.
+    `in_results`: if True, the mark of a tool result is put into its content, where OpenRouter reads it. If
+    False, the mark is put beside the content, where services that translate to Anthropic's protocol read it.
     """
     marked = list(messages)
     for roles, indices in (({"system"}, range(len(messages))), (_INPUT, reversed(range(len(messages))))):

@@ -31,7 +31,7 @@ _RESULT = "EXECUTION RESULT of ["
 def stopping(llm: LLM) -> LLM:
     """Returns the model's configuration with an additional stop sequence. The stop sequence ends the reply
     where the model begins to invent a tool result. The end of a tool call is not used as the stop sequence,
-    because a file that a model writes may contain it.
+    because a file that a model writes may contain the same text.
     """
     if llm.disable_stop_word:
         return llm
@@ -52,9 +52,9 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """Returns the reply with the tool calls that were found in its text. The calls are written in the form
-    that the prompt asks for or in a form that the model was trained on. Other text after the first call is
-    dropped, because the model cannot know the call's result.
+    """Returns the reply with the tool calls that were found in its text. A call may be written in the form
+    that the prompt asks for, or in a form that the model was trained on. All text after the first call is
+    dropped, except further calls, because the model cannot know the call's result.
 
     Tokens of Harmony (OpenAI's format for gpt-oss) are removed. The text of Harmony's analysis channel
     becomes the reasoning.
@@ -92,8 +92,8 @@ def without_tokens(on_piece: OnPiece) -> OnPiece:
 
 
 def until_call(on_piece: OnPiece) -> OnPiece:
-    """Returns a callback that passes text on to `on_piece` until a tool call begins. The markup of a call is
-    not shown.
+    """Returns a callback that passes text on to `on_piece` until a tool call begins, so that users do not see
+    the markup of the call.
     """
     held, is_over = "", False
 
@@ -128,8 +128,9 @@ def _beginning_of_opening(text: str) -> str:
 
 
 def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
-    """Returns the message with its tool calls, or the result of a tool, written as text. `names`: collects
-    the tool's name for each call id.
+    """Returns the message with its tool calls, or the result of a tool, written as text. `names`: the name of
+    the tool for each call id. The function adds the calls in this message to `names`, and finds the tool of a
+    tool result there.
     """
     match message["role"]:
         case "assistant":
@@ -154,8 +155,8 @@ def _rendered(call: Mapping[str, Any]) -> str:
 
 
 def _merged(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Returns the messages in which successive messages of the same role are joined to one, because many of
-    these models require alternating roles.
+    """Returns the messages after joining successive messages of the same role to one message, because many
+    models whose API has no tool calls require alternating roles.
     """
     merged: list[ChatMessage] = []
     for message in messages:

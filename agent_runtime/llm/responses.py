@@ -153,8 +153,9 @@ def _assistant_items(message: dict[str, Any], llm: LLM) -> Iterator[dict[str, An
 
 
 def _reasoning_items(holder: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
-    """Yields the model's earlier reasoning if its encrypted form is known. Without the encrypted form, the
-    model cannot read the reasoning again.
+    """Yields the reasoning that belongs to a stored message or tool call (`holder`) as an item for the
+    request. Yields nothing if the encrypted form of the reasoning is not known, because the model can read
+    only this form again.
     """
     item = holder.get("responses_reasoning_item")
     if not item or not item.get("encrypted_content") or not llm.enable_encrypted_reasoning:
@@ -209,13 +210,13 @@ def _reasoning_item(item: dict[str, Any]) -> dict[str, Any]:
     """Returns a reasoning item with the fields that the Responses protocol accepts in requests. Only the
     vendor can read the encrypted part.
     """
-    kept = {
+    fields = {
         "id": an_id(item.get("id")) or None,
         "summary": [whole(a_text(part.get("text"))) for part in dicts(item.get("summary"))],
         "encrypted_content": whole(a_text(item.get("encrypted_content"))) or None,
         "status": whole(a_text(item.get("status"))) or None,
     }
-    return {name: value for name, value in kept.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _said(item: dict[str, Any]) -> str:

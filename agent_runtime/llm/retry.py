@@ -8,11 +8,18 @@ from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import MAX_SERVED_WAIT_SECONDS, LLMError
 
 
+def retries(llm: LLM, error: LLMError) -> int:
+    """Returns the maximum number of times that a request to this model is repeated after an error of this
+    class.
+    """
+    return min(llm.num_retries, error.max_retries)
+
+
 def wait_seconds(llm: LLM, attempt: int, error: LLMError) -> float | None:
     """Returns the seconds to wait before the next attempt, after the attempt with this number (counted from
-    1) has failed. Returns None if there must be no further attempt.
+    1) has failed. Returns None if the request must not be repeated.
     """
-    if attempt > min(llm.num_retries, error.max_retries) or not error.is_retryable:
+    if attempt > retries(llm, error) or not error.is_retryable:
         return None
     if error.retry_after_seconds is not None:
         asked = max(error.retry_after_seconds, 0)

@@ -2,8 +2,8 @@
 to no other vendor.
 
 Examples are the `reasoning_details` of OpenRouter, the thought signatures of Gemini (`extra_content` in
-Google's own compatible protocol, `provider_specific_fields` behind litellm), ids of calls in any form, and
-the name under which a server writes its reasoning. This module has no side effects.
+Google's own compatible protocol, `provider_specific_fields` behind litellm), the ids that a vendor gives to
+tool calls, and the name of the field in which a server sends the reasoning. This module has no side effects.
 """
 
 import re
@@ -19,8 +19,8 @@ from agent_runtime.metering.lenient_numbers import a_dict
 JsonObject = dict[str, Any]
 
 REASONING_FIELD = "reasoning_field"
-"""In the state of a message: the name of the field in which the vendor wrote its reasoning, even if it was
-empty.
+"""The name of an entry in the vendor's data about a message. The value of the entry is the name of the field
+in which the vendor wrote the reasoning. The entry exists even if the reasoning was empty.
 """
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -91,31 +91,31 @@ def restored(message: JsonObject, model: str) -> JsonObject:
     without data from other vendors.
     """
     state = message.get("vendor_state")
-    kept = {name: value for name, value in message.items() if name != "vendor_state"}
-    if calls := kept.get("tool_calls"):
-        kept["tool_calls"] = [_restored_call(call, model) for call in calls]
+    filtered = {name: value for name, value in message.items() if name != "vendor_state"}
+    if calls := filtered.get("tool_calls"):
+        filtered["tool_calls"] = [_restored_call(call, model) for call in calls]
     if not state:
-        return kept
+        return filtered
     if not is_of_same_vendor(state["model"], model):
-        return _without_anothers(kept, state["model"], model)
-    if kept["role"] == "tool":
-        return {**kept, "tool_call_id": a_dict(state.get("call")).get("id", kept["tool_call_id"])}
+        return _without_anothers(filtered, state["model"], model)
+    if filtered["role"] == "tool":
+        return {**filtered, "tool_call_id": a_dict(state.get("call")).get("id", filtered["tool_call_id"])}
     fields = dict(a_dict(state.get("message")))
     written_as = fields.pop(REASONING_FIELD, None)
     if written_as:
-        fields[written_as] = kept.pop("reasoning_content", "")
-    return {**kept, **fields}
+        fields[written_as] = filtered.pop("reasoning_content", "")
+    return {**filtered, **fields}
 
 
 def _restored_call(call: JsonObject, model: str) -> JsonObject:
     state = call.get("vendor_state")
-    kept = {name: value for name, value in call.items() if name != "vendor_state"}
+    filtered = {name: value for name, value in call.items() if name != "vendor_state"}
     if not state:
-        return kept
+        return filtered
     if is_of_same_vendor(state["model"], model):
-        return {**kept, **a_dict(state.get("call"))}
+        return {**filtered, **a_dict(state.get("call"))}
     items = ("responses_reasoning_item", "responses_item_id")
-    return {name: value for name, value in kept.items() if name not in items}
+    return {name: value for name, value in filtered.items() if name not in items}
 
 
 def _without_anothers(message: JsonObject, made_by: str, model: str) -> JsonObject:

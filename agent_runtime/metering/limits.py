@@ -6,10 +6,14 @@ text of an error.
 """
 
 BUDGET_REACHED = "MaxBudgetReached"
-"""The code of the ConversationErrorEvent that pauses a run when the conversation's budget is spent."""
+"""The code of the ConversationErrorEvent that is logged when the agent is paused because the conversation's
+budget is spent.
+"""
 
 ADMINISTRATOR_LIMIT_REACHED = "AdministratorLimitReached"
-"""The code of the same event for a limit that only an administrator can change."""
+"""The code of the ConversationErrorEvent that is logged when the agent is paused because a limit is reached
+that only an administrator can change.
+"""
 
 CONVERSATION_LIMIT_WORDS = "The budget of this conversation is spent"
 USER_LIMIT_WORDS = "Your spending limit is reached"

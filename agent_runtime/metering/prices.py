@@ -34,8 +34,8 @@ def set_price(
     cache_write: float | None = None,
 ) -> Price | None:
     """Returns the prices that a user has set for a model, in dollars per token. A price for cached tokens
-    that is None is the same as the price for prompt tokens. Returns None if neither `prompt` nor `completion`
-    is set.
+    that is None is the same as the price for prompt tokens. If only one of `prompt` and `completion` is set,
+    the other one counts as 0. Returns None if neither is set.
     """
     if prompt is None and completion is None:
         return None

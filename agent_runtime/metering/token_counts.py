@@ -59,8 +59,8 @@ def usage_of_response(usage: dict[str, Any]) -> Usage:
 
 
 def usage_of_message(usage: dict[str, Any]) -> Usage:
-    """Converts the field `usage` of a message of Anthropic's API to a Usage object. Anthropic's
-    `input_tokens` do not include cached tokens, so these are added.
+    """Converts the field `usage` of a message of Anthropic's API to a Usage object. Anthropic does not
+    include cached tokens in `input_tokens`, so this function adds them to the prompt tokens.
 
     Never raises an error: an invalid number counts as 0.
     """

@@ -15,7 +15,9 @@ from agent_runtime.wire import StartConversationRequest
 
 
 def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -> StartConversationRequest:
-    """Returns a copy of the request with all parts of the plugins, as if the client had sent them."""
+    """Returns a copy of the request with all parts of the plugins (skills, hooks, MCP servers and
+    sub-agents), in the form in which clients send such parts.
+    """
     if not plugins:
         return request
     agent = dict(request.agent)
@@ -41,7 +43,7 @@ def sub_agents_of(request: StartConversationRequest) -> Sequence[JsonObject]:
 
 
 def as_given(skill: Skill) -> JsonObject:
-    """Returns the skill as the JSON object that a client would send in a request."""
+    """Returns the skill as a JSON object, in the form in which clients send skills in a request."""
     return {
         **skill.model_dump(mode="json", exclude_none=True, exclude={"type", "triggers", "paths"}),
         "is_agentskills_format": skill.type == "agentskills",

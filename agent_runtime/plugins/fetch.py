@@ -1,4 +1,6 @@
-"""Fetches a plugin from a directory of this machine, or from a git repository at one commit."""
+"""Fetches a plugin (skills, hooks, sub-agents and MCP servers) from a directory of this machine, or from a
+git repository at one commit.
+"""
 
 import asyncio
 import hashlib
@@ -43,9 +45,9 @@ async def fetch(
     source: str, *, ref: str | None, repo_path: str | None, store: Path, timeout_seconds: float = 60
 ) -> Fetched:
     """Fetches a plugin and returns its directory. `source`: a directory of this machine, or a git repository,
-    which is cloned below the directory `store`. `ref`: the branch, tag or commit. `repo_path`: the plugin's
-    directory inside the repository. Raises PluginNotFetchedError if the source cannot be read in
-    `timeout_seconds`.
+    which is cloned below the directory `store`. `ref`: the branch, tag or commit; None means the default
+    branch. `repo_path`: the plugin's directory inside the repository; None means the root. Raises
+    PluginNotFetchedError if the source cannot be read in `timeout_seconds`.
 
     A commit that was fetched before is not fetched again.
     """
@@ -62,8 +64,8 @@ async def fetch(
 
 
 async def _repository(url: str, ref: str | None, store: Path, timeout_seconds: float) -> Path:
-    """Fetches a git repository and returns its directory in the store. The name of the directory is the
-    commit.
+    """Fetches a git repository at `ref` and returns its directory below `store`. The name of the directory is
+    the commit.
     """
     home = store / hashlib.sha256(url.encode()).hexdigest()[:16]
     if ref and _COMMIT.fullmatch(ref) and (home / ref).is_dir():
@@ -119,8 +121,8 @@ async def _git(directory: Path, timeout_seconds: float, *arguments: str) -> Comp
 
 
 def _environment() -> Mapping[str, str]:
-    """Returns the environment variables for git. With them, git asks the user nothing and does not read the
-    system's configuration.
+    """Returns the environment variables for git. These make git ask the user nothing and not read git's
+    system-wide configuration.
     """
     return command_environment(
         {

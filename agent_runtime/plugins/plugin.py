@@ -34,8 +34,8 @@ _ROOT_VARIABLES = re.compile(r"\$\{?(?:CLAUDE_)?PLUGIN_ROOT\}?")
 
 
 class PluginError(Exception):
-    """The error that is raised when a plugin cannot be loaded. The text gives the reason for users, `code`
-    gives the reason for programs.
+    """The error that is raised when a plugin (skills, hooks, sub-agents and MCP servers) cannot be loaded.
+    The text gives the reason for users, `code` gives the reason for programs.
     """
 
     code = "plugin_unusable"
@@ -75,10 +75,11 @@ class Manifest(BaseModel):
 class Plugin:
     """A plugin that was loaded from a directory.
 
-    `skills`: the plugin's skills, and its commands as skills that a user calls with `/plugin:command`.
-    `mcp_config`: the plugin's MCP servers by name. `hook_config`: the hook configuration as it is in the
-    plugin's file; None if there is none. `agents`: the definitions of the plugin's sub-agents. `left_out`:
-    texts about the parts that could not be loaded, with the reasons.
+    `skills`: the plugin's skills, and the plugin's commands, which are converted to skills that a user calls
+    with `/plugin:command`. `mcp_config`: the plugin's MCP servers by name; None if there are none.
+    `hook_config`: the hook configuration as it is in the plugin's file; None if there is none. `agents`: the
+    definitions of the plugin's sub-agents. `left_out`: texts about the parts that could not be loaded, with
+    the reasons.
     """
 
     path: Path

@@ -1,5 +1,5 @@
-"""Finds plugins by name or by source: plugins that were fetched from repositories (stored once per commit),
-and plugins in directories of this machine.
+"""Finds plugins (skills, hooks, sub-agents and MCP servers) by name or by source: plugins that were fetched
+from repositories (stored once per commit), and plugins in directories of this machine.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ _SOURCE = re.compile(r"[/:]")
 
 
 class PluginStore:
-    """The store of the plugins that conversations can use. The object finds plugins on this machine and
-    fetches plugins from repositories.
+    """The store of the plugins (skills, hooks, sub-agents and MCP servers) that conversations can use. The
+    object finds plugins on this machine and fetches plugins from repositories.
 
     `directory`: the directory where fetched plugins are stored, with one subdirectory per commit.
     """
@@ -71,10 +71,11 @@ class PluginStore:
         return await asyncio.to_thread(load, fetched.path)
 
     async def find(self, ref: str, project: Path) -> Plugin:
-        """Returns the plugin that the user names with `ref`: the name of a plugin of the user, or a source
-        from which the plugin is fetched. `project`: the project's directory.
+        """Returns a plugin. `ref`: the name of a plugin of the user, or a source from which the plugin is
+        fetched. `project`: the project's directory.
 
-        Raises PluginError, or TrustGrantRequiredError if the name is that of a plugin in the project.
+        Raises TrustGrantRequiredError if `ref` is the name of a plugin in the project, which needs the user's
+        consent. Raises a PluginError of another class if the plugin cannot be found, fetched or loaded.
         """
         for plugin in await asyncio.to_thread(self.local, project, with_user=True):
             if plugin.name == ref and not plugin.path.is_relative_to(project):
@@ -88,8 +89,9 @@ class PluginStore:
         return await self.load(await self.fetch(PluginSource(source=ref)))
 
     def local(self, project: Path | None, *, with_user: bool) -> list[Plugin]:
-        """Returns the plugins in the project's directory and in the user's home directory. Of two plugins
-        with the same name, only the first is returned. The function blocks.
+        """Returns the plugins in the project's directory (None means the workspace) and, if `with_user` is
+        True, in the user's home directory. If both have a plugin of the same name, returns only the project's
+        plugin. The function blocks.
         """
         tops = [project or self._workspace, *([Path.home()] if with_user else [])]
         found: dict[str, Plugin] = {}

@@ -25,13 +25,15 @@ _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 
 
 class UnreadableExecutableError(Exception):
-    """The error that is raised when a project executable cannot be shown in full, so that a user cannot
-    consent to it. The text says why.
+    """The error that is raised when a project executable (a hook, an MCP server and so on) cannot be shown to
+    the user in full, so that the user cannot consent to it. The text says why.
     """
 
 
 class Files:
-    """The files that belong to one executable of a project, with their contents and hashes."""
+    """A collection of the files that belong to one executable of a project (a hook, an MCP server and so on),
+    with the hash of each file.
+    """
 
     def __init__(self, project: Path) -> None:
         self._project = project.resolve()
@@ -43,8 +45,8 @@ class Files:
 
     def add(self, file: Path) -> bytes:
         """Adds a file of the project to this collection and returns the file's content. Raises
-        UnreadableExecutableError if the file cannot be shown to the user in full, lies outside the project,
-        or is one file too many.
+        UnreadableExecutableError if the file cannot be shown to the user in full or lies outside the project,
+        or if the collection has too many files.
         """
         path = str(file.relative_to(self._project))
         if not is_utf8(path) or not path.isprintable() or "\\" in path:

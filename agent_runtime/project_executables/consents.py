@@ -41,9 +41,10 @@ def project_named(request: StartConversationRequest, directory: str | None) -> P
 
 
 def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
-    """Returns each project of the conversation with the hashes of its executables that may run. The
-    conversation's main repository comes first. Raises UnknownProjectError if the request contains a consent
-    for a directory that is not a repository of the conversation.
+    """Returns each project of the conversation with the hashes of those executables of the project (hooks,
+    MCP servers and so on) that may run. The conversation's main repository comes first. Raises
+    UnknownProjectError if the request contains a consent for a directory that is not a repository of the
+    conversation.
     """
     return [
         (Path(request.workspace.working_dir), request.consent),
@@ -53,13 +54,14 @@ def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[
 
 def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str]:
     """Returns the hashes of the executables (hooks, MCP servers and so on) of this project that may run."""
-    return [one for place, hashes in consents_of(request) if place == project for one in hashes]
+    return [one for path, hashes in consents_of(request) if path == project for one in hashes]
 
 
 def with_consents(
     request: StartConversationRequest, consents: Sequence[tuple[Path, Sequence[str]]]
 ) -> StartConversationRequest:
-    """Returns the request with these consents in place of its earlier consents. Projects without a hash and
+    """Returns a copy of the request that contains these consents and no others. `consents`: each project with
+    the hashes of those of its executables (hooks and so on) that may run. Projects without a hash and
     repeated hashes are left out.
     """
     merged: dict[Path, dict[str, None]] = {}
@@ -75,7 +77,7 @@ def with_consents(
 
 
 def is_name_taken(executable: ProjectExecutable, agent: JsonObject) -> bool:
-    """Returns whether the project executable is an MCP server whose name another server of the agent has.
-    `agent`: the agent's configuration.
+    """Returns whether the project executable is an MCP server and the agent already has another MCP server
+    with the same name. `agent`: the agent's configuration.
     """
     return executable.kind == "mcp_server" and executable.name in named_servers(agent.get("mcp_config") or {})

@@ -30,12 +30,14 @@ SETUP_SCRIPTS = (".agents/setup.sh", ".openhands/setup.sh")
 GIT_HOOKS = (".agents/pre-commit.sh", ".openhands/pre-commit.sh")
 MCP_FILE = ".mcp.json"
 _PLUGIN_PARTS = (".plugin", ".claude-plugin", "skills", "commands", "agents", "hooks", MCP_FILE)
-"""What counts where the repository itself is the plugin: all else in it is the project."""
+"""The files and directories that belong to the plugin if the repository itself is a plugin. All other files
+in the repository belong to the project.
+"""
 
 
 def find_executables(project: Path) -> list[ProjectExecutable]:
-    """Returns the descriptions of all executables of the project, in the order in which they would run. A
-    description has a `problem` if the executable cannot be read in full.
+    """Returns the descriptions of all executables of the project (scripts, hooks, MCP servers and so on), in
+    the order in which they run. A description has a `problem` if the executable cannot be read in full.
     """
     if not project.is_dir():
         return []
@@ -119,9 +121,9 @@ def _sub_agents(project: Path) -> Iterator[ProjectExecutable]:
 
 
 def _plugins(project: Path) -> Iterator[ProjectExecutable]:
-    for place in _plugin_places(project):
-        if is_plugin(place):
-            yield _plugin(project, place)
+    for plugin_directory in _plugin_places(project):
+        if is_plugin(plugin_directory):
+            yield _plugin(project, plugin_directory)
 
 
 def _plugin_places(project: Path) -> Iterator[Path]:
@@ -131,26 +133,26 @@ def _plugin_places(project: Path) -> Iterator[Path]:
             yield from sorted(path for path in (project / name).iterdir() if is_utf8(path.name))
 
 
-def _plugin(project: Path, place: Path) -> ProjectExecutable:
-    path = os.path.relpath(place, project)
+def _plugin(project: Path, plugin_directory: Path) -> ProjectExecutable:
+    path = os.path.relpath(plugin_directory, project)
     try:
-        plugin = load(place)
+        plugin = load(plugin_directory)
         runs = _plugin_texts(plugin)
     except PluginError as error:
-        return ProjectExecutable.of("plugin", path, place.name, files=[], problem=str(error))
+        return ProjectExecutable.of("plugin", path, plugin_directory.name, files=[], problem=str(error))
     except ValidationError as error:
-        return ProjectExecutable.of("plugin", path, place.name, files=[], problem=fault(error))
+        return ProjectExecutable.of("plugin", path, plugin_directory.name, files=[], problem=fault(error))
     try:
-        own = _files_of(place, is_project=place == project)
+        own = _files_of(plugin_directory, is_project=plugin_directory == project)
     except UnreadableExecutableError as error:
         return ProjectExecutable.of("plugin", path, plugin.name, files=[], problem=str(error))
     # The path of the plugin is not part of its content, so the hash must not depend on it.
-    shown = [text.replace(str(place), "${PLUGIN_ROOT}") for text in runs]
+    shown = [text.replace(str(plugin_directory), "${PLUGIN_ROOT}") for text in runs]
     return _executable(project, "plugin", path, plugin.name, own=own, runs=shown, left_out=plugin.left_out)
 
 
-def _files_of(place: Path, *, is_project: bool) -> list[Path]:
-    tops = [place / part for part in _PLUGIN_PARTS] if is_project else [place]
+def _files_of(plugin_directory: Path, *, is_project: bool) -> list[Path]:
+    tops = [plugin_directory / part for part in _PLUGIN_PARTS] if is_project else [plugin_directory]
     found: list[Path] = []
     for top in tops:
         if top.is_file():
@@ -205,8 +207,8 @@ def _hook_texts(config: HookConfig) -> list[str]:
 
 
 def _server_texts(server: McpServer) -> list[str]:
-    """Returns the MCP server's command and environment variables as a person would type them. The variables
-    also affect what runs.
+    """Returns the MCP server's command and its environment variables, in the form in which a person types
+    them. The variables are included because they also affect what runs.
     """
     if server.command is None:
         return [server.url or ""]

@@ -1,10 +1,10 @@
 """Adds a project's executables (its hooks, MCP servers and other parts that run commands) to a conversation
-after the user's consent. The type `ProjectExecutable` describes one such executable. It is added in the same
-way as a plugin from the client.
+after the user's consent. The type `ProjectExecutable` describes one executable. An executable is added in the
+same way as a plugin that the client has sent.
 
 The approved files are copied byte for byte, so that later edits in the project do not change them. Commands
-may still use files of the project. Each of these files is compared with the approved hash right before it
-runs.
+may still use files of the project. Each of these files is compared with the approved hash right before the
+command runs.
 """
 
 import asyncio
@@ -39,8 +39,8 @@ _CONTENT = "content"
 
 
 class ExecutableChangedError(PluginError):
-    """The error that is raised when an executable of the project, to which the user consented, has changed or
-    no longer exists.
+    """The error that is raised when an executable of the project (a hook, an MCP server and so on) to which
+    the user consented has changed or no longer exists.
     """
 
     code = "offer_changed"
@@ -57,9 +57,10 @@ class ApprovedExecutables:
         self._directory = directory
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with the project executables whose hashes the request lists. Leaves out
-        executables that have changed or no longer exist, and an MCP server whose name another server of the
-        agent has. Raises UnknownProjectError if a listed project is not a repository of the conversation.
+        """Adds to a copy of the request the project executables (hooks, MCP servers and so on) whose hashes
+        the request lists, and returns the copy. Leaves out an executable that has changed or no longer
+        exists. Leaves out an MCP server if the agent has another MCP server with the same name. Raises
+        UnknownProjectError if a listed project is not a repository of the conversation.
         """
         taken: list[tuple[Path, list[str]]] = []
         for project, hashes in consents_of(request):
@@ -70,8 +71,8 @@ class ApprovedExecutables:
                     and _is_loadable(executable)
                     and not is_name_taken(executable, request.agent)
                 ):
-                    place = _place_of(project, request)
-                    plugin = await asyncio.to_thread(self._take, executable, project, place)
+                    directory = _place_of(project, request)
+                    plugin = await asyncio.to_thread(self._take, executable, project, directory)
                     request = with_plugins(request, [plugin])
                     used.append(executable.hash)
             taken.append((project, used))
@@ -80,8 +81,8 @@ class ApprovedExecutables:
     async def take(
         self, request: StartConversationRequest, project: Path, hashes: Collection[str]
     ) -> list[tuple[ProjectExecutable, Plugin]]:
-        """Stores the executables of one project that have these hashes. Returns each executable's description
-        with its content as a plugin.
+        """Stores the executables (hooks, MCP servers and so on) of one project that have these hashes.
+        Returns each executable's description with its content as a plugin.
 
         `request`: the request that started the conversation. Raises ExecutableChangedError if the project has
         no executable with one of the hashes; then nothing is stored.
@@ -91,39 +92,41 @@ class ApprovedExecutables:
         if unknown:
             raise ExecutableChangedError(f"The project does not offer this now: {', '.join(unknown)}.")
         wanted = [executable for executable in executables.values() if executable.hash in hashes]
-        place = _place_of(project, request)
+        directory = _place_of(project, request)
         return [
-            (executable, await asyncio.to_thread(self._take, executable, project, place))
+            (executable, await asyncio.to_thread(self._take, executable, project, directory))
             for executable in wanted
         ]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with the project executables to which the user has consented, from the copies
-        that were stored at the time of the consent. Raises ExecutableChangedError if a stored file is missing
-        or damaged.
+        """Adds to a copy of the request the project executables (hooks, MCP servers and so on) to which the
+        user has consented, and returns the copy. Uses the files that were stored at the time of the consent.
+        Raises ExecutableChangedError if a stored file is missing or damaged.
         """
-        kept = [
-            await asyncio.to_thread(_kept, self._home(project, one), project, _place_of(project, request))
+        plugins = [
+            await asyncio.to_thread(
+                _load_stored, self._home(project, one), project, _place_of(project, request)
+            )
             for project, hashes in consents_of(request)
             for one in hashes
         ]
-        return with_plugins(request, kept)
+        return with_plugins(request, plugins)
 
-    def _take(self, executable: ProjectExecutable, project: Path, place: Path | None) -> Plugin:
+    def _take(self, executable: ProjectExecutable, project: Path, directory: Path | None) -> Plugin:
         if executable.problem is not None:
             raise PluginError(f"{executable.path} cannot be consented to: {executable.problem}")
         home = self._home(project, executable.hash)
         if not home.exists():
             _copy(executable, project, home)
-        return _kept(home, project, place)
+        return _load_stored(home, project, directory)
 
     def _home(self, project: Path, hash_: str) -> Path:
         return self._directory / hashlib.sha256(str(project).encode()).hexdigest()[:16] / hash_
 
 
 def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
-    """Returns the directory in which commands of the project run. Returns None for the conversation's own
-    project, whose commands run in the working directory.
+    """Returns the directory in which commands of the project run. Returns None for the conversation's main
+    project, whose commands run in the conversation's working directory.
     """
     return project if project in further_projects(request) else None
 
@@ -170,16 +173,16 @@ class _Terms:
     place: Path | None
 
 
-def _kept(home: Path, project: Path, place: Path | None) -> Plugin:
-    """Returns the stored project executable as a plugin. `home`: the directory of its stored files. `place`:
-    the directory where its commands run; None means the conversation's working directory. Raises
+def _load_stored(home: Path, project: Path, directory: Path | None) -> Plugin:
+    """Returns the stored project executable as a plugin. `home`: the directory of its stored files.
+    `directory`: the directory where its commands run; None means the conversation's working directory. Raises
     ExecutableChangedError if the stored files are missing or damaged.
     """
     try:
         executable = ProjectExecutable.model_validate_json((home / _DESCRIPTION).read_bytes())
     except (OSError, ValidationError) as error:
         raise ExecutableChangedError("What was consented to is not kept here any more.") from error
-    terms = _Terms(_guard(executable, home / _CONTENT, project.resolve()), place)
+    terms = _Terms(_guard(executable, home / _CONTENT, project.resolve()), directory)
     if executable.kind == "plugin":
         plugin = load(home / _CONTENT / executable.path)
     elif executable.kind == "sub_agent":
@@ -201,8 +204,8 @@ def _kept(home: Path, project: Path, place: Path | None) -> Plugin:
 
 
 def _with_sub_agent(file: Path, project: Path) -> Plugin:
-    """Returns the sub-agent in the file as a plugin. It counts as the user's sub-agent, because the user has
-    seen and allowed this file.
+    """Returns the sub-agent that the file defines, as a plugin. The sub-agent counts as one of the user's own
+    sub-agents, because the user has seen and allowed this file.
     """
     try:
         agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))
@@ -213,21 +216,21 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
 
 def _guard(executable: ProjectExecutable, copy: Path, project: Path) -> dict[str, str]:
     """Returns the hashes of the files that must not change, by the path that commands use for the file.
-    `copy`: the directory of the approved copies.
+    `copy`: the directory with the copies of the files that the user has approved.
 
     Commands use a plugin's files in the copy, and all other files in the project. If the project itself is a
     plugin, commands use its files in both directories.
     """
-    places: list[tuple[Path, ExecutableFile]] = []
+    located_files: list[tuple[Path, ExecutableFile]] = []
     for file in executable.files:
         if executable.kind == "sub_agent" and file.path == executable.path:
             continue  # it counts as it was copied
         is_own = executable.kind == "plugin" and (copy / file.path).is_relative_to(copy / executable.path)
         if is_own:
-            places.append((copy, file))
+            located_files.append((copy, file))
         if not is_own or executable.path == ".":
-            places.append((project, file))
-    return {str(place / file.path): file.sha256 for place, file in places}
+            located_files.append((project, file))
+    return {str(directory / file.path): file.sha256 for directory, file in located_files}
 
 
 def _guarded_agent(agent: SubAgent, terms: _Terms) -> SubAgent:
@@ -253,8 +256,8 @@ def _guarded_hooks(config: JsonObject | None, terms: _Terms) -> JsonObject | Non
     if config is None:
         return None
     hooks = HookConfig.model_validate(known_points(config))
-    place = None if terms.place is None else str(terms.place)
-    update = {"approved_files": dict(terms.files), "project_dir": place}
+    project_dir = None if terms.place is None else str(terms.place)
+    update = {"approved_files": dict(terms.files), "project_dir": project_dir}
     guarded = {
         field: [
             matcher.model_copy(update={"hooks": [one.model_copy(update=update) for one in matcher.hooks]})

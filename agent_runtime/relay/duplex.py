@@ -6,8 +6,8 @@ from typing import Any
 
 
 async def until_either_ends(*directions: Coroutine[Any, Any, None]) -> None:
-    """Runs the coroutines at the same time. When the first of them ends, cancels the others. Raises the error
-    of a coroutine that failed.
+    """Runs the coroutines at the same time. When the first coroutine ends, cancels the remaining coroutines.
+    If a coroutine failed, raises its error.
     """
     tasks = [asyncio.create_task(direction) for direction in directions]
     try:

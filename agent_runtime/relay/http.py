@@ -26,7 +26,9 @@ from agent_runtime.relay.target import (
 logger = logging.getLogger(__name__)
 
 OnReply = Callable[[int, list[Header]], list[Header]]
-"""Returns the headers for the client, given the status and the headers of a reply."""
+"""A function that gets the status and the headers of the server's reply, and returns the headers that are
+sent to the client.
+"""
 
 # The server that passes the reply on adds these headers itself.
 _ADDED_BY_SERVERS = (b"date", b"server")
@@ -112,8 +114,8 @@ class _Body:
         self.release()
 
     def release(self) -> None:
-        """Marks the rest of the request's body as not needed, so that it is not read. From then on, the
-        object watches whether the client disconnects.
+        """Marks the unread rest of the request's body as not needed, so that it is not read. From then on,
+        the object watches whether the client disconnects.
         """
         self._is_read.set()
 
@@ -163,8 +165,8 @@ def _has_body(scope: Scope) -> bool:
 
 def _framing(scope: Scope) -> list[Header]:
     """Returns the headers that state the length of the request's body. If the request contains two such
-    headers, returns only the one that Slipway's HTTP server used, so that all servers agree where the body
-    ends. The list is empty for a chunked body.
+    headers, returns only the header from which Slipway's HTTP server has determined the length. So all
+    servers agree where the body ends. The list is empty for a chunked body.
     """
     if first(scope["headers"], b"transfer-encoding") is not None:
         return []

@@ -17,8 +17,8 @@ from agent_runtime.relay.target import CONNECT_SECONDS, Target, TargetSilentErro
 logger = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 16 * 1024**2
-"""The largest size of one message. A message is held in memory as a whole. uvicorn has the same limit for
-messages from clients.
+"""The maximum size of one message. It is limited because a message is held in memory as a whole. The HTTP
+server uvicorn has the same limit for messages from clients.
 """
 
 _OF_THE_HANDSHAKE = (
@@ -30,8 +30,8 @@ _NOT_SENT = {1005: _CLOSE_NORMAL, 1006: _CLOSE_FAILED, 1015: _CLOSE_FAILED}
 
 
 class _Direct(connect):
-    """A WebSocket connection to the other server that follows no redirect; a redirect counts as a refused
-    connection.
+    """A WebSocket connection to the server to which messages are relayed. It follows no redirect; a redirect
+    counts as a refused connection.
     """
 
     def process_redirect(self, exc: Exception) -> Exception:
@@ -75,8 +75,8 @@ async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Sen
 
 
 async def _address(target: Target) -> dict[str, Any]:
-    """Returns the arguments for `connect` that say to which host, port or socket it connects. Raises OSError
-    or TimeoutError if a connection cannot be opened.
+    """Returns the arguments for the function `connect` that name the target: a host and port, a Unix socket,
+    or an open connection. Raises OSError or TimeoutError if a connection cannot be opened.
     """
     if target.dial is not None:
         async with asyncio.timeout(CONNECT_SECONDS):

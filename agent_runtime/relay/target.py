@@ -8,7 +8,9 @@ from pathlib import Path
 
 Header = tuple[bytes, bytes]
 Dial = Callable[[str, int], Awaitable[sockets.socket]]
-"""Opens a connection to an address and port in a special way. Raises OSError."""
+"""A function that opens a connection to an address and a port in a special way, for example in another
+network namespace. Raises OSError if the connection cannot be opened.
+"""
 
 CONNECT_SECONDS = 10.0
 
@@ -24,8 +26,8 @@ class Target:
     the address `host`:`port`. If `socket` is not None, the server is reached on this Unix socket instead.
 
     `dial`: a function that opens the connection for a WebSocket; None means an ordinary TCP connection.
-    `tls`: the TLS settings for a WebSocket; None means no TLS. For HTTP requests, the httpx transport has its
-    own settings for both.
+    `tls`: the TLS settings for a WebSocket; None means no TLS. `dial` and `tls` have no effect on HTTP
+    requests, for which the httpx transport has its own settings.
 
     `path`: the path of the request as it is sent, with the query. `headers`: all headers of the request, with
     names in lower case, including `host` and without headers that state the length of the body.

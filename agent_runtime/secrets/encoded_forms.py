@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote, quote_plus
 
 MIN_CHARS = 4
-"""Values shorter than this are not masked: masking would hide half of any text, and they can be guessed
-anyway.
+"""Secret values with fewer characters are not masked. Masking such a short value would hide a large part of
+any text, and the value can be guessed anyway.
 """
 _MIN_LINE_CHARS = 12
 
 
 def forms_of(value: str) -> set[str]:
-    """Returns the secret value in all encodings that the masker (which hides secrets) searches for. Also
-    contains the encodings of its single lines. Returns an empty set for a value that is too short.
+    """Returns the secret value in all encodings that the masker (which hides secrets) searches for. The set
+    also contains the encodings of the value's single lines. Returns an empty set for a value that is too
+    short.
     """
     if len(value) < MIN_CHARS:
         return set()

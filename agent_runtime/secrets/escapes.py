@@ -21,7 +21,7 @@ UNFINISHED = re.compile(
     rb"(?:(?<!\\)\\+(?:x[0-9a-fA-F]?|u(?:\{[0-9a-fA-F]{0,6}|[0-9a-fA-F]{0,4}|[dD][89abAB][0-9a-fA-F]{2}\\+u?[0-9a-fA-F]{0,3})"
     rb"|U[0-9a-fA-F]{0,7}|[0-7]{0,3})?|%(?:25)*[0-9a-fA-F]?|&(?:#?[0-9a-zA-Z]{0,8})|(?<![0-9A-Za-z])0[xX]?)\Z"
 )
-"""Matches the beginning of an escape at the end of an unfinished text."""
+"""Matches the beginning of an escape sequence at the end of a text that has not arrived completely."""
 
 
 def unescaped(base: TextView) -> TextView | None:

@@ -71,7 +71,7 @@ def numbers(base: TextView) -> TextView:
 
 
 def line_start(data: bytes, at: int) -> int:
-    """Returns the offset at which the line begins that contains the offset `at`. Here, a line begins after a
+    """Returns the offset at which the line that contains the offset `at` begins. Here, a line begins after a
     line break, a quote, a backtick or `>`. The beginning is needed because a dump line is recognized only if
     its beginning is included.
     """

@@ -29,9 +29,13 @@ class Masker:
     def __init__(self) -> None:
         self._values: set[str] = set()
         self.forms: frozenset[bytes] = frozenset()
-        """All ways of writing the values in one piece."""
+        """The secret values in all encodings, such as base64, in which a value is searched as one piece of
+        text.
+        """
         self.needles = Needles()
-        """What to search for where a value is not in one piece."""
+        """The byte strings that are searched to find a value that is changed or split in the text, for
+        example by line breaks.
+        """
         _ALL.add(self)
 
     def learn(self, values: Iterable[str]) -> None:
@@ -58,9 +62,9 @@ class Masker:
         return decoded(self._masked(encoded(text)))
 
     def begin(self, text: str) -> tuple[str, str]:
-        """Masks the first part of a text of which the rest has not arrived yet. Returns the masked text that
-        can be shown now, and the unmasked end of the text, which may be the beginning of a secret value. With
-        the next piece, the caller passes this end again.
+        """Masks the first part of a text of which the rest has not arrived yet. Returns two texts: the masked
+        text that can be shown now, and the unmasked end of the text, which may be the beginning of a secret
+        value. The caller puts this end in front of the next piece and calls the method again.
         """
         if not self.forms:
             return text, ""
@@ -68,14 +72,14 @@ class Masker:
         line = max(unfinished_line(data, _merged(self._spans(data))), len(data) - self._held_bytes)
         line = _at_character(data, line)
         known, rest = self._masked(data[:line]), data[line:]
-        whole = known + rest
-        first = _at_character(whole, max(0, len(whole) - self._held_bytes))
-        tail = whole[first:]
+        partly_masked = known + rest
+        first = _at_character(partly_masked, max(0, len(partly_masked) - self._held_bytes))
+        tail = partly_masked[first:]
         starts = [len(known), *(first + possible_start(tail, form) for form in self.forms)]
         if self.needles.plain:
             starts.append(first + open_at(tail, self.needles))
-        cut = _at_character(whole, min(starts))
-        return decoded(whole[:cut]), decoded(whole[cut:])
+        cut = _at_character(partly_masked, min(starts))
+        return decoded(partly_masked[:cut]), decoded(partly_masked[cut:])
 
     @property
     def _held_bytes(self) -> int:
@@ -130,8 +134,8 @@ class Masker:
 
     def json_text(self, text: str) -> str:
         """Returns the text with the mask in place of secrets. The text contains JSON, such as the arguments
-        of a tool call. The result is still valid JSON, because the vendor gets it again with every later
-        request. A text that is not JSON is masked like any other text.
+        of a tool call. The result is still valid JSON, because it is sent to the model's vendor again with
+        every later request. A text that is not JSON is masked like any other text.
         """
         try:
             decoded = orjson.loads(text)
@@ -169,16 +173,14 @@ class StreamMask:
         return self._masker().begin(self._held + piece)[0]
 
     def flush(self) -> str:
-        """Returns the masked rest of the text, which was held back so far. Called once at the end of the
-        stream.
-        """
+        """Returns the masked end of the text that `feed` has held back. Call it once, at the end."""
         held, self._held = self._held, ""
         return self._masker().text(held)
 
 
 def mask_everywhere(text: str) -> str:
-    """Returns the text with the mask in place of the secret values of all conversations of this process. It
-    is used for texts that belong to no single conversation.
+    """Returns the text with the mask in place of the secret values of all conversations of this process. The
+    function is used for texts that belong to no single conversation.
     """
     for masker in tuple(_ALL):
         text = masker.text(text)
@@ -186,8 +188,8 @@ def mask_everywhere(text: str) -> str:
 
 
 def everything() -> Masker:
-    """Returns one masker for the secret values of all conversations that are now in this process. It replaces
-    these values in a text by a mask.
+    """Returns one masker for the secret values of all conversations that are now in this process. The masker
+    replaces these values in a text by a mask.
     """
     known = tuple(_ALL)
     joined = Masker.__new__(Masker)

@@ -25,8 +25,8 @@ class Secrets:
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
         """Creates the object without secrets. `credential_for`: a function that returns the credential for a
-        URL of the app server; the credential is used to look up a LookupSecret that a client sent without
-        headers.
+        URL of the app server. The credential is used if a client has sent a LookupSecret (a secret that is
+        looked up at a URL) with such a URL and without headers.
         """
         self.masker = Masker()
         self._sources: dict[str, Source] = {}
@@ -51,7 +51,7 @@ class Secrets:
 
     def adopt(self, other: "Secrets") -> None:
         """Adds the secrets of another conversation; secrets with the same names are replaced. From then on,
-        all values that the other conversation masks are masked here, too.
+        all values that are masked in the other conversation are also masked in this conversation.
         """
         for source in other.sources.values():
             self._learn(source)
@@ -70,12 +70,12 @@ class Secrets:
         """
         return {name: source.revealed() for name, source in self._sources.items()}
 
-    def restore(self, kept: Mapping[str, object]) -> None:
+    def restore(self, stored: Mapping[str, object]) -> None:
         """Restores the secrets of a conversation from stored data: with their values (from `revealed`), or
-        only with their names, descriptions and URLs (from `keepable`). Secrets that were set since then are
-        not replaced.
+        only with their names, descriptions and URLs (from `keepable`). A secret that this object already
+        contains is not replaced.
         """
-        sources = read_sources(kept)
+        sources = read_sources(stored)
         for source in sources.values():
             self._learn(source)
         self._sources = {**sources, **self._sources}

@@ -66,11 +66,11 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the offset from which a text must not be shown before more of it has arrived. At this offset
-    begins the last line, if the line is unfinished and may become a line of a hex dump (as xxd or od print
-    it), which could contain a secret. If a secret value reaches into this line, the offset is the beginning
-    of the line in which the value begins. Returns the length of the text if the last line cannot become such
-    a line.
+    """Returns the offset from which a text must not be shown before more of it has arrived. This is the
+    beginning of the last line if the line is unfinished and may become a line of a hex dump (as xxd or od
+    print it), because the dump could contain a secret. If a secret value reaches into this line, the offset
+    is the beginning of the line in which the value begins. Returns the length of the text if the last line
+    cannot become a line of a hex dump.
 
     `found`: the start and end offsets of each secret value in the text, in order and without overlaps.
     """
@@ -86,9 +86,9 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
 
 
 def _open_line(base: Base) -> int:
-    """Returns the offset in the searched text (`base`) at which its last line begins, if this line is
-    unfinished and may become a line of a hex dump (as xxd or od print it). Returns the length of the text
-    otherwise.
+    """Returns the offset at which the last line of the searched text (`base`) begins, if the line is
+    unfinished and may become a line of a hex dump (as xxd or od print it). Otherwise returns the length of
+    the text.
     """
     data = base.view.data
     if base.holds != _COLUMNS:
@@ -127,7 +127,8 @@ def _bases(text: TextView) -> Iterator[Base]:
     """Yields the text itself, and the text with its escapes decoded once, twice and three times, because
     programs put escaped texts into other escaped texts.
 
-    A text that was decoded more often is searched in fewer ways, because each way of searching takes time.
+    The more often a text was decoded, the fewer ways of searching are applied to it, because each way takes
+    time.
     """
     yield Base(text, _COLUMNS)
     web = unquoted(text)
@@ -149,8 +150,8 @@ def _bases(text: TextView) -> Iterator[Base]:
 
 
 def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
-    """Yields each view of the text (a decoded or shortened copy), with the byte strings to search for in this
-    view, and the name of the kind of view.
+    """Yields one tuple for each view of the text (a decoded or shortened copy): the view, the byte strings to
+    search for in this view, and a text that names the kind of view.
     """
     view = base.view
     if view.parent is not None:

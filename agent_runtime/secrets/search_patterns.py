@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from agent_runtime.secrets.encoded_forms import lines_of
 
 MIN_BYTES = 8
-"""Values shorter than this are only looked for in one piece, because their letters occur scattered in any
-text.
+"""Secret values with fewer bytes are only searched as one piece of text, not in a split or changed form.
+Otherwise their letters would be found scattered in any text.
 """
 _ASCII, _LATIN = 0x80, 0x100
 
@@ -35,12 +35,12 @@ class Needles:
 def needles_of(value: str) -> Needles:
     texts = [value, value.strip(), *lines_of(value)]
     plain = {data for text in texts for data in _plain(text) if len(data) >= MIN_BYTES}
-    whole = {data for text in texts if len(data := _utf8(text)) >= MIN_BYTES}
+    encoded_texts = {data for text in texts if len(data := _utf8(text)) >= MIN_BYTES}
     return Needles(
         tuple(plain),
-        tuple({one for data in whole if len(one := b"".join(data.split())) >= MIN_BYTES}),
-        tuple(data.hex().encode() for data in whole),
-        tuple({core for data in whole for core in _cores(data)}),
+        tuple({one for data in encoded_texts if len(one := b"".join(data.split())) >= MIN_BYTES}),
+        tuple(data.hex().encode() for data in encoded_texts),
+        tuple({core for data in encoded_texts for core in _cores(data)}),
     )
 
 
@@ -58,8 +58,9 @@ def _utf8(text: str) -> bytes:
 
 
 def _plain(text: str) -> Iterator[bytes]:
-    """Yields the bytes of the text in the forms in which programs print them: as UTF-8, and with characters
-    up to U+00FF as one byte each, either all such characters or only those that are not printable.
+    """Yields the bytes of the text in the forms in which programs print the text. The first form is UTF-8. In
+    the second form, each character up to U+00FF is one byte. In the third form, only those characters up to
+    U+00FF that are not printable are one byte each.
     """
     yield _utf8(text)
     if any(_ASCII <= ord(letter) < _LATIN for letter in text):

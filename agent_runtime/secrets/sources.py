@@ -15,7 +15,9 @@ HEADER = "X-Session-API-Key"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 
 CredentialFor = Callable[[str], str | None]
-"""Returns the credential for an address. Returns None if no credential may be sent there."""
+"""The type of a function that returns the credential for a URL. It returns None if no credential may be sent
+to this URL.
+"""
 
 
 def no_credential(_url: str) -> str | None:
@@ -53,7 +55,7 @@ class StaticSecret(_Source):
         return {**self.keepable(), "value": self.value and self.value.get_secret_value()}
 
     def keepable(self) -> JsonObject:
-        """Returns the fields that may be written to disk: all fields except the value."""
+        """Returns the fields that may be written to disk without encryption: all fields except the value."""
         return {"kind": self.kind, "description": self.description}
 
 
@@ -72,9 +74,9 @@ class LookupSecret(_Source):
         return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 
     def keepable(self) -> JsonObject:
-        """Returns the fields that may be written to disk; headers are never included. The URL is included
-        only if the secret has no headers and the URL has neither user name nor query. A secret with a stored
-        URL still works after a restart.
+        """Returns the fields that may be written to disk without encryption; headers are never included. The
+        URL is included only if the secret has no headers and the URL has neither user name nor query. A
+        secret with a stored URL still works after a restart.
         """
         is_plain = not self.headers and "@" not in self.url and "?" not in self.url
         url = self.url if is_plain else None

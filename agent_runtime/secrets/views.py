@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 
 Positions = tuple["array[int]", "array[int]"]
-"""For each byte of a view: the start and the end, in the parent, of the bytes that it was read from."""
+"""Two arrays with one item for each byte of a view (a changed copy of a text). The items are the start and
+the end offset, in the text from which the view was made, of the bytes from which this byte was made.
+"""
 _ALL_BYTES = bytes(range(256))
 
 
@@ -30,11 +32,13 @@ class TextView:
         self._positions: Positions | None = None
 
     def until(self, end: int) -> "TextView":
-        """Returns a view that contains only the first `end` bytes of this view."""
+        """Returns a TextView with only the first `end` bytes of this TextView."""
         return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the start and end offset, in the original text, of this view's bytes `start` to `end`."""
+        """Returns the start and end offset, in the original text, of the bytes `start` to `end` of this
+        TextView (a changed copy of the text).
+        """
         if self.parent is None or self._locate is None:
             return start, end
         if self._positions is None:
@@ -61,8 +65,8 @@ class Squeeze:
         )
 
     def _positions(self, data: bytes) -> Positions:
-        kept = array("q", compress(range(len(data)), data.translate(self._keeps)))
-        return kept, array("q", (at + 1 for at in kept))
+        starts = array("q", compress(range(len(data)), data.translate(self._keeps)))
+        return starts, array("q", (at + 1 for at in starts))
 
 
 def replaced(
@@ -79,16 +83,16 @@ def joined(base: TextView, pieces: Iterable[tuple[bytes, int, int]]) -> TextView
     consists of these pieces of `base`. Each piece is given as its bytes and its start and end offset in
     `base`.
     """
-    kept = list(pieces)
+    all_pieces = list(pieces)
 
     def locate() -> Positions:
         starts, ends = array("q"), array("q")
-        for data, start, end in kept:
+        for data, start, end in all_pieces:
             starts.extend([start] * len(data))
             ends.extend([end] * len(data))
         return starts, ends
 
-    return TextView(b"".join(data for data, _, _ in kept), base, locate)
+    return TextView(b"".join(data for data, _, _ in all_pieces), base, locate)
 
 
 def _positions(

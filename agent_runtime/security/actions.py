@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from agent_runtime.events.action import ActionEvent
-from agent_runtime.security import path_policy as places
+from agent_runtime.security import path_policy
 from agent_runtime.security.commands import judge_command
 from agent_runtime.security.finding import Finding, Judgement
 from agent_runtime.security.rules.programs import judge_program
@@ -31,7 +31,9 @@ from agent_runtime.tools.think import ThinkTool
 from agent_runtime.tools.tool import AnyTool
 
 NEVER_ASKED = frozenset({FinishTool.name, ThinkTool.name})
-"""Tools that are never asked about. They have no effect to undo, and the agent needs them to end its work."""
+"""The tools whose calls the user never has to confirm. Calls of these tools change nothing outside the
+conversation. The agent needs `finish` to end its work.
+"""
 
 UNKNOWN_TOOL = "unknown-tool"
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*:(?!\d)")
@@ -92,12 +94,12 @@ def _judge(effect: Effect, workspace: str, directory: str | None) -> Judgement:
 def _of_path(effect: Reads | Writes, workspace: str) -> Iterator[Finding]:
     absolute = resolve(Word(effect.path), workspace)
     assert absolute is not None, "a known word in a known directory"
-    if places.is_credential(absolute):
+    if path_policy.is_credential(absolute):
         yield _CREDENTIALS
     if isinstance(effect, Writes):
-        if not places.is_inside(absolute, workspace):
+        if not path_policy.is_inside(absolute, workspace):
             yield _OUTSIDE
-        if places.runs_later(absolute):
+        if path_policy.runs_later(absolute):
             yield _RUNS_LATER
 
 
@@ -109,7 +111,7 @@ def _of_address(url: str, workspace: str) -> Iterator[Finding]:
         if url != "about:blank":
             yield _STRANGE_ADDRESS
     else:
-        yield _METADATA if places.is_metadata_host(parts.hostname or "") else _FETCH
+        yield _METADATA if path_policy.is_metadata_host(parts.hostname or "") else _FETCH
 
 
 def _site(url: str) -> str:

@@ -1,5 +1,5 @@
-"""The security analyzers that rate the risk of the agent's actions. The fixed rules for commands and files
-apply with every analyzer.
+"""The security analyzers that rate the risk of the agent's actions. The runtime also has fixed security rules
+for commands and files. These rules apply with every analyzer.
 """
 
 import re
@@ -14,13 +14,15 @@ from agent_runtime.security.finding import Finding, Judgement, worst
 from agent_runtime.security.kinds import read_kind
 
 RULES_ALONE = "CommandRules"
-"""The name of the analysis when no other analyzer is used."""
+"""The analyzer name that an event contains if only the runtime's fixed security rules were applied, because
+no analyzer is chosen.
+"""
 
 MAX_PATTERNS = 200
 MAX_SCANNED_CHARS = 20_000
 
 Pattern = Annotated[list[str], Field(min_length=3, max_length=3)]
-"""A regular expression, the reason that people are shown, and a name."""
+"""A list of three texts: a regular expression, the reason that is shown to people, and a name."""
 Patterns = Annotated[list[Pattern], Field(max_length=MAX_PATTERNS)]
 
 
@@ -29,8 +31,8 @@ class _Analyzer(BaseModel):
 
 
 class LLMSecurityAnalyzer(_Analyzer):
-    """An analyzer that uses the model's own rating. The model states a `security_risk` with each tool
-    call.
+    """An analyzer that uses the rating of the agent's model: the model states a `security_risk` with each
+    tool call.
     """
 
     kind: Literal["LLMSecurityAnalyzer"] = "LLMSecurityAnalyzer"
@@ -81,8 +83,8 @@ class PatternSecurityAnalyzer(_Analyzer):
 
 
 class PolicyRailSecurityAnalyzer(_Analyzer):
-    """An analyzer that adds nothing to the fixed rules for commands and files. Clients choose it if they want
-    no other analyzer.
+    """An analyzer that finds no risks itself. So only the runtime's fixed security rules for commands and
+    files apply. Clients choose this analyzer if they want no other analyzer.
     """
 
     kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"
@@ -93,8 +95,9 @@ class PolicyRailSecurityAnalyzer(_Analyzer):
 
 
 class EnsembleSecurityAnalyzer(_Analyzer):
-    """An analyzer that uses the highest risk that one of several analyzers gives. `propagate_unknown`: if
-    False, an unknown risk is ignored when another analyzer gives a known risk.
+    """An analyzer that combines several analyzers: it returns all risks that these analyzers find, and the
+    highest risk counts. `propagate_unknown`: if False, an unknown risk is ignored when another analyzer gives
+    a known risk or finds nothing.
     """
 
     analyzers: list["AnyAnalyzer"] = Field(min_length=1, max_length=20)

@@ -1,4 +1,4 @@
-"""Judges a shell command: finds risky effects about which a user may want to be asked."""
+"""Judges a shell command: finds effects that are risky, so that the user may have to confirm the command."""
 
 import re
 
@@ -52,8 +52,8 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def judge_command(text: str, workspace: str, *, directory: str | None = None) -> Judgement:
-    """Returns a judgement with the risks that the rules find in a shell command. A judgement without risks
-    does not prove that the command is safe.
+    """Returns a judgement with the risks that the runtime's security rules find in a shell command. A
+    judgement without risks does not prove that the command is safe.
 
     `directory`: the directory where the command runs; None means the workspace.
     """
@@ -83,9 +83,10 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
     """Returns a text that is equal for similar commands. If the user approves a command, later commands with
-    the same text need no confirmation. For a risky command, or a program that can do anything, the result is
-    the exact text of the command. For other commands, it consists of the names of the programs and of the
-    matching rules.
+    the same text need no confirmation. The result is the exact text of the command if its risk is HIGH or
+    UNKNOWN, or if a program's name does not show what the program does (for example an interpreter, a program
+    with a path, or a program that sudo starts). For other commands, the result consists of the names of the
+    programs in the command and the names of the security rules that found a risk.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

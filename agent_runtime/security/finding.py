@@ -24,8 +24,8 @@ class Finding:
 class Judgement:
     """The result of the security analysis of one action.
 
-    `likeness`: a text that is equal for similar actions. If the user approves one action for all similar
-    ones, later actions with the same `likeness` need no confirmation.
+    `likeness`: a text that is equal for similar actions. If the user approves one action and all similar
+    actions, later actions with the same `likeness` need no confirmation.
     """
 
     findings: tuple[Finding, ...]
@@ -75,8 +75,9 @@ FLOOR = frozenset(
         "container",
     )
 )
-"""Rules that ask under every policy if they find a high risk, because their effects leave the sandbox or
-cannot be undone in it.
+"""The names of rules that apply under every confirmation policy. If one of these rules finds a high risk, the
+user must confirm the action, because the action has effects outside the sandbox or effects that cannot be
+undone.
 """
 
 

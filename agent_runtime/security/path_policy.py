@@ -52,10 +52,10 @@ def is_whole_tree(path: str, workspace: str) -> bool:
     """Returns whether deleting the path would delete the whole workspace or the user's files. Such paths are
     the workspace, a directory above it, its git history, a home directory and a system directory.
     """
-    place, root = PurePosixPath(path), PurePosixPath(workspace)
-    if root.is_relative_to(place) or place == root / ".git":
+    target, root = PurePosixPath(path), PurePosixPath(workspace)
+    if root.is_relative_to(target) or target == root / ".git":
         return True
-    return place in _HOMES or (len(place.parts) == _PARTS_OF_TOP and place.is_absolute())
+    return target in _HOMES or (len(target.parts) == _PARTS_OF_TOP and target.is_absolute())
 
 
 def is_scratch_root(path: str) -> bool:
@@ -86,7 +86,9 @@ def runs_later(path: str) -> bool:
 
 
 def is_metadata_host(host: str) -> bool:
-    """Returns whether the host is a cloud's metadata service, which gives out the machine's credentials."""
+    """Returns whether the host is a cloud's metadata service, from which programs can get the machine's
+    credentials.
+    """
     return host.strip("[]").lower() in _METADATA_HOSTS or _as_address(host) == "169.254.169.254"
 
 

@@ -1,5 +1,5 @@
-"""Reviews all actions of one reply of the model, and decides whether the user must confirm them before one of
-them runs.
+"""Reviews all actions of one reply of the model, and decides whether the user must confirm these actions
+before any of them runs.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +17,11 @@ from agent_runtime.tools.tool import AnyTool
 
 @dataclass(frozen=True)
 class Review:
-    """The result of the security review of all actions in one reply.
+    """The result of the security review of all actions in one reply of the model.
 
-    `event`: the event with the findings. It is None if there are no actions, or if there is no analyzer and
-    no action needs confirmation. `asks`: whether all actions must wait for the user's confirmation.
+    `event`: the event with the findings. It is None if there are no actions. It is also None if no action
+    needs confirmation, and no analyzer is chosen, and the confirmation policy is `NeverConfirm`. `asks`:
+    whether all actions must wait for the user's confirmation.
     """
 
     event: SecurityAnalysisEvent | None
@@ -31,8 +32,9 @@ class Review:
 class Reviewer:
     """An object that decides which actions of a reply need the user's confirmation.
 
-    `directory`: the current directory of the agent's shell. `approved`: the kinds of actions that the user
-    has approved, which need no further confirmation.
+    `directory`: the current directory of the agent's shell; None if not known. `approved`: the kinds of
+    actions that the user has approved and that need no confirmation any more. Each kind is given as a
+    `likeness`, which is a text that is equal for similar actions.
     """
 
     policy: Policy
@@ -44,7 +46,7 @@ class Reviewer:
 
     def review(self, actions: Sequence[ActionEvent]) -> Review:
         """Reviews the actions of one reply and returns the result. If one action needs confirmation, all
-        actions of the reply wait, because they belong together.
+        actions of the reply wait for the user.
         """
         if not actions:
             return Review(None, asks=False)
@@ -86,14 +88,14 @@ class Reviewer:
 
     def _only_reads(self, action: ActionEvent) -> bool:
         """Returns whether the action's tool only reads. The model does not state a risk in calls of such
-        tools.
+        tools, so the security analyzer does not rate them.
         """
         tool = self.tools.get(action.tool_name)
         return tool is not None and tool.annotations.readOnlyHint
 
 
 def _telling(found: Sequence[Finding]) -> list[Finding]:
-    """Returns those of the risks that explain to the user why a confirmation is needed, the highest risk
+    """Returns the findings that explain to the user why a confirmation is needed, with the highest risk
     first. Findings of low risk are left out.
     """
     order = ("HIGH", "UNKNOWN", "MEDIUM")

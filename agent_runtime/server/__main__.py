@@ -40,10 +40,10 @@ def main() -> None:
 
 
 def _close_calls() -> None:
-    """Blocks some system calls of this process and of its later child processes (see `closed_calls`). If the
-    kernel does not allow this, only logs a warning.
+    """Blocks the system calls for sockets to a hypervisor and for io_uring in this process and its later
+    child processes (see the module `closed_calls`). If the kernel does not allow this, only logs a warning.
 
-    This must be the first action of the start, because only child processes that start later inherit the
+    This must be the first action of the start: child processes that start earlier would not inherit the
     filter.
     """
     from agent_runtime.server.startup.closed_calls import FilterError, close_calls
@@ -55,11 +55,12 @@ def _close_calls() -> None:
 
 
 def _open_room(conversations: Path) -> None:
-    """Creates the isolated namespaces in which commands run (the code calls them the "room"), and the process
-    that starts programs in these namespaces. Ends this process with an error message if that is not possible.
+    """Creates the isolated namespaces in which the agent's commands run (the code calls them the "room"), and
+    a child process that starts programs in these namespaces. Ends this process with an error message if the
+    namespaces cannot be created. `conversations`: the directory of the conversations.
 
-    This must happen before other modules are loaded: the new process is forked from this process, which must
-    not have any other threads at that time.
+    This must happen before other modules are loaded: the child process is forked from this process, which
+    must have only one thread at that time.
     """
     from agent_runtime.workspace.room import RoomError, open_room
 
@@ -76,8 +77,9 @@ def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
     """Reads the configuration and prepares this process. Returns the application to serve and the default
     host to listen on. Ends the process with an error message if the configuration is not valid.
 
-    With --reload, returns the name of the application's factory in place of the application, because uvicorn
-    then loads the application again after each change of the code.
+    With the option --reload, uvicorn loads the application again after each change of the code. Therefore the
+    function then returns the import path of the function that creates the application, in place of the
+    application.
     """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config
@@ -132,7 +134,7 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
 
 def _inherited(number: int) -> socket.socket:
     """Returns the socket that the parent process has passed to this process as the file descriptor `number`.
-    Ends this process with an error message if that is no socket.
+    Ends this process with an error message if this file descriptor is not a socket.
 
     Child processes do not inherit the socket, because the agent must not use it.
     """

@@ -50,8 +50,8 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class Webhook(BaseModel):
-    """The address to which the agent server reports conversations. Settings for batches and retries that the
-    protocol allows are ignored.
+    """The address of the app server to which the agent server reports the events of conversations. A client
+    may also send settings for batches and retries; these settings are ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -63,21 +63,24 @@ class Config(BaseModel):
     """The configuration of the agent server.
 
     `session_keys`: each of these keys gives access to the server; without keys, all programs of this machine
-    may call the server. `max_concurrent_runs`: how many runs may work at the same time; further runs wait;
-    None means no limit. `conversation_idle_ttl_seconds`: a conversation that was not used for this time is
-    removed from memory; None means never. `deferred_init`: the server waits for POST /api/init, which needs
-    `init_key`; until then it refuses other requests. `git_outlet_port`: the port on loopback through which
-    the git commands of the agent reach the app server; 0: any free port; None: no such port. `secret_key`:
-    encrypts the secrets on disk; without it secrets are only in memory.
+    may call the server. `max_concurrent_runs`: how many agents may work at the same time; all other agents
+    wait; None means no limit. `conversation_idle_ttl_seconds`: a conversation that was not used for this
+    number of seconds is removed from memory; None means never. `deferred_init`: whether the server waits for
+    POST /api/init and refuses other requests until then. The request POST /api/init needs the key
+    `init_api_key`, or `secret_key` if there is no `init_api_key`. `git_outlet_port`: the port on loopback
+    through which the git commands of the agent reach the app server; 0 means any free port; None means that
+    the git commands cannot reach the app server. `secret_key`: encrypts the secrets on disk; without it,
+    secrets are stored only in memory.
 
     `egress_proxy_url`: the proxy that is the only way from the sandbox to the internet, and that requires the
-    session key; None: no proxy. `egress_relay_port`: the port on loopback through which commands reach that
-    proxy without a key; 0: any free port. `egress_authority`: the certificate authority (PEM in base64) that
-    commands must trust for that proxy, in addition to the system's authorities. `spec_seal_keys`: keys as
-    hexadecimal digits, newest first, that sign the stored specifications of conversations.
+    session key; None means that there is no proxy. `egress_relay_port`: the port on loopback through which
+    commands reach this proxy without a key; 0 means any free port. `egress_authority`: the certificate
+    authority (PEM in base64) that commands must trust for connections through this proxy, in addition to the
+    system's authorities. `spec_seal_keys`: keys as hexadecimal digits, newest first, that sign the stored
+    specifications of conversations (the data with which each conversation was created).
     `takes_unsealed_specs`: whether specifications without a signature, from older versions, are accepted.
-    `command_variables`: environment variables for commands, in addition to the server's variables; a PATH in
-    them is put in front of the usual PATH.
+    `command_variables`: environment variables for commands, in addition to the server's variables; a PATH
+    among these variables is put in front of the usual PATH.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -141,12 +144,14 @@ class Config(BaseModel):
 def read_config(
     environment: MutableMapping[str, str], handed: FirstKeys | None = None, *, may_guess: bool = True
 ) -> Config:
-    """Returns the configuration from these environment variables and from the file that one of the variables
-    names. Variables have priority over the file.
+    """Returns the configuration from the variables in `environment` and from the configuration file that one
+    of these variables names. Variables have priority over the file.
 
     `may_guess`: if no variable names a file, the file at the default path is read if it exists. `handed`:
-    keys that the server received in another way; they replace all other keys. Keys are removed from
-    `environment`, so that no later child process inherits them. Raises ConfigError for an invalid value.
+    keys that the server received at its start through the standard input or a file; they replace the keys
+    from the variables and from the configuration file; None means that the server received no keys. Variables
+    with keys are removed from `environment`, so that no later child process inherits them. Raises ConfigError
+    for an invalid value.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
     is_named = FILE_VARIABLE in environment
@@ -163,7 +168,8 @@ def read_config(
 def validated(given: dict[str, Any]) -> Config:
     """Checks the given settings and returns the configuration.
 
-    Raises ConfigError with the variable of the first invalid value. The error never contains the value.
+    Raises ConfigError if a value is not valid. The error names the environment variable of the first invalid
+    value, and never contains the value.
     """
     try:
         return Config.model_validate(given)

@@ -38,7 +38,7 @@ _OF_PATHS = {
 class DescribedApp(FastAPI):
     """A FastAPI application that adds common error replies to its OpenAPI document.
 
-    Replies that a route declares itself have priority.
+    If a route itself declares a reply with the status of a common error reply, the route's reply is used.
     """
 
     def openapi(self) -> dict[str, Any]:
@@ -53,7 +53,9 @@ class DescribedApp(FastAPI):
 
 
 def root_path(config: Config) -> str:
-    """Returns the path part of the server's public URL (`web_url`), without a slash at the end."""
+    """Returns the path part of the server's public URL (`web_url`), without a slash at the end. Returns an
+    empty text if `web_url` is not set.
+    """
     return urlsplit(config.web_url).path.rstrip("/") if config.web_url else ""
 
 

@@ -70,8 +70,8 @@ def invalid(error: ValidationError, *where: str) -> ServerProblem:
     `where`: the path of the validated part in the request.
     """
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    place = ".".join(map(str, (*where, *first["loc"])))
-    return ServerProblem(422, "validation_failed", f"{place}: {first['msg']}")
+    location = ".".join(map(str, (*where, *first["loc"])))
+    return ServerProblem(422, "validation_failed", f"{location}: {first['msg']}")
 
 
 def disk_full() -> ServerProblem:
@@ -90,8 +90,8 @@ def is_disk_full(error: Exception) -> bool:
 
 
 def problem_of(error: Exception) -> ServerProblem | None:
-    """Converts an expected exception to the problem document that the client gets. Returns None for
-    unexpected exceptions.
+    """Converts an exception to the ServerProblem that the client gets: a refused request (such as
+    ConversationError) or a full disk. Returns None for all other exceptions.
     """
     if isinstance(error, ServerProblem):
         return error

@@ -25,13 +25,16 @@ from agent_runtime.wire.frames import AnyFrame
 
 _REF = "#/components/schemas/{model}"
 _NOT_KINDS = (ClientAction, OwnObservation)
-"""Bases of kinds, and an action whose kind a client names."""
+"""Classes that get no schema. OwnObservation is only a base class of observations. The fields of a
+ClientAction are chosen by the client that declares the tool.
+"""
 
 _Schema = dict[str, Any]
 
 
 def document() -> _Schema:
-    """Returns the OpenAPI document with the schemas. It has no paths.
+    """Returns the OpenAPI document with the schemas of events, actions, observations and frames. The document
+    has no paths.
 
     `Event`, `Action`, `Observation` and `Frame` are the unions of all kinds (a frame is a message of a live
     stream). A field is required if it has no default, or if every logged event has it. Fields with the value
@@ -92,8 +95,9 @@ def _below(base: type[Action] | type[Observation]) -> Iterator[type[Action] | ty
 
 
 def _tidy(schema: _Schema) -> None:
-    """Removes from the schema all titles, and the descriptions of parameters, which are written for models.
-    Makes fields with a constant value required, and fields that can be null optional.
+    """Changes a JSON schema of a model. Removes all titles. Removes the descriptions of tool parameters,
+    because they are written for language models. Makes fields with a constant value required, and fields that
+    can be null optional.
     """
     schema.pop("title", None)
     fields: dict[str, _Schema] = schema.get("properties", {})
@@ -107,8 +111,8 @@ def _tidy(schema: _Schema) -> None:
 
 
 def _adapt(schema: _Schema, model: type[BaseModel]) -> None:
-    """Changes the schema of a model so that it describes the JSON that is sent to clients: events get the
-    fields that the log adds, and actions and observations get their field `kind`.
+    """Changes the JSON schema of the pydantic class `model` so that it describes the JSON that is sent to
+    clients: events get the fields that the log adds, and actions and observations get their field `kind`.
     """
     fields: dict[str, _Schema] = schema.setdefault("properties", {})
     if issubclass(model, Action):

@@ -79,8 +79,8 @@ _KEYED = (
 
 
 def create_app(config: Config, initialization: Initialization | None = None) -> FastAPI:
-    """Returns the FastAPI application of the agent server. All routes below /api require a session key if the
-    server has one.
+    """Returns the FastAPI application of the agent server. All routes below /api require a session key (a key
+    that clients must send) if the server has session keys.
 
     `initialization`: configures a server that waits for POST /api/init; None if the server was configured
     from the start.

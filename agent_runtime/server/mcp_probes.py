@@ -36,7 +36,8 @@ async def probe(
     """Connects to the MCP server of the request. Returns the server's tools, and the result of a test call if
     the request asks for one. If the server cannot be reached, the result contains the reason.
 
-    `sign_in`: the OAuth sign-in of a person; with a sign-in, the connection may take up to SIGN_IN_SECONDS.
+    `sign_in`: the OAuth sign-in of a person; None means no sign-in. With a sign-in, the connection may take
+    up to SIGN_IN_SECONDS.
     """
     try:
         server = McpServer.model_validate({**request.server, "timeout": request.timeout})
@@ -56,8 +57,8 @@ async def probe(
 
 
 class SignIns:
-    """The active OAuth sign-ins to MCP servers. If there are too many, the start of a new sign-in cancels the
-    oldest one.
+    """The active OAuth sign-ins to MCP servers. If MAX_SIGN_INS sign-ins are active, the start of a new one
+    cancels the oldest one.
     """
 
     def __init__(self, working_dir: Path) -> None:
@@ -65,10 +66,10 @@ class SignIns:
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
 
     async def start(self, request: McpTestRequest) -> McpOAuthStatus:
-        """Begins a sign-in to an MCP server. Returns the status of the sign-in as soon as the URL is known
-        that the user must open, or as soon as the sign-in has ended without a URL.
+        """Begins a sign-in to an MCP server. Waits until the URL is known that the user must open, or until
+        the sign-in has ended without such a URL. Then returns the status of the sign-in.
 
-        Returns at the latest after the timeout of the request.
+        Waits at most as long as the timeout in the request.
         """
         if len(self._jobs) >= MAX_SIGN_INS:
             await self._jobs.popitem(last=False)[1].close()

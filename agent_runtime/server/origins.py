@@ -1,9 +1,10 @@
 """Decides which web pages may call this server.
 
-If the server has session keys, a page must know a key, so all pages of this machine may call the server. A
-server without keys accepts calls of all programs on its machine, and a foreign web page in a browser there
-could misuse this. So only pages from the configured origins may call such a server, and the server refuses
-every host name that could be the domain of a foreign site.
+If the server has session keys (keys that clients must send), a page must send such a key. So, in addition to
+pages from the configured origins, all pages that programs of this machine serve may call the server. A server
+without keys accepts calls of all programs on its machine, and a foreign web page in a browser there could
+misuse this. So only pages from the configured origins may call such a server, and the server refuses every
+host name that could be the domain of a foreign site.
 """
 
 import ipaddress
@@ -46,8 +47,8 @@ class Cors(CORSMiddleware):
 
 
 class OpenServerGuard:
-    """The middleware that protects a server without session keys. It refuses requests that may come from a
-    foreign web page.
+    """The middleware that protects a server without session keys (keys that clients must send). It refuses
+    requests that may come from a web page of another site.
     """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
@@ -90,8 +91,8 @@ def _problem(headers: Mapping[str, str], config: Config) -> ServerProblem | None
 
 
 def _is_own_name(name: str, config: Config) -> bool:
-    """Returns whether a host name is safe because it cannot be the domain of a foreign site. Safe are an IP
-    address, a single word such as `localhost`, and this server's public name.
+    """Returns whether a host name is safe because it cannot be the domain of a foreign site. Safe names are
+    an IP address, a single word such as `localhost`, and this server's public name.
     """
     if "." not in name or name.endswith(".localhost"):
         return True

@@ -27,8 +27,8 @@ def allowed_path(
     path: Annotated[str, Query(description="Absolute path")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the real path of the query parameter `path`. Raises ServerProblem: 400 if the path is relative,
-    403 if it is outside the directories that clients may access (`roots`).
+    """Returns the real path of the query parameter `path`. Raises ServerProblem 400 if the path is relative.
+    Raises ServerProblem 403 if the path is outside the directories that clients may access (`roots`).
     """
     if not os.path.isabs(path):  # noqa: PTH117 (a Path would hide an empty one)
         raise ServerProblem(400, "path_not_absolute", "The path must be absolute.")
@@ -44,10 +44,11 @@ AllowedPath = Annotated[Path, Depends(allowed_path)]
 def writable_path(
     request: Request, path: AllowedPath, roots: Annotated[list[Path], Depends(get_file_roots)]
 ) -> Path:
-    """Returns the path of the request if clients may write there.
+    """Returns the path in the request if clients may write there. `path`: the path in the request, which
+    `allowed_path` has already checked.
 
-    Raises ServerProblem 403 for a path in the directory of conversations, because a file written over a log
-    would destroy the log.
+    Raises ServerProblem 403 if the path is in the directory of conversations, because a client could
+    overwrite a conversation's log there.
     """
     innermost = max(
         (real for root in roots if path.is_relative_to(real := root.resolve())),

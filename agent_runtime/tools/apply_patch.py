@@ -65,7 +65,7 @@ class PatchResult(BaseModel):
 
 
 class ApplyPatchObservation(OwnObservation):
-    """The result of a call of `apply_patch`.
+    """The result of a call of `apply_patch`. `commit`: the changes of the files; None if the call failed.
 
     `fuzz`: the number of context lines that match the file only loosely: they are equal only if quote styles
     and blanks at the end of the line are ignored.
@@ -140,8 +140,8 @@ def _file_change(change: apply.PatchedFile) -> tuple[str, FileChange]:
 
 
 def _merged(changes: Sequence[tuple[str, FileChange]]) -> dict[str, FileChange]:
-    """Returns one change for each path: all changes of the same path are combined. A patch may update one
-    file in several sections.
+    """Returns one change for each path. A patch may update one file in several sections, so the changes of
+    the same path are combined.
     """
     merged: dict[str, FileChange] = {}
     for path, change in changes:

@@ -8,7 +8,9 @@ from pydantic import JsonValue, ValidationError
 from agent_runtime.tools.tool import ActionT, AnyTool, Tool
 
 Asked = Literal["security_risk", "summary"]
-"""What a model can be asked to say about a call besides the arguments of the tool."""
+"""The names of additional parameters in which a model describes its tool call: the risk of the call, and a
+short summary of the call.
+"""
 SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
 

@@ -19,7 +19,7 @@ class Claim:
     the same time.
 
     `lane`: the name of a group of calls. Calls of different groups may always run in parallel, even if they
-    use the same resource.
+    use the same resource. For a call without a group (None), only the resources decide.
     """
 
     resource: PurePosixPath = _ROOT

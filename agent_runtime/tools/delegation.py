@@ -11,7 +11,9 @@ from agent_runtime.wire import StartChildConversationRequest, StartChildConversa
 Isolation = Literal["shared", "worktree"]
 
 LaunchChild = Callable[[StartChildConversationRequest], Awaitable[StartChildConversationResponse]]
-"""Starts a child conversation. Raises ChildNotStartedError."""
+"""The type of a function that starts a child conversation. The function raises ChildNotStartedError if the
+conversation cannot be started.
+"""
 
 
 class DelegationError(Exception):
@@ -38,9 +40,9 @@ class Assignment:
     """A task that the agent gives to a sub-agent.
 
     `call_id`: the id of the event of the tool call that gives the task. A second assignment with the same
-    call_id continues the same task. `resume`: the id of an earlier task that continues with this prompt.
-    `isolation`: whether the sub-agent works in the agent's directory (`shared`) or in a separate git work
-    tree; None means that the definition of the sub-agent decides.
+    call_id continues the same task. `resume`: the id of an earlier task that continues with this prompt; None
+    for a new task. `isolation`: whether the sub-agent works in the agent's directory (`shared`) or in a
+    separate git work tree; None means that the definition of the sub-agent decides.
     """
 
     call_id: str
@@ -53,9 +55,10 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a task that a sub-agent has done.
+    """The result of a task that was given to a sub-agent.
 
-    `text`: the sub-agent's report. `note`: more information for the model.
+    `is_completed`: whether the sub-agent has finished the task. `text`: the sub-agent's report. `note`: more
+    information for the model.
     """
 
     task_id: str
@@ -79,15 +82,15 @@ class Tasks(Protocol):
         """Runs a sub-agent on the task and returns the result of the task. If the call is cancelled, the
         sub-agent stops.
 
-        Raises DelegationError. Raises CallSuspendedError if the sub-agent has paused or waits for the user.
-        The same task can be continued later.
+        Raises DelegationError if the task cannot be given to the sub-agent. Raises CallSuspendedError if the
+        sub-agent has paused or waits for the user. A later call with the same `call_id` continues the task.
         """
 
 
 @dataclass(frozen=True)
 class Delegation:
-    """The functions by which a conversation starts child conversations and sub-agents. A field is None if the
-    conversation may not use that function.
+    """What a conversation uses to start child conversations (`launch_child`) and to give tasks to sub-agents
+    (`tasks`). A field is None if the conversation may not do this.
     """
 
     launch_child: LaunchChild | None = None

@@ -1,7 +1,8 @@
 """Defines the effects of a tool call, as the tool declares them: for example, it writes a file or runs a
 command. The package `security` rates the risk of these effects.
 
-Every built-in tool overrides `Tool.effects`. If a tool declares nothing, the user must confirm each call.
+Every built-in tool overrides `Tool.effects`. If another tool declares nothing, the effects and the risk of
+its calls count as unknown.
 """
 
 from dataclasses import dataclass
@@ -53,9 +54,9 @@ class Opens:
 class Acts:
     """An effect of a tool call that cannot be described by a path or a command.
 
-    `reason`: a text for people that completes a sentence beginning with "it". `risk`: MEDIUM if the effect
-    can be undone; HIGH if it cannot be undone or if it leaves this machine; UNKNOWN if it depends on the
-    call.
+    `reason`: a text for people that completes a sentence beginning with "it", for example "acts on a web
+    page". `risk`: MEDIUM if the effect can be undone; HIGH if the effect cannot be undone or reaches beyond
+    this machine; UNKNOWN if this depends on the call.
     """
 
     reason: str
@@ -65,6 +66,6 @@ class Acts:
 Effect = Reads | Writes | RunsCommand | RunsProgram | Opens | Acts
 
 NO_EFFECTS: tuple[Effect, ...] = ()
-"""The call changes nothing outside the conversation and reads nothing there."""
+"""The effects of a call that neither changes nor reads anything outside the conversation."""
 
 UNDECLARED: tuple[Effect, ...] = (Acts("uses a tool whose effects are not known", "UNKNOWN"),)

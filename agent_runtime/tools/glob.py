@@ -74,8 +74,9 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Returns the directory to search and the glob pattern relative to it. Both come from the tool call, but
-    if its pattern is an absolute path, the directory is the part of this path before the first wildcard.
+    """Returns the directory to search and the glob pattern relative to it. Usually these are the path and the
+    pattern of the tool call. If the pattern is an absolute path, the directory is the part of this path
+    before the first wildcard. If the directory is None, the working directory is searched.
     """
     if not action.pattern.startswith("/"):
         return action.path, action.pattern

@@ -130,19 +130,19 @@ def _lines(action: GrepAction, target: Path, found: FoundFiles, lines: Sequence[
             break
         shown += ["--", text] if action.context and is_apart else [text]
         before = line
-    kept = sum(text != "--" for text in shown)
-    files = {line.file for line in lines[:kept]}
-    notices = _left_out(found, lines, kept, len(files))
+    shown_count = sum(text != "--" for text in shown)
+    files = {line.file for line in lines[:shown_count]}
+    notices = _left_out(found, lines, shown_count, len(files))
     counted = f"Found {found.total} file(s) containing {_where(action, target)}:"
     return "\n".join([counted, *shown, *([f"\n[{' '.join(notices)}]"] if notices else [])])
 
 
-def _left_out(found: FoundFiles, lines: Sequence[FoundLine], kept: int, files: int) -> list[str]:
-    matches = Counter(line.file for line in lines[:kept] if line.is_match)
+def _left_out(found: FoundFiles, lines: Sequence[FoundLine], shown_count: int, files: int) -> list[str]:
+    matches = Counter(line.file for line in lines[:shown_count] if line.is_match)
     full = [file for file, count in matches.items() if count >= MAX_LINES_PER_FILE]
     notices = []
-    if kept < len(lines) or files < found.total:
-        notices.append(f"Only {kept} lines of the {files} newest files are shown.")
+    if shown_count < len(lines) or files < found.total:
+        notices.append(f"Only {shown_count} lines of the {files} newest files are shown.")
     if full:
         notices.append(f"Of these only the first {MAX_LINES_PER_FILE} matches: {', '.join(full)}.")
     return [*notices, "Narrow the pattern, `include` or `path`."] if notices else []

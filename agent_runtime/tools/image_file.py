@@ -11,7 +11,9 @@ from agent_runtime.tools.file_editor.models import EditError
 # Models accept images of about 5 MB in base64. Base64 makes the data a third longer.
 MAX_IMAGE_BYTES = 3_750_000
 MAX_SIDE_PIXELS = 8_000
-"""The limit of vendors: https://docs.anthropic.com/en/docs/build-with-claude/vision"""
+"""The largest width and height of an image that model vendors accept. See
+https://docs.anthropic.com/en/docs/build-with-claude/vision
+"""
 IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
 _TYPES = (
     (re.compile(rb"\x89PNG\r\n"), "png"),
@@ -45,7 +47,7 @@ class Image:
 
 def read_image(path: Path) -> Image | None:
     """Reads an image file and returns the image. Returns None if the ending of the file name is not one of an
-    image format. Raises OSError.
+    image format. Raises OSError if the file cannot be read.
 
     Raises EditError for an image that model vendors refuse. Such an image would make all later model calls of
     the conversation fail.

@@ -27,7 +27,9 @@ def _parameters_of(arguments: type[BaseModel]) -> bytes:
 def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None) -> JsonValue:
     """Converts pydantic's JSON Schema to a simpler one that every model vendor accepts.
 
-    Resolves references, replaces `X | null` by X, and removes titles, defaults and `additionalProperties`.
+    Resolves references, replaces `X | null` by X, and removes titles, defaults, minimums and
+    `additionalProperties`. `definitions`: the schemas to which references point; None means the `$defs` in
+    `schema`.
     """
     if isinstance(schema, list):
         return [_plain(item, definitions) for item in schema]

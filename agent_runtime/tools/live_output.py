@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 SHOWN_CHARS = 12_000
-"""The limit for all calls of a conversation together. Of each call the end is shown."""
+"""The largest number of characters that are shown of all running calls of a conversation together. Each call
+gets an equal share of them. If the output of a call is longer, only its end is shown.
+"""
 MAX_SHOWN_STYLES = 500
 INTERVAL_SECONDS = 0.25
 REPEAT_SECONDS = 15.0
-"""Unchanged output is published again after this time, for receivers that have restarted."""
+"""Output that has not changed is published again after this time, because a receiver may have restarted."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Shown:
 
 
 Peek = Callable[[int], Shown]
-"""Returns the end of an output, with at most the given number of characters."""
+"""The type of a function that returns the end of an output. The argument is the maximum number of characters.
+"""
 
 
 class LiveOutputs:
@@ -72,14 +75,14 @@ class LiveOutputs:
                 self._publish_after(INTERVAL_SECONDS)
 
     def touch(self) -> None:
-        """Tells this object that a call may have printed something: schedules the next publication of the
-        output of all running calls.
+        """Schedules the next publication of the output of all running calls. The caller reports by this that
+        a call may have printed something.
         """
         if self._peeks:
             self._publish_after(INTERVAL_SECONDS)
 
     def close(self) -> None:
-        """Stops publishing the output of the conversation's running tool calls, for good."""
+        """Permanently stops publishing the output of the conversation's running tool calls."""
         self._publish = None
         if self._timer is not None:
             self._timer.cancel()

@@ -117,13 +117,15 @@ _PARAMS: Mapping[str, Mapping[str, type]] = {
 
 
 def tool_names() -> list[str]:
-    """Returns the names of all tools that come with the runtime or are installed, sorted."""
+    """Returns the names of all tools, sorted: the runtime's tools and the tools of other installed Python
+    packages.
+    """
     return sorted({*_FACTORIES, *_SETS, *installed_names()})
 
 
 def usable_tool_names() -> list[str]:
-    """Returns the names of tools whose requirements this machine
-    meets, as far as is known without creating them.
+    """Returns the names of the tools whose requirements (such as an installed browser) this machine meets.
+    The tools are not created for this check, so the creation of a listed tool may still fail.
     """
     return [name for name in tool_names() if name not in _HAS_ITS_NEEDS or _HAS_ITS_NEEDS[name]()]
 
@@ -136,11 +138,12 @@ def resolve_name(name: str) -> str:
 def create_tools(
     specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
 ) -> dict[str, AnyTool]:
-    """Creates the tools that the specs (a tool's name and parameters) name, and the tools that every agent
-    has. Returns the tools by name: first those of the specs, in the same order.
+    """Creates the tools that are named in `specs`, and the tools that every agent has. Returns the tools by
+    name: first the tools of `specs`, in the order of `specs`.
 
     `modules`: the Python modules that define tools which are not part of the runtime, by tool name. Raises
-    ToolNotFoundError for a tool that does not exist or cannot be loaded.
+    ToolNotFoundError if a tool does not exist or cannot be loaded, or if two different tools have the same
+    name.
     """
     tools: dict[str, AnyTool] = {}
     for spec in [*specs, *(ToolSpec(name=name) for name in BUILT_IN)]:

@@ -27,8 +27,8 @@ from agent_runtime.workspace.environment import OF_CONVERSATION, command_environ
 
 
 class CallSuspendedError(Exception):
-    """The error that is raised when a tool call has no result yet. The call stays pending, and continues when
-    it is run again.
+    """The error that is raised when a tool call has no result yet. The call stays without a result, and
+    continues when it is run again.
 
     `waits_for_user`: whether the call must not run again before a user has confirmed something.
     """
@@ -80,7 +80,9 @@ class Action(_Payload):
 
 
 _OBSERVATIONS: dict[str, "type[Observation]"] = {}
-"""The observation classes by their names in logs. If two have the same name, the first one counts."""
+"""The observation classes by their names in the event log. If two classes have the same name, the first one
+is used.
+"""
 
 
 class Observation(_Payload):
@@ -114,7 +116,9 @@ class Observation(_Payload):
 
 
 class OwnObservation(Observation):
-    """An observation whose text comes from the runtime or from files of the workspace, not from outsiders."""
+    """An observation whose text comes from the runtime or from files of the workspace, and so counts as
+    trusted.
+    """
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
@@ -123,8 +127,8 @@ class OwnObservation(Observation):
 
 
 def is_foreign(wire: Mapping[str, JsonValue]) -> bool:
-    """Returns whether outsiders may have written the content of a logged observation, for example the author
-    of a web page. Returns True if the kind of the observation is not known.
+    """Returns whether the content of a logged observation may come from an untrusted source, for example from
+    a web page. Returns True if the kind of the observation is not known.
     """
     known = _OBSERVATIONS.get(str(wire.get("kind")))
     return known is None or known.is_foreign(wire)
@@ -146,19 +150,19 @@ class ToolAnnotations(BaseModel):
 
 
 READS = ToolAnnotations(readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False)
-"""For tools that only read files or state of this machine."""
+"""The annotations of tools that only read files or state of this machine."""
 CHANGES_FILES = ToolAnnotations(openWorldHint=False)
-"""For tools that may overwrite or delete files of this machine."""
+"""The annotations of tools that may overwrite or delete files of this machine."""
 
 
 @dataclass(frozen=True)
 class ToolContext:
-    """The directories and services that the tools of one conversation use. `working_dir`: where the tools
-    work. `state_dir`: for files that must survive a restart.
+    """The directories and services that the tools of one conversation use. `working_dir`: the directory in
+    which the tools work. `state_dir`: the directory for files that are needed after a restart.
 
     `agent_definitions`: definitions of sub-agents from the client. `further_projects`: the directories of the
-    conversation's other repositories. `conversation_id`: None outside a conversation. `live`: publishes the
-    output of running calls.
+    conversation's additional repositories. `conversation_id`: None outside a conversation. `live`: publishes
+    the output of running calls.
     """
 
     working_dir: Path
@@ -172,7 +176,7 @@ class ToolContext:
 
     def command_environment(self) -> dict[str, str]:
         """Returns the environment variables for commands of the agent. One variable contains the conversation
-        id, so that the processes can be found later.
+        id, by which the processes that these commands start can be found later.
         """
         own = {} if self.conversation_id is None else {OF_CONVERSATION: str(self.conversation_id)}
         return command_environment(own)
@@ -238,8 +242,8 @@ class Tool(ABC, Generic[ActionT]):
         """Returns the claims of the call: which resources it uses, such as files. Calls with conflicting
         claims run one after another, in the model's order.
 
-        By default, a tool that only reads claims all resources together with other readers, and any other
-        tool claims all resources for itself. Must not raise an error. Called before the call runs, and again
+        By default, a call of a tool that only reads can run at the same time as other reading calls, and a
+        call of any other tool runs alone. Must not raise an error. Called before the call runs, and again
         after a crash.
         """
         del action
@@ -248,9 +252,9 @@ class Tool(ABC, Generic[ActionT]):
     def effects(self, action: ActionT) -> Sequence[Effect]:
         """Returns the effects of the call, by which a policy decides whether to ask the user first.
 
-        By default they follow from the tool's annotations (hints such as `readOnlyHint`); without annotations
-        the effects count as unknown. Must not raise an error, and must not leave effects out: the user is
-        never asked because of risk about a call without effects.
+        By default, the effects are derived from the tool's annotations (hints such as `readOnlyHint`).
+        Without annotations, the effects are unknown. Must not raise an error. Must return all effects,
+        because a policy that judges by risk does not ask the user about a call without effects.
         """
         del action
         return hinted(self.annotations)
@@ -266,8 +270,8 @@ class Tool(ABC, Generic[ActionT]):
         return False
 
     def parameters(self) -> dict[str, JsonValue]:
-        """Returns the JSON Schema of the arguments: an object with
-        `properties`, and with `required` if there are any.
+        """Returns the JSON Schema of the arguments: an object with `properties`. The schema has the field
+        `required` if an argument is required.
         """
         return parameters_of(self.action_type)
 
@@ -288,8 +292,8 @@ class Tool(ABC, Generic[ActionT]):
         return self.action_type.model_validate(arguments)
 
     def touches(self, action: ActionT, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
-        """Returns the absolute paths of the files that the call used. The project's rules for these paths are
-        then added to the result for the model.
+        """Returns the absolute paths of the files that the call used. The caller uses these paths to find the
+        project's instructions for the files, and adds the instructions to the result for the model.
 
         `observation`: the result in the event log. Must not raise an error.
         """
@@ -297,8 +301,8 @@ class Tool(ABC, Generic[ActionT]):
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
 
     def holds_work(self) -> bool:
-        """Returns whether `close` would end work that goes on between calls, for example a server that the
-        tool started.
+        """Returns whether `close` would end something that runs between the calls, for example a server that
+        the tool has started.
         """
         return False
 
@@ -311,9 +315,10 @@ AnyTool = Tool[Any]
 
 
 def hinted(annotations: ToolAnnotations) -> Sequence[Effect]:
-    """Returns the effects that a tool call has according to the tool's annotations: none for a tool that only
-    reads, an unknown effect for a tool that may destroy something or says nothing, otherwise a change. Use
-    this function only for tools whose author is trusted, because the annotations are not checked.
+    """Returns the effects that a tool call has according to the tool's annotations. A call of a tool that
+    only reads has no effects. If the tool may destroy something or has no annotations, the effects are
+    unknown. A call of any other tool has one effect: it changes something. Use this function only for tools
+    whose author is trusted, because the annotations are not checked.
     """
     if annotations.readOnlyHint:
         return NO_EFFECTS

@@ -13,8 +13,8 @@ def is_unchanged(path: Path, since: float, root: Path) -> bool:
     `since`.
 
     Compares the times of inode changes, which no program can set back. Directories are included because a
-    directory may have been replaced by another. Returns False for files outside `root` and for files behind
-    links.
+    directory may have been replaced by another. Returns False for files outside `root` and for paths that
+    contain a symbolic link.
     """
     try:
         top = Path(os.path.realpath(root))
@@ -22,6 +22,6 @@ def is_unchanged(path: Path, since: float, root: Path) -> bool:
         if Path(os.path.realpath(path)) != real or not stat.S_ISREG(os.lstat(real).st_mode):
             return False
         way = [real, *(parent for parent in real.parents if parent.is_relative_to(top))]
-        return all(os.lstat(place).st_ctime < since - MARGIN_SECONDS for place in way)
+        return all(os.lstat(component).st_ctime < since - MARGIN_SECONDS for component in way)
     except (OSError, ValueError):
         return False

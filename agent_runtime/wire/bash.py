@@ -22,8 +22,8 @@ class BashEvent(BaseModel):
 
 
 class BashCommand(ExecuteBashRequest, BashEvent):
-    """The event that says that a client has started a command. Its fields are those of
-    the client's request.
+    """The event that says that a client has started a command. It contains all fields of the client's
+    request.
     """
 
     kind: Literal["BashCommand"] = "BashCommand"

@@ -6,9 +6,13 @@ from pydantic import BaseModel, Field, SecretStr
 
 API_KEY_HEADER = "X-Session-API-Key"
 GIT_RELAY_HEADER = "X-Slipway-Git-Outlet"
-"""Tells the app server at which address git of commands reaches it."""
+"""The header that tells the app server the URL at which git commands in the sandbox reach the agent server's
+git relay (the part that forwards git's requests to the app server).
+"""
 PROGRAM_KEY_HEADER = "X-Slipway-Program-Key"
-"""The header with which the agent server's relay passes on the model key of a program."""
+"""The header in which the agent server's git relay (the part that forwards git's requests) sends the key of a
+program in the sandbox to the app server. The program makes its model calls with the same key.
+"""
 INIT_KEY_HEADER = "X-Init-API-Key"
 
 
@@ -17,10 +21,11 @@ class Success(BaseModel):
 
 
 class ReplaceSessionKeyRequest(BaseModel):
-    """The request body of POST /api/session_key: the new session key of the agent server.
+    """The request body of POST /api/session_key: the new session key of the agent server, which clients must
+    send with each request.
 
-    `expires_in_seconds`: how long the new key is valid unless the app server sends this request again; null
-    means that the key never expires.
+    `expires_in_seconds`: after this time, the key is no longer valid, unless the app server sends this
+    request again; null means that the key never expires.
     """
 
     session_api_key: SecretStr = Field(min_length=16, max_length=1000)

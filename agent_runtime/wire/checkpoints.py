@@ -29,8 +29,8 @@ class CheckpointInfo(BaseModel):
     """The description of one checkpoint, without its files.
 
     `seq`: the position of the last event in the log when the checkpoint was made. `event_id`: the id of the
-    user's message on which the agent worked. `skipped`: files that the checkpoint does not contain. A rewind
-    (a reset to a checkpoint) to any checkpoint does not change these files.
+    user's message on which the agent worked; null if there is none. `skipped`: files that the checkpoint does
+    not contain. A rewind (a reset to a checkpoint) to any checkpoint does not change these files.
     """
 
     id: int
@@ -58,13 +58,13 @@ class CheckpointChange(BaseModel):
 
 
 class CheckpointDiff(BaseModel):
-    """The changes of the files since a checkpoint. A rewind (a reset to a checkpoint) to the checkpoint would
-    undo these changes.
+    """The changes of the files since a checkpoint. A rewind (a reset) to this checkpoint would undo these
+    changes.
 
     `patch`: the changes as a unified diff; null if the diff is too large. `edited`: the changed files that
-    the user or another program has edited, with or without the agent. By default, a rewind is refused if
-    there are such files. `blocked`: files that cannot be restored, because a file or directory that no
-    checkpoint contains has the same path.
+    the user or another program has edited, even if the agent has edited them, too. By default, a rewind is
+    refused if there are such files. `blocked`: files that cannot be restored, because another file or
+    directory has the same path and is in no checkpoint.
     """
 
     files: list[CheckpointChange]
@@ -77,8 +77,8 @@ class RewindRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether the files,
     the chat or both are reset to the checkpoint.
 
-    `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
-    these files as they are.
+    `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` does not
+    change these files.
     """
 
     files: bool = True
@@ -96,7 +96,8 @@ class RewindResult(BaseModel):
     """The reply to a rewind (a reset to a checkpoint).
 
     `undo`: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
-    this rewind. `kept`: files that the rewind has left as they were.
+    this rewind. `files`: the files that were changed. `kept`: the files that were not changed, because the
+    user has edited them or because they cannot be restored.
     """
 
     undo: int

@@ -53,7 +53,7 @@ class SendMessageRequest(BaseModel):
     content: list[Content] = []
     run: bool = False
     sender: str | None = Field(default=None, max_length=200)
-    """The name of the person who wrote the message, if this is not the owner of the conversation."""
+    """The name of the person who wrote the message. Null means the owner of the conversation."""
 
     @field_validator("content", mode="after")
     @classmethod
@@ -81,7 +81,7 @@ class StuckDetectionThresholds(BaseModel):
     treats the agent as stuck.
 
     The runtime first tells a stuck agent that it repeats itself. If the agent continues to repeat itself, the
-    run asks the user or stops.
+    agent must ask the user, or it is stopped.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -93,8 +93,9 @@ class StuckDetectionThresholds(BaseModel):
 
 
 class WorktreeOptions(BaseModel):
-    """The options of a conversation's git work tree: the commit from which the branch of the work tree
-    starts, and the prefix of the branch's name.
+    """The options of a conversation's git work tree. `base`: the commit from which the branch of the work
+    tree starts; `default_branch` means the last commit of the default branch, `head` the current commit,
+    `ref` the commit that the field `ref` names. `branch_prefix`: the beginning of the branch's name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -119,22 +120,23 @@ class StartConversationRequest(BaseModel):
     """The request body of POST /api/conversations, which creates a conversation. `agent`: the configuration
     of the agent as JSON.
 
-    `ask_when_stuck`: whether a user is there to answer questions: questions of an agent that is stuck, before
-    it is stopped, and questions of MCP servers during a call. `expects_finish`: whether the agent completes a
-    task without a user. Then a reply without a tool call, such as "Now I will run the tests.", does not end
-    the run: the runtime tells the agent once to continue or to call `finish`.
+    `ask_when_stuck`: whether a user is present who can answer questions. An agent that repeats itself asks
+    such a question before it is stopped; an MCP server may ask one during a call. `expects_finish`: whether
+    the agent completes a task without a user. Then a reply without a tool call, such as "Now I will run the
+    tests.", does not end the agent's work: the runtime tells the agent once to continue or to call `finish`.
 
     `consent`: the hashes of the project's executables (hooks, MCP servers and plugins) that may run.
-    `further_consent`: the same for additional repositories (the field `further_projects` of the agent's
-    configuration). Hooks and commands of a project run in that project's directory. If two MCP servers have
-    one name, the first one is used. `mcp_approved`: MCP tools that users approved in other conversations, by
-    server and tool name, as in `agent_state.mcp_approved` of those conversations.
+    `further_consent`: the hashes of the executables in additional repositories (the field `further_projects`
+    of the agent's configuration) that may run. Hooks and commands of a project run in that project's
+    directory. A project's MCP server is left out if the agent has another one with its name. `mcp_approved`:
+    MCP tools that users approved in other conversations, by server and tool name, as in
+    `agent_state.mcp_approved` of those conversations.
 
-    `autotitle`: whether a title is made if there is no `title`. It is made from the first message by the
-    model of `title_llm_profile` or, without such a profile, by the agent's model. If the model gives no
-    title, the title is the first words of the message. `runtime_plugins`: the names of runtime plugins that
-    must run beside the agent. GET /api/runtime-plugins lists them. `worktree`: if true and the workspace lies
-    in a git repository, the agent works in a git work tree that is made for this conversation.
+    `autotitle`: whether a title is made if there is no `title`. `title_llm_profile`: the name of the user's
+    saved model that makes the title from the first message; null means the agent's model. If the model gives
+    no title, the title is the first words of the message. `runtime_plugins`: the names of runtime plugins
+    that must run beside the agent. GET /api/runtime-plugins lists them. `worktree`: if true and the workspace
+    lies in a git repository, the agent works in a git work tree that is made for this conversation.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

@@ -36,7 +36,7 @@ class TransientFrame(TypedDict):
 
 class ItemStartedFrame(TypedDict):
     """The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
-    the id of the event that will contain the complete reply.
+    the id of the event that will contain the complete reply (of the first event, if there are several).
     """
 
     type: Literal["item_started"]
@@ -58,8 +58,9 @@ class DeltaFrame(TypedDict):
 
 
 class PendingRetry(TypedDict):
-    """The next attempt to get a reply from a model: why the last attempt failed, which model is asked next,
-    and in how many seconds, counted from the arrival of the frame (a message to clients).
+    """The next attempt to get a reply from a model. `code`, `detail`: why the last attempt failed. `model`:
+    the model that is asked next. `wait_seconds`: the time until the next attempt, counted from the arrival of
+    the frame (a message to clients).
     """
 
     code: str
@@ -71,8 +72,8 @@ class PendingRetry(TypedDict):
 
 
 class ItemAbortedFrame(TypedDict):
-    """The frame (message of a live stream) which says that an attempt to get a reply from the model failed
-    without an event. `retry`: the next attempt, if there is one.
+    """The frame (message of a live stream) which says that an attempt to get a reply from the model failed.
+    The event `item_id` was not created. `retry`: the next attempt; missing if there is none.
     """
 
     type: Literal["item_aborted"]
@@ -83,10 +84,10 @@ class ItemAbortedFrame(TypedDict):
 
 
 class CallOutput(TypedDict):
-    """The last part of the output of a tool call that still runs.
+    """The last part of the output of a tool call that is still running.
 
-    `styles`: the parts of the output that a terminal shows in a style, each as the index of the first
-    character, the index after the last character, and the style as in ANSI codes, such as `1;31`.
+    `styles`: the parts of the output that a terminal shows in a style. Each part is given as the index of its
+    first character, the index after its last character, and the style as in ANSI codes, such as `1;31`.
     """
 
     action_id: str

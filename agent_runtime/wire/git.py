@@ -12,8 +12,8 @@ _Plain = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern
 class GitRemote(BaseModel):
     """One repository that git commands in the sandbox reach through the app server.
 
-    `name`: `host/owner/name`, the name that the app server uses. `addresses`: prefixes of URLs. Git sends
-    requests to these URLs through the app server.
+    `name`: `host/owner/name`, the name that the app server uses. `addresses`: the prefixes of the
+    repository's URLs. Git sends requests to URLs with such a prefix through the app server.
     """
 
     model_config = ConfigDict(frozen=True)

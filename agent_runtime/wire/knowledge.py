@@ -1,4 +1,6 @@
-"""The models of the skills and hooks in a project, and of the reasons why each skill was loaded or not."""
+"""The models of the skills (texts with instructions for an agent) and hooks (commands, or questions to a
+model) in a project, and of the reasons why each skill was loaded or not.
+"""
 
 from typing import Literal
 
@@ -11,22 +13,26 @@ from agent_runtime.events.base import JsonObject
 
 
 class HooksRequest(BaseModel):
-    """The request body of POST /api/hooks: the directory of the project whose hooks are listed."""
+    """The request body of POST /api/hooks: the directory of the project whose hooks are listed. Null means
+    the workspace of the server.
+    """
 
     project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
 
 
 class HooksResponse(BaseModel):
-    """The reply of POST /api/hooks: the hooks that the project's files define. They run only if a client
-    passes them in the request that creates a conversation.
+    """The reply of POST /api/hooks: the hooks (commands, or questions to a model) that the project's files
+    define. These hooks run only if a client passes them in the request that creates a conversation.
+    `hook_config`: null if there are none.
     """
 
     hook_config: JsonObject | None
 
 
 class SkillsRequest(BaseModel):
-    """The request body of POST /api/skills: the sources in which to look for skills. Sources that this server
-    does not have are skipped.
+    """The request body of POST /api/skills: the sources in which to look for skills (texts with instructions
+    for an agent). Sources that this server does not have are ignored without an error. `project_dir`: the
+    directory of the project; null means the workspace of the server.
     """
 
     load_project: bool = True
@@ -48,10 +54,11 @@ class SkillInputInfo(BaseModel):
 
 
 class SkillInfo(BaseModel):
-    """The description of one skill.
+    """The description of one skill (a text with instructions for an agent).
 
     `type`: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt
-    when a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
+    when a message contains one of its trigger words. The agent itself reads the text of an `agentskills`
+    skill when it needs the skill.
     """
 
     name: str
@@ -67,8 +74,8 @@ class SkillInfo(BaseModel):
 
 
 class SkillFinding(BaseModel):
-    """The result for one file or directory in which the server looked for a skill: whether the skill was
-    loaded, and why.
+    """The result for one file or directory in which the server looked for a skill. `is_loaded`: whether the
+    skill was loaded. `reason`: why the skill was loaded, or why not.
 
     `origin`: where the skill comes from, such as `project`, `user` or `organisation`.
     """
@@ -82,8 +89,8 @@ class SkillFinding(BaseModel):
 
 class SkillsResponse(BaseModel):
     """The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
-    `sources`: the number of loaded skills by where they come from. `report`: why each skill was loaded or
-    not.
+    `sources`: the number of loaded skills from each source. `report`: for each file or directory, why a skill
+    was loaded from it, or why not.
     """
 
     skills: list[SkillInfo]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ToolDefinition(BaseModel):
-    """The parts of an MCP tool's description on which a user's approval is based. If one of them changes, the
+    """The parts of an MCP tool's description on which a user's approval is based. If one part changes, the
     user must approve the tool again.
     """
 

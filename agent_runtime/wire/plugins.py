@@ -1,4 +1,6 @@
-"""The models of plugins: the source of a plugin and the contents of a plugin."""
+"""The models of plugins (packages of skills, hooks, sub-agents and MCP servers): the source of a plugin and
+the contents of a plugin.
+"""
 
 from pydantic import (
     BaseModel,
@@ -10,10 +12,11 @@ from agent_runtime.events.base import JsonObject
 
 
 class PluginSource(BaseModel):
-    """The source from which a plugin is fetched.
+    """The source from which a plugin (skills, hooks, sub-agents and MCP servers) is fetched.
 
     `source`: `github:owner/repo` (a path may follow), a git URL, or a directory on the server's machine.
-    `ref`: the branch, tag or commit. `repo_path`: the plugin's directory in the repository.
+    `ref`: the branch, tag or commit; null means the default branch. `repo_path`: the plugin's directory in
+    the repository; null means the root.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -56,8 +59,8 @@ class PluginSkill(BaseModel):
 
 
 class PluginInfo(BaseModel):
-    """One plugin that is on the server's machine. `left_out`: the parts that cannot be used, with the
-    reasons.
+    """One plugin (skills, hooks, sub-agents and MCP servers) that is on the server's machine. `left_out`: the
+    parts that cannot be used, with the reasons.
     """
 
     name: str

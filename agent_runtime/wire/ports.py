@@ -9,14 +9,13 @@ from pydantic import BaseModel
 from agent_runtime.wire.basics import API_KEY_HEADER
 
 RELAY_KEY_HEADER = f"X-Slipway-{API_KEY_HEADER.removeprefix('X-')}"
-"""The header with the session key of a request to a port.
-
-All other headers are left to the program on the port.
+"""The header that contains the session key (the key for the agent server) in a request to a port of the
+sandbox. All other headers of the request are meant for the program that listens on the port.
 """
 
 NOT_ANSWERED_HEADER = "X-Slipway-Not-Answered"
-"""A header on replies that come from the agent server itself, not from the port: the
-`code` of the problem.
+"""The header that marks a reply that the agent server has made itself, because the program on the port could
+not answer. The value is the `code` of the error (see `Problem`).
 """
 
 

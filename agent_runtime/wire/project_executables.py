@@ -1,6 +1,6 @@
-"""The models of project executables (`offers` on the wire). A project executable is a part of a repository
-that could run programs: a script, a hook, an MCP server, a sub-agent or a plugin. It runs only after the user
-has seen it and has consented.
+"""The models of project executables (called `offers` in the JSON of the API). A project executable is a part
+of a repository that could run programs: a script, a hook, an MCP server, a sub-agent or a plugin. It runs
+only after the user has seen it and has consented.
 """
 
 import hashlib
@@ -17,9 +17,8 @@ ExecutableHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class ExecutableFile(BaseModel):
-    """A file that belongs to a project executable: the file would run, or it decides what runs. A project
-    executable is a part of a repository that runs only with the user's consent. `path`: relative to the
-    repository.
+    """A file that belongs to a project executable, which is a part of a repository that runs only with the
+    user's consent. The file itself runs, or it decides what runs. `path`: relative to the repository.
 
     `text`: the file's content; null if the file is not text, or is too long to be shown.
     """
@@ -90,10 +89,10 @@ class ExecutablesRequest(BaseModel):
 
 
 class ExecutablesResponse(BaseModel):
-    """The reply of the routes for the executables of a project: parts that run only with the user's
-    consent, such as hooks and MCP servers. `offers`: the executables. `consented`: the hashes of those that a
-    conversation uses. `name_taken`: the hashes of MCP servers that the conversation does not use because
-    another of its servers has the same name.
+    """The reply of the routes for the executables of a project: parts that run only with the user's consent,
+    such as hooks and MCP servers. `offers`: the executables. `consented`: the hashes of the executables that
+    the conversation uses. `name_taken`: the hashes of MCP servers that the conversation does not use because
+    another of its MCP servers has the same name.
     """
 
     offers: list[ProjectExecutable]
@@ -113,9 +112,9 @@ class ConsentRequest(BaseModel):
 
 
 class ProjectConsent(BaseModel):
-    """The user's consent for one additional project of a conversation: the hashes of the executables
-    (parts of the project such as hooks and MCP servers) that may run. `project_dir`: one of the agent's
-    `further_projects`.
+    """The user's consent for one additional project of a conversation: the hashes of the executables (parts
+    of the project such as hooks and MCP servers) that may run. `project_dir`: one of the directories in
+    `further_projects` of the agent's configuration.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

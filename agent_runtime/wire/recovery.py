@@ -13,11 +13,12 @@ MAX_MISSING_EVENTS = 500
 
 
 class Restored(BaseModel):
-    """The part of CatchUpRequest (the request that adds missing events to a log) for a restored workspace. It
-    says that the workspace's files come from a backup and are older than the log.
+    """The part of CatchUpRequest (the request that adds missing events to a log) for a restored workspace.
+    This part says that the workspace's files come from a backup and are older than the log.
 
-    `id`: the id of the backup from which the files were restored. `as_of`: the time of that backup; null if
-    the workspace starts empty. `lost_events`: the number of events after that backup.
+    `id`: the id of the backup from which the files were restored. `as_of`: the time of the backup; null if
+    there was no backup, so that the workspace starts empty. `lost_events`: the number of events after the
+    backup.
     """
 
     id: str = Field(min_length=1, max_length=64)
@@ -27,7 +28,7 @@ class Restored(BaseModel):
 
 class Forked(BaseModel):
     """The part of CatchUpRequest (the request that adds missing events to a log) for a copied conversation.
-    It says that the log and the workspace are copies of those of another conversation.
+    It says that the log and the workspace were copied from another conversation.
 
     `id`: the id of the copy. `conversation_id`: the conversation that was copied. `as_of`: the time at which
     the files of that conversation were copied.
@@ -39,15 +40,15 @@ class Forked(BaseModel):
 
     @property
     def message_id(self) -> str:
-        """The id of the message that tells the agent that its conversation is a copy. With a fixed id, the
-        log gets this message only once.
+        """The id of the message that tells the agent that its conversation is a copy. The id is always the
+        same for one copy, so that the message is added to the log only once.
         """
         return f"forked-{self.id.hex}"
 
 
 class CatchUpRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/log/catch_up: the events that follow the position
-    `after_seq` of a log. `after_id`: the id of the event at that position; null if `after_seq` is 0.
+    """The request body of POST /api/conversations/{id}/log/catch_up: the events to add after the position
+    `after_seq` of the log. `after_id`: the id of the event at that position; null if `after_seq` is 0.
 
     `restored`: sent with the last events if the runtime must tell the agent how old the files are. `forked`:
     sent with the last events of a copied log.

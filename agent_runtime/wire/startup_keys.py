@@ -7,10 +7,12 @@ from pydantic import BaseModel, ConfigDict
 
 class FirstKeys(BaseModel):
     """The keys that an agent server receives at its start: its session key, which clients must send, and the
-    keys with which it signs the stored specifications (settings) of conversations.
+    keys with which it signs the stored specifications of conversations (the data with which each conversation
+    was created).
 
     `spec_seal_keys`: the signing keys as hexadecimal digits, newest first. `takes_unsealed_specs`: whether
-    the server accepts specifications without a signature. Conversations from older versions have none.
+    the server accepts specifications without a signature. Conversations from older versions have no
+    signature.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -21,9 +23,10 @@ class FirstKeys(BaseModel):
 
     @classmethod
     def of(cls, text: str) -> "FirstKeys":
-        """Parses the keys from JSON. A text that does not begin with `{` is the session key alone.
+        """Parses the keys from JSON. A text that does not begin with `{` is used as the session key, without
+        signing keys.
 
-        Raises pydantic.ValidationError.
+        Raises pydantic.ValidationError if the JSON is not valid.
         """
         text = text.strip()
         return cls.model_validate_json(text) if text.startswith("{") else cls(session_key=text)

@@ -21,7 +21,7 @@ MediumText = Annotated[str, StringConstraints(max_length=20_000)]
 
 class UpdateConversationRequest(BaseModel):
     """The request body of PATCH /api/conversations/{id}. Fields that the request does not contain stay
-    unchanged; `tags` replace all earlier tags.
+    unchanged. The given `tags` replace all tags that the conversation has.
 
     `max_budget_per_task`: the limit of the conversation's total cost in dollars; null means no limit.
     """
@@ -32,8 +32,9 @@ class UpdateConversationRequest(BaseModel):
 
 
 class UpdateSecretsRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/secrets: secrets by name. Each is a value, `{kind:
-    StaticSecret, value}` or `{kind: LookupSecret, url, headers}`.
+    """The request body of POST /api/conversations/{id}/secrets: secrets by name. Each secret is either a
+    plain text, or an object `{kind: StaticSecret, value}`, or an object `{kind: LookupSecret, url, headers}`
+    with the address where the value is looked up.
     """
 
     secrets: dict[str, Any]
@@ -42,8 +43,8 @@ class UpdateSecretsRequest(BaseModel):
 class ConfirmationResponseRequest(BaseModel):
     """The user's decision about the agent's actions that wait for approval.
 
-    `remember`: whether further actions of these kinds need no approval. `action_ids`: the ids of the actions
-    that the user was shown; the request is refused if different actions wait now. `run`: whether the agent
+    `remember`: whether later actions of the same kinds need no approval. `action_ids`: the ids of the actions
+    that the user was shown; the request is refused if different actions wait now. `run`: if true, the agent
     continues at once after a rejection and gets the reason. `approved_action_ids`: in a rejection, the ids of
     actions that run anyway; all other actions are rejected. An older server that does not know this field
     rejects all actions.
@@ -93,10 +94,11 @@ class McpChangeAnswer(BaseModel):
 
 
 class McpQuestionAnswer(BaseModel):
-    """The user's answer to a question that an MCP server asks. `question_id`: the question's `id` in
-    `mcp_questions`.
+    """The user's answer to a question that an MCP server asks. `question_id`: the question's `id` in the list
+    `mcp_questions` of the conversation's state.
 
-    `content`: the values of an accepted form by field name. Missing fields get the defaults of the form.
+    `content`: the values of an accepted form by field name. Missing fields get the defaults of the form. Null
+    means that the answer contains no values.
     """
 
     question_id: str = Field(min_length=1, max_length=200)
@@ -134,8 +136,8 @@ GoalRounds = Annotated[int, Field(ge=1, le=1000)]
 
 
 class StartGoalRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge (a
-    model) checks the goal before the work on the goal ends.
+    """The request body of POST /api/conversations/{id}/goal: the goal of the agent, and the maximum number of
+    times that a judge (a model) checks whether the goal is reached. After that, the work on the goal ends.
     """
 
     objective: Annotated[
@@ -147,8 +149,8 @@ class StartGoalRequest(BaseModel):
 class SwitchLLMRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/switch_llm: the new model of the agent.
 
-    `condenser_llm`: the new model of the condenser. It is used only if the condenser and the agent had the
-    same model before.
+    `condenser_llm`: the new model of the condenser, which summarizes older events. If it is null, a condenser
+    that used the agent's old model changes to the agent's new model, and any other condenser keeps its model.
     """
 
     llm: JsonObject
@@ -157,7 +159,8 @@ class SwitchLLMRequest(BaseModel):
 
 class StartChildConversationRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/children: a task for a child conversation.
-    `isolation`: `worktree` asks for a separate git work tree.
+    `isolation`: `worktree` asks for a separate git work tree for the child; `shared` means the directory of
+    the parent conversation.
     """
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_BYTES)]

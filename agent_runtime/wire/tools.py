@@ -6,8 +6,8 @@ from pydantic import BaseModel
 class ToolCatalogEntry(BaseModel):
     """One tool in the reply of GET /api/tools/catalog.
 
-    `user_selectable`: false for tools that every agent has. `usable`: whether this server can provide the
-    tool. If it cannot, the description states the reason.
+    `user_selectable`: whether a user can choose the tool; false for tools that every agent has. `usable`:
+    whether this server can provide the tool. If it cannot, the description states the reason.
     """
 
     name: str

@@ -11,8 +11,9 @@ ApprovedFiles = Mapping[str, str]
 
 
 def objection(approved: ApprovedFiles) -> str | None:
-    """Returns why the files may not be run: one of them has changed since its approval or cannot be read.
-    Returns None if all files are unchanged. The function blocks; call it right before the files are run.
+    """Returns the reason why the files may not be run, as text: a file has changed since its approval or
+    cannot be read. Returns None if all files are unchanged. The function blocks; call it right before the
+    files are run.
     """
     for path, sha256 in approved.items():
         try:

@@ -2,10 +2,11 @@
 commands of the agent run (`room.py`). The library can only start programs outside the room. So the library
 starts this program, and this program asks the spawner (`spawner.py`) to start the wanted program in the room.
 
-Usage: `python -I -S enter_room.py SOCKET DESCRIPTION`. This program passes its streams, SIGTERM and SIGINT to
-the program in the room. It ends with the exit status of that program, or with 128 plus the number of the
-signal that ended that program. If it ends first, the program in the room is killed. It removes the file
-DESCRIPTION.
+Usage: `python -I -S enter_room.py SOCKET DESCRIPTION`. SOCKET is the path of the spawner's socket, and
+DESCRIPTION is a file with the program to start. This program passes its streams, SIGTERM and SIGINT to the
+program in the room. It ends with the exit status of that program, or with 128 plus the number of the signal
+that ended that program. If this program ends first, the program in the room is killed. This program removes
+the file DESCRIPTION.
 """
 
 import json

@@ -18,18 +18,20 @@ _TOOL_CHAINS = ("CARGO_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "NODE_PATH", "NVM
 _GIT = ("GIT_CONFIG_SYSTEM",)
 _SCREEN = ("DISPLAY", "XAUTHORITY", "PLAYWRIGHT_BROWSERS_PATH")
 BELONGS_TO = "SLIPWAY_BELONGS_TO"
-"""The variable that names the agent server a process comes from. It works even if the processes between the
-two have ended.
+"""The environment variable that identifies the agent server from which a process comes. The variable
+identifies the server even if the processes between the server and the process have ended.
 """
 OF_CONVERSATION = "SLIPWAY_CONVERSATION_ID"
-"""The variable that names the conversation that a process works for. It also works for processes that have
-moved to another session or to the background.
+"""The environment variable with the id of the conversation for which a process works. The variable is still
+set if the process has moved to another session or to the background.
 """
 MODELS_URL = "SLIPWAY_MODELS_URL"
-"""The variable with the address of the models, for programs that have a key for them."""
+"""The environment variable with the URL at which programs can make model calls if they have a key for this.
+"""
 AUTHORITY = "SLIPWAY_EGRESS_AUTHORITY"
-"""The variable with the path of a file: the certificate of the authority that signs for hosts whose requests
-get a credential added.
+"""The environment variable with the path of a certificate file: the certificate authority of the egress
+proxy. The proxy adds credentials to requests to some hosts, and signs the TLS certificates that it shows for
+these hosts with this authority.
 """
 
 _NAMES = frozenset(
@@ -63,7 +65,7 @@ _models: dict[str, str] = {}
 
 def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Returns the environment for a command of the agent. The variables in `extra` are added last and replace
-    others with the same names.
+    variables with the same names.
     """
     allowed = {name: value for name, value in os.environ.items() if is_allowed(name)}
     return {
@@ -80,8 +82,8 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
 
 
 def set_given(variables: Mapping[str, str]) -> None:
-    """Sets additional environment variables for commands of the agent. Replaces the earlier setting. The
-    value of PATH is put in front of the server's PATH.
+    """Sets additional environment variables for commands of the agent. Variables from an earlier call are
+    removed. If `variables` contains PATH, this value is put in front of the agent server's PATH.
     """
     _given.clear()
     _given.update(variables)
@@ -103,8 +105,8 @@ def set_way_out(proxy_url: str | None) -> None:
 
 
 def set_trusted(variables: Mapping[str, str]) -> None:
-    """Sets the environment variables that name the TLS certificates which commands trust. Replaces the
-    earlier setting.
+    """Sets the environment variables that name the TLS certificates which commands trust. Variables from an
+    earlier call are removed.
     """
     _trusted.clear()
     _trusted.update(variables)

@@ -16,8 +16,9 @@ class UnusableFileError(Exception):
 
 
 def read_text(path: Path, root: Path) -> str:
-    """Returns the text of a file below `root`, without blanks at its ends. Raises UnusableFileError if it is
-    empty, larger than MAX_FILE_BYTES, not a regular file, not UTF-8, not readable, or a link out of `root`.
+    """Returns the text of a file below `root`, without blanks at its ends. Raises UnusableFileError if the
+    file is empty, larger than MAX_FILE_BYTES, not a regular file, not UTF-8, not readable, or a link to a
+    file outside `root`.
     """
     if not path.is_file():  # a pipe would keep us waiting for ever
         raise UnusableFileError("it is not a file")
@@ -38,7 +39,7 @@ def read_text(path: Path, root: Path) -> str:
 
 def split(text: str) -> tuple[dict[str, Any], str]:
     """Returns the fields of the front matter and the text below it. Without front matter, the fields are
-    empty. Raises UnusableFileError.
+    empty. Raises UnusableFileError if the front matter is not valid.
     """
     match = _FRONT_MATTER.match(text)
     if match is None:
@@ -57,7 +58,7 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 
 def is_utf8(text: str) -> bool:
     """Returns whether the text can be encoded as UTF-8. File names and YAML escapes may contain characters
-    that cannot.
+    that cannot be encoded as UTF-8.
     """
     try:
         text.encode()
@@ -67,8 +68,8 @@ def is_utf8(text: str) -> bool:
 
 
 def texts(value: object, name: str) -> tuple[str, ...]:
-    """Returns the texts of a field that is a list of texts or a single text. Empty if the value is None.
-    Raises UnusableFileError. `name`: the field's name, for the error.
+    """Returns the texts of a field that is a list of texts or a single text. Returns an empty tuple if the
+    value is None. Raises UnusableFileError for other values. `name`: the field's name, for the error.
     """
     if value is None:
         return ()
@@ -81,7 +82,7 @@ def texts(value: object, name: str) -> tuple[str, ...]:
 
 def text_of(value: object, name: str) -> str | None:
     """Returns a field that is a text or a number, as text. Returns None if the value is None. Raises
-    UnusableFileError. `name`: the field's name, for the error.
+    UnusableFileError for other values. `name`: the field's name, for the error.
     """
     # Never str() of anything else: a few lines of YAML can stand for a list with a billion members.
     if value is None:

@@ -89,7 +89,7 @@ class Change:
 @dataclass(frozen=True)
 class FileDiff:
     """The content of one file before and after a change. None means that the file does not exist. For a
-    binary or large file, the content is one line with kind, size and SHA-256.
+    binary or large file, the content is one line with the kind of file, its size and its SHA-256.
     """
 
     original: str | None
@@ -108,16 +108,18 @@ class Commit:
 
 
 async def changes(repository: Path, ref: str | None = None) -> list[Change]:
-    """Returns all files that differ from commit `ref` (default: where the branch began), sorted by path."""
+    """Returns all files that differ from the commit `ref`, sorted by path. Without `ref`, compares with the
+    commit where the branch forked from its upstream or the default branch.
+    """
     top = await top_level(repository)
     base = await base_of(top, ref)
     return await _changes(top, base)
 
 
 async def diff(file: Path, ref: str | None = None) -> FileDiff:
-    """Returns the content of `file` in the commit `ref` (without `ref`: where the branch left its upstream or
-    the default branch), and its present content. The old content of a renamed file is that under the old
-    name.
+    """Returns the content of `file` in the commit `ref`, and its present content. Without `ref`, the commit
+    is the one where the branch forked from its upstream or the default branch. For a renamed file, reads the
+    old content under the old name.
     """
     top = await top_level(_nearest_directory(file))
     base = await base_of(top, ref)
@@ -172,7 +174,7 @@ async def commit_diff(file: Path, sha: str) -> FileDiff:
 
 async def patch(repository: Path, base_ref: str | None = None) -> bytes:
     """Returns all changes since `base_ref` as a patch for `git apply`, with untracked and binary files.
-    Without `base_ref`, returns the changes since the branch left its upstream or the default branch.
+    Without `base_ref`, returns the changes since the branch forked from its upstream or the default branch.
     """
     top = await top_level(repository)
     base = await base_of(top, base_ref)
@@ -182,7 +184,7 @@ async def patch(repository: Path, base_ref: str | None = None) -> bytes:
 
 
 async def version() -> tuple[int, ...]:
-    """Returns the first two numbers of git's version, such as (2, 39) for 2.39.5. Raises GitError."""
+    """Returns the first two numbers of git's version, such as (2, 39). Raises GitError if git is missing."""
     printed = (await run_git(Path("/"), "--version")).decode(errors="replace")
     found = re.search(r"(\d+)\.(\d+)", printed)
     if found is None:
@@ -205,8 +207,8 @@ async def top_level(path: Path) -> Path:
 async def base_of(repository: Path, ref: str | None) -> str:
     """Returns the id of the git object with which the present files of the repository are compared.
 
-    This is the commit of `ref`. Without `ref`, it is the commit where HEAD left its upstream or the default
-    branch of origin. If there is no such commit, it is HEAD. Before the first commit, it is the empty tree.
+    This is the commit of `ref`. Without `ref`, it is the commit where HEAD forked from its upstream or
+    origin's default branch. If there is none, it is HEAD, or the empty tree before the first commit.
     """
     if ref is not None:
         return await _known_commit(repository, ref)
@@ -258,7 +260,7 @@ async def _changes(top: Path, base: str) -> list[Change]:
 
 
 def parse_name_status(output: bytes) -> list[Change]:
-    """Parses the output of `--name-status -z`: a letter and a path (for a rename: two), each ended by NUL."""
+    """Parses the output of git with `--name-status -z`: a letter and a path, or two paths for a rename."""
     fields = iter(os.fsdecode(output).split("\0")[:-1])
     found: dict[str, Change] = {}
     for letter in fields:
@@ -279,10 +281,8 @@ def parse_name_status(output: bytes) -> list[Change]:
 @asynccontextmanager
 async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
     """Yields environment variables that make git use a copy of the index. The copy also contains the names of
-    untracked files.
-
-    New git objects are written to a separate directory, because git writes an empty object for each of these
-    names.
+    untracked files. New git objects are written to a separate directory, because git writes an empty object
+    for each of these names.
     """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:

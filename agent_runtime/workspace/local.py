@@ -16,8 +16,8 @@ class PathNotAllowedError(Exception):
 
 def confine(given: str, roots: Iterable[Path]) -> Path:
     """Returns the real path of `given`, with links resolved. `roots`: the directories that a client may use.
-    Raises PathNotAllowedError if the path is not absolute, cannot be resolved, or is neither one of the roots
-    nor below one of them.
+    Raises PathNotAllowedError if the path is not absolute, cannot be resolved, or is in none of the
+    directories in `roots`.
     """
     if not os.path.isabs(given) or "\0" in given:  # noqa: PTH117 (a Path would hide an empty one)
         raise PathNotAllowedError("The path must be absolute.")
@@ -27,8 +27,8 @@ def confine(given: str, roots: Iterable[Path]) -> Path:
     except (OSError, RuntimeError, UnicodeEncodeError) as error:  # links in a circle, names no file can have
         raise PathNotAllowedError("The path cannot be resolved.") from error
     if not any(path.is_relative_to(root) for root in allowed):
-        places = ", ".join(str(root) for root in dict.fromkeys(allowed))
-        raise PathNotAllowedError(f"The path lies outside the places that may be reached: {places}.")
+        allowed_roots = ", ".join(str(root) for root in dict.fromkeys(allowed))
+        raise PathNotAllowedError(f"The path lies outside the places that may be reached: {allowed_roots}.")
     return path
 
 

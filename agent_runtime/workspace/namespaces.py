@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def unshare(kinds: int) -> None:
     """Moves this process, which must have only one thread, into new namespaces. `kinds`: flags that say which
-    namespaces are new. Raises OSError, as all functions of this module do.
+    namespaces are new. Like all functions of this module, raises OSError if a system call fails.
     """
     _check(_libc.unshare(kinds), "unshare")
 
@@ -48,40 +48,41 @@ def enter_mounts(namespace: int) -> None:
 
 
 def receive_mounts_only() -> None:
-    """Changes the mount namespace of this process: mounts that are made outside appear inside, but mounts
-    that are made inside do not appear outside.
+    """Changes the mount namespace of this process, which is a copy of another mount namespace: later mounts
+    in the original namespace also appear in the copy, but later mounts in the copy do not appear in the
+    original.
     """
     _mount(None, Path("/"), None, _SLAVE | _RECURSIVE)
 
 
-def share(place: Path) -> None:
-    """Makes mounts below the directory `place` also appear in mount namespaces that are copied from
-    this one.
+def share(directory: Path) -> None:
+    """Makes later mounts below `directory` also appear in the mount namespaces that are copied from the
+    namespace of this process.
     """
-    _mount(None, place, None, _SHARED)
+    _mount(None, directory, None, _SHARED)
 
 
-def mount_new(kind: str, place: Path, options: str = "") -> None:
-    """Mounts a new `proc` or `tmpfs` file system (`kind`) over the directory `place`. `options`: the mount
-    options.
-    """
+def mount_new(kind: str, directory: Path, options: str = "") -> None:
+    """Mounts a new `proc` or `tmpfs` file system (`kind`) over `directory`. `options`: the mount options."""
     programs = NO_PROGRAMS if kind == "proc" else 0
-    _mount(kind, place, kind, NO_SETUID | NO_DEVICES | programs, options)
+    _mount(kind, directory, kind, NO_SETUID | NO_DEVICES | programs, options)
 
 
-def mount_again(source: Path, place: Path, *, read_only: bool = False) -> None:
-    """Makes the directory or file `source` also visible at the path `place` (a bind mount)."""
-    _mount(str(source), place, None, _BIND)
+def mount_again(source: Path, target: Path, *, read_only: bool = False) -> None:
+    """Makes the directory or file `source` also visible at the path `target` (a bind mount). `read_only`:
+    whether the content cannot be changed through `target`.
+    """
+    _mount(str(source), target, None, _BIND)
     if read_only:
-        make_read_only(place)
+        make_read_only(target)
 
 
-def make_read_only(place: Path) -> None:
-    _mount(None, place, None, _BIND | _REMOUNT | READ_ONLY | NO_SETUID | NO_DEVICES)
+def make_read_only(mount_point: Path) -> None:
+    _mount(None, mount_point, None, _BIND | _REMOUNT | READ_ONLY | NO_SETUID | NO_DEVICES)
 
 
-def unmount(place: Path) -> None:
-    _check(_libc.umount2(os.fsencode(place), _DETACH), str(place))
+def unmount(mount_point: Path) -> None:
+    _check(_libc.umount2(os.fsencode(mount_point), _DETACH), str(mount_point))
 
 
 def protect_proc() -> None:
@@ -89,12 +90,12 @@ def protect_proc() -> None:
     read-only and hides other entries. The entries about processes do not change.
     """
     for name in _READ_ONLY_PROC:
-        if (place := Path("/proc", name)).exists():
-            mount_again(place, place)
-            _mount(None, place, None, _BIND | _REMOUNT | READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)
+        if (path := Path("/proc", name)).exists():
+            mount_again(path, path)
+            _mount(None, path, None, _BIND | _REMOUNT | READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)
     for name in _MASKED_PROC:
-        if (place := Path("/proc", name)).exists():
-            mount_again(Path("/dev/null"), place)
+        if (path := Path("/proc", name)).exists():
+            mount_again(Path("/dev/null"), path)
 
 
 def hide_from_others() -> None:
@@ -137,15 +138,15 @@ def _capabilities() -> tuple[ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.
     return header, sets
 
 
-def _mount(source: str | None, place: Path, kind: str | None, flags: int, options: str = "") -> None:
+def _mount(source: str | None, target: Path, kind: str | None, flags: int, options: str = "") -> None:
     done = _libc.mount(
         source.encode() if source else None,
-        os.fsencode(place),
+        os.fsencode(target),
         kind.encode() if kind else None,
         ctypes.c_ulong(flags),
         options.encode() if options else None,
     )
-    _check(done, str(place))
+    _check(done, str(target))
 
 
 def _check(result: int, what: str) -> None:

@@ -2,8 +2,9 @@
 
 If the sandbox is only a process, and commands run in a room (isolated namespaces, see `room.py`), there are
 two networks: the server's and the room's. A socket always belongs to the network in which it was made. So the
-spawner of the room makes the socket there, and the server listens on it or connects it from outside. Other
-sandboxes have one network.
+spawner, a process that starts programs in the room, makes a socket of the room's network. The server gets
+this socket and listens on it or connects it. In other sandboxes, the server and the commands use the same
+network.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from agent_runtime.workspace.users import room_spawner
 
 async def listen(host: str, port: int) -> socket.socket:
     """Returns a listening socket through which programs of the agent can reach this server. `host`: an IP
-    address. `port`: 0 means any free port. Raises OSError.
+    address. `port`: 0 means any free port. Raises OSError if the address and port cannot be used.
     """
     listener = await _new_socket(host)
     try:
@@ -29,8 +30,8 @@ async def listen(host: str, port: int) -> socket.socket:
 
 
 async def dial(host: str, port: int) -> socket.socket:
-    """Returns a socket that is connected to a port on which a program of the agent listens. `host`: an
-    address. Raises OSError.
+    """Returns a socket that is connected to a port on which a program of the agent listens. `host`: an IP
+    address. Raises OSError if the connection fails.
     """
     connection = await _new_socket(host)
     try:

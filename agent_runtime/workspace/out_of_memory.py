@@ -1,4 +1,4 @@
-"""Checks whether the kernel killed a process of this sandbox because its memory was used up."""
+"""Checks whether the kernel killed a process of this sandbox because the sandbox had used up its memory."""
 
 import re
 from pathlib import Path
@@ -11,8 +11,8 @@ _COUNTERS = (
 
 
 def kills() -> int:
-    """Returns how many processes of this sandbox the kernel has killed because its memory was used up.
-    Returns 0 if the system has no such counter.
+    """Returns how many processes of this sandbox the kernel has killed because the sandbox had used up its
+    memory. Returns 0 if the system has no such counter.
     """
     for path in _COUNTERS:
         try:

@@ -1,4 +1,6 @@
-"""Creates and removes directories of the server in which some subdirectories belong to the agent."""
+"""Creates and removes the directories of conversations. These directories belong to the agent server, but
+some of their subdirectories belong to the user that runs the agent's commands.
+"""
 
 import os
 import shutil
@@ -9,12 +11,13 @@ from uuid import uuid4
 from agent_runtime.workspace.users import are_two, has_room, is_server, server_files, show_in_room
 
 PLACES_OF_AGENT = ("observations", "file_history", "checkpoints.git")
-"""The places in a conversation's directory that belong to the agent: two where tools write and commands read,
-and a git repository.
+"""The directories in a conversation's directory that belong to the agent: two directories in which tools
+write and commands read, and a git repository.
 """
 FOR_COMMANDS = ".for-commands"
-"""A directory below the conversations that a room shows to commands. Except for this directory and some
-places of each conversation (`room.PLACES`), everything there is hidden from a room.
+"""The name of a directory beside the directories of the conversations. Commands in the room (isolated
+namespaces, see `room.py`) can read this directory. In a conversation's directory, commands see only the
+subdirectories in `room.PLACES`.
 """
 PASSABLE = 0o755
 _SHARED = 0o770
@@ -28,7 +31,8 @@ class ForeignFileError(OSError):
 
 def make(directory: Path) -> None:
     """Creates the directory of a conversation, if it does not exist. Only the server may change it, except
-    for some subdirectories that belong to the agent. Blocks briefly. Raises OSError.
+    for some subdirectories that belong to the agent. Blocks briefly. Raises OSError if the directory cannot
+    be created.
     """
     if not are_two():
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -63,8 +67,8 @@ def directory_for_commands(conversations: Path) -> Path:
 
 def make_file(path: Path) -> None:
     """Creates an empty file that only the server's user can read; an existing file is not changed. Does
-    nothing if the server and the agent are one user. Call it in a `with server_files()` block, which gives
-    the rights of the server's user.
+    nothing if the server and the agent's commands run as the same user. Call it in a `with server_files()`
+    block, which gives the rights of the server's user.
     """
     if are_two():
         os.close(os.open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
@@ -77,7 +81,8 @@ def is_of_server(path: Path) -> bool:
 
 
 def remove(directory: Path) -> None:
-    """Removes the directory of a conversation with all its content. The call blocks. Raises OSError.
+    """Removes the directory of a conversation with all its content. The call blocks. Raises OSError if a file
+    cannot be removed.
 
     Files that a running command adds to the agent's subdirectories during this call may remain. But the
     server no longer treats the directory as a conversation.

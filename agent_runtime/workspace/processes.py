@@ -1,4 +1,4 @@
-"""Runs programs so that all processes they start can be ended, not only the first one."""
+"""Runs programs so that not only the program itself but also all processes that it starts can be ended."""
 
 import asyncio
 import logging
@@ -102,10 +102,10 @@ async def _head(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
     """Returns the first `max_bytes` of the stream. The rest is read, too, and dropped; otherwise the program
     would wait for ever.
     """
-    kept = bytearray()
+    head = bytearray()
     while piece := await stream.read(_PIECE_BYTES):
-        kept += piece[: max_bytes - len(kept)]
-    return bytes(kept)
+        head += piece[: max_bytes - len(head)]
+    return bytes(head)
 
 
 def signal_group(group: int, number: signal.Signals) -> None:
@@ -145,7 +145,7 @@ def end_marked(marks: Mapping[str, str | None]) -> None:
 
 
 def pids() -> list[int]:
-    """Returns the ids of all visible processes. Empty if there is no /proc."""
+    """Returns the ids of all visible processes. Returns an empty list if there is no /proc."""
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (a tenth of the time)
     except FileNotFoundError:
@@ -153,8 +153,8 @@ def pids() -> list[int]:
 
 
 def variables_of(pid: int) -> Mapping[str, str]:
-    """Returns the environment variables that the process was started with. Empty if it has ended or belongs
-    to another user.
+    """Returns the environment variables that the process was started with. Returns an empty mapping if the
+    process has ended or belongs to another user.
     """
     try:
         text = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")

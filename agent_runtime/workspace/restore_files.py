@@ -41,8 +41,8 @@ class RestorePlan:
 
 
 def blocked(directory: Path, plan: RestorePlan) -> list[str]:
-    """Returns those paths of the plan at which no file can be written, because a file or directory that the
-    plan does not remove is in the way.
+    """Returns the paths of the plan at which no file can be written, because a file or directory that the
+    plan does not remove is in the same place.
     """
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 
@@ -51,7 +51,8 @@ def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
     """Removes and writes the files of the plan. `staging`: a directory that contains the new files under the
     same relative paths.
 
-    Also removes temporary files that an earlier, killed call left in the directories to which it writes.
+    Also removes the temporary files of earlier calls that were killed, from all directories in which the plan
+    writes files.
     """
     for folder in {(directory / path).parent for path in plan.writes}:
         for draft in folder.glob(f"{TEMPORARY_PREFIX}*"):
@@ -73,15 +74,15 @@ def is_beyond_link(directory: Path, path: str) -> bool:
 
 def _is_blocked(directory: Path, path: str, plan: RestorePlan) -> bool:
     for parent in reversed(Path(path).parents[:-1]):
-        place = directory / parent
-        if not os.path.lexists(place):
+        ancestor = directory / parent
+        if not os.path.lexists(ancestor):
             return False
-        if place.is_symlink() or not place.is_dir():
+        if ancestor.is_symlink() or not ancestor.is_dir():
             return str(parent) not in plan.removes
-    place = directory / path
-    if place.is_symlink() or not place.is_dir():
-        return path in plan.added and os.path.lexists(place)
-    return any(str(inside.relative_to(directory)) not in plan.removes for inside in _files_in(place))
+    target = directory / path
+    if target.is_symlink() or not target.is_dir():
+        return path in plan.added and os.path.lexists(target)
+    return any(str(inside.relative_to(directory)) not in plan.removes for inside in _files_in(target))
 
 
 def _files_in(directory: Path) -> Iterable[Path]:
@@ -100,18 +101,18 @@ def _remove(directory: Path, path: str) -> None:
             return  # something is left in it
 
 
-def _put(staged: Path, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
+def _put(staged: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
     is_link = staged.is_symlink()
-    if place.is_dir() and not place.is_symlink():
-        _remove_empty(place)
-    elif not is_link and not place.is_symlink() and place.exists():
-        _keep_permissions(place, staged)
+    if target.is_dir() and not target.is_symlink():
+        _remove_empty(target)
+    elif not is_link and not target.is_symlink() and target.exists():
+        _keep_permissions(target, staged)
     # The draft is beside the target, because the staged file may be on another disk and could not be renamed.
-    draft = place.with_name(f"{TEMPORARY_PREFIX}{uuid4().hex}")
+    draft = target.with_name(f"{TEMPORARY_PREFIX}{uuid4().hex}")
     try:
         shutil.copy(staged, draft, follow_symlinks=False)
-        draft.replace(place)
+        draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -121,11 +122,11 @@ def _remove_empty(directory: Path) -> None:
         Path(folder).rmdir()
 
 
-def _keep_permissions(place: Path, staged: Path) -> None:
-    """Gives a new file, which will replace the file `place`, the permissions of `place`. `staged`: the new
-    file. If it is executable, every user who may read it may also execute it; otherwise no user may execute
-    it.
+def _keep_permissions(target: Path, staged: Path) -> None:
+    """Gives a new file, which will replace the file `target`, the permissions of `target`. `staged`: the new
+    file. If the new file is executable, every user who may read it may also execute it; otherwise no user may
+    execute it.
     """
-    old, new = place.stat().st_mode, staged.stat().st_mode
+    old, new = target.stat().st_mode, staged.stat().st_mode
     executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0
     staged.chmod((stat.S_IMODE(old) & ~0o111) | executable)

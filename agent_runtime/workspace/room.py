@@ -6,7 +6,7 @@ over which the server requests the start of programs. A process outside of the r
 starts programs in the room, so commands cannot see the spawner either. The room's network has only a loopback
 interface: the server listens and connects there with sockets that it gets from the spawner (`network`). No
 additional user and no rights on the machine are needed: the server starts with some rights within the
-namespaces of its sandbox, and gives them up here.
+namespaces of its sandbox, and this module gives these rights up.
 
 `python -m agent_runtime.workspace.room CONVERSATIONS` tests whether a room can be created.
 """
@@ -25,11 +25,18 @@ from agent_runtime.workspace import namespaces, spawner
 from agent_runtime.workspace.private_tree import FOR_COMMANDS
 
 OFFICE = Path("/run/agent-server")
-"""A directory for the server alone. The room has an empty /run."""
+"""A directory that only the server can see. In the room (the isolated namespaces for commands), /run is
+empty.
+"""
 PLACES = {"observations": True, "checkpoints.git": False}
-"""The directories of a conversation that the room shows, and whether commands may only read them."""
+"""The directories of each conversation that are visible in the room (the isolated namespaces for commands).
+The value for a directory is True if commands can only read it, and False if they can also write to it.
+"""
 _WHOLE_PROC = Path("/run/proc")
-"""The machine's /proc. Without it the kernel would not allow a new /proc. It is covered afterwards."""
+"""Where the machine's complete /proc is mounted. The kernel allows to mount a new /proc in the room (the
+isolated namespaces for commands) only while a complete /proc is visible. After this mount, an empty directory
+is mounted over the complete /proc.
+"""
 _HIDDEN = Path("/run/conversations")
 _READY = b"ready"
 
@@ -43,7 +50,8 @@ class RoomError(Exception):
 @dataclass(frozen=True)
 class Room:
     """The room that was created: the isolated namespaces in which commands of the agent run. `spawner`: the
-    path of the socket of the process that starts programs in the room. `spawner_pid`: the id of this process.
+    path of the socket of the spawner, the process that starts programs in the room. `spawner_pid`: the id of
+    the spawner process.
     """
 
     spawner: Path
@@ -51,8 +59,9 @@ class Room:
 
 
 def open_room(conversations: Path) -> Room:
-    """Creates the room, the isolated namespaces for commands, and returns it. This process must have only one
-    thread. Afterwards, this process has no capabilities. Raises RoomError.
+    """Creates the room, the isolated namespaces for commands, and returns it. `conversations`: the directory
+    with the directories of all conversations. This process must have only one thread. After the call, it has
+    no capabilities (special rights). Raises RoomError if the room cannot be created.
     """
     address = OFFICE / "spawner"
     try:
@@ -72,8 +81,9 @@ def open_room(conversations: Path) -> Room:
 
 
 def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
-    """Starts a child process that runs `work`. `work` does not return. Returns the process id of the child
-    and the first message that the child sends.
+    """Starts a child process that runs `work`. Returns the process id of the child and the first message that
+    the child sends. `work`: a function that does not return; it gets the descriptor of a pipe to which it
+    writes the first message and which it then closes.
     """
     reader, writer = os.pipe()
     pid = os.fork()
@@ -88,8 +98,8 @@ def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
         finally:
             os._exit(1)
     os.close(writer)
-    with os.fdopen(reader, "rb") as told:
-        return pid, told.read(65536)
+    with os.fdopen(reader, "rb") as pipe:
+        return pid, pipe.read(65536)
 
 
 def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
@@ -105,14 +115,15 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
     spawner.serve(listener, show, first)
 
 
-def _leave_files_of_server(*kept: int) -> None:
-    """Closes the open files of the server, except those with the descriptors `kept`. Among the closed files
-    are the socket on which the server listens and the pipe from which the server's key comes.
+def _leave_files_of_server(*retained_descriptors: int) -> None:
+    """Closes the open files of the server, except those with the descriptors `retained_descriptors`. Among
+    the closed files are the socket on which the server listens and the pipe (standard input) from which the
+    server reads its session key, the key that clients must send.
     """
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (a descriptor is wanted)
         os.dup2(nothing.fileno(), 0)
     for number in range(3, 1024):
-        if number not in kept:
+        if number not in retained_descriptors:
             try:
                 os.close(number)
             except OSError:
@@ -164,8 +175,9 @@ def _furnish(conversations: Path) -> tuple[int, Show]:
 
 
 def _be_first(tell: int) -> None:
-    """Runs as the first process of the room (the isolated namespaces for commands). It becomes the parent of
-    processes whose parent has ended. When this process ends, all processes of the room end.
+    """Runs as the first process of the room (the isolated namespaces for commands). This process becomes the
+    parent of processes whose parent has ended. When this process ends, all processes of the room end. `tell`:
+    the descriptor of the pipe to which a message is written when the process is ready.
     """
     namespaces.mount_new("proc", Path("/proc"))
     # The first process of a namespace gets signals from inside only if it has a handler for them.
@@ -190,23 +202,23 @@ def _show(conversations: Path, name: str) -> None:
     call changes nothing.
     """
     if name == FOR_COMMANDS:
-        _show_place(_HIDDEN / name, conversations / name, is_read_only=True)
+        _show_directory(_HIDDEN / name, conversations / name, is_read_only=True)
         return
-    for place, is_read_only in PLACES.items():
-        _show_place(_HIDDEN / name / place, conversations / name / place, is_read_only=is_read_only)
+    for folder, is_read_only in PLACES.items():
+        _show_directory(_HIDDEN / name / folder, conversations / name / folder, is_read_only=is_read_only)
 
 
-def _show_place(source: Path, place: Path, *, is_read_only: bool) -> None:
+def _show_directory(source: Path, target: Path, *, is_read_only: bool) -> None:
     # Directories from an imported archive may be links to any place.
     if not (_is_directory(source.parent) and _is_directory(source)):
         return
-    place.mkdir(parents=True, exist_ok=True)
-    if not place.is_mount():
+    target.mkdir(parents=True, exist_ok=True)
+    if not target.is_mount():
         if is_read_only:
             # The mount is made read-only before it appears in the room, because later changes of a mount do
             # not reach the room.
             namespaces.mount_again(source, source, read_only=True)
-        namespaces.mount_again(source, place)
+        namespaces.mount_again(source, target)
 
 
 def _is_directory(path: Path) -> bool:

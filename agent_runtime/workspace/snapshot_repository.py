@@ -1,8 +1,8 @@
 """Makes snapshots of a directory and stores them in a separate git repository outside of the directory.
 
-The directory need not be a repository. If it is one, its index, branches, configuration and hooks are neither
-used nor changed. Files are stored byte for byte: git attributes, filters and settings for line endings have
-no effect.
+The directory need not be a git repository. If it is a git repository, this module neither uses nor changes
+its index, branches, configuration and hooks. Files are stored byte for byte: git attributes, filters and
+settings for line endings have no effect.
 
 A snapshot contains regular files with their executable bit, symbolic links as links, and repositories inside
 the directory as plain files. It does not contain files that `.gitignore` files exclude, anything named
@@ -31,7 +31,9 @@ from agent_runtime.workspace.restore_files import (
 MAX_FILE_BYTES = 10 * 1024**2
 MAX_NEW_FILES = 50_000
 MAX_NEW_BYTES = 1024**3
-"""The most bytes that one snapshot may add. It prevents snapshots of a whole home directory."""
+"""The largest number of bytes that one snapshot may add. The limit prevents snapshots of a whole home
+directory.
+"""
 
 # Files may vanish between being listed and being read, while something works there.
 _ATTEMPTS = 3
@@ -61,8 +63,8 @@ _EXCLUDED = (f"{TEMPORARY_PREFIX}*", "node_modules/", ".venv/", "__pycache__/", 
 
 
 class WorkspaceTooLargeError(GitError):
-    """The error that is raised when the directory has more new or changed files, or more bytes in these
-    files, than one snapshot may add.
+    """The error that is raised when a snapshot of a directory cannot be made, because the directory has more
+    new or changed files, or more bytes in these files, than one snapshot may add.
     """
 
     code: ClassVar[str] = "workspace_too_large"
@@ -79,18 +81,18 @@ class Snapshot:
 
 
 class Shadow:
-    """The store of the snapshots of one directory. Only one call may run at a time. An interrupted call does
-    no damage.
+    """The store of the snapshots of one directory. Only one call may run at a time. A call that is
+    interrupted can simply be repeated.
     """
 
-    def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
-        """Stores the settings; nothing is created on disk yet. `place`: the directory of the snapshot
-        repository, which the first snapshot creates. `work_tree`: the directory of which snapshots are made.
-        `excluded`: absolute paths that are left out if they are inside `work_tree`.
+    def __init__(self, repository_path: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
+        """Stores the settings; nothing is created on disk yet. `repository_path`: the directory of the
+        snapshot repository, which the first snapshot creates. `work_tree`: the directory of which snapshots
+        are made. `excluded`: absolute paths that are left out if they are inside `work_tree`.
         """
-        self.place = place
+        self.place = repository_path
         self.work_tree = work_tree
-        self._index = place / "index"
+        self._index = repository_path / "index"
         self._excluded = [path for path in excluded if path.is_relative_to(work_tree) and path != work_tree]
         self._tree: str | None = None
 
@@ -98,8 +100,8 @@ class Shadow:
         """Makes a snapshot of the current files and returns it. Call `hold` to store the snapshot
         permanently.
 
-        Raises GitError if git or the directory is missing or git cannot read something in it, and
-        WorkspaceTooLargeError.
+        Raises GitError if git or the directory is missing, or if git cannot read a part of the directory.
+        Raises WorkspaceTooLargeError if the new and changed files are too many or too large.
         """
         await asyncio.to_thread(self._prepare)
         for attempt in range(_ATTEMPTS):
@@ -119,7 +121,7 @@ class Shadow:
         await asyncio.to_thread(self._hold, trees)
 
     async def tidy(self, keep: Collection[str]) -> None:
-        """Deletes all snapshots except those in `keep`, and packs the snapshot repository."""
+        """Deletes all snapshots except those with the ids in `keep`, and packs the snapshot repository."""
         await asyncio.to_thread(self._release_all_but, frozenset(keep))
         await self._git("repack", "-a", "-d", "-q")
         await self._git("prune", "--expire=now")
@@ -142,8 +144,8 @@ class Shadow:
         return await self._git("diff", *options, *prefixes, before, after)
 
     async def blocked(self, present: str, target: str, leave: Collection[str]) -> list[str]:
-        """Returns the paths of `target` that cannot be restored, because something that is in no snapshot is
-        in their place.
+        """Returns the paths of the snapshot `target` that cannot be restored, because at their place is a
+        file or directory that is not part of the snapshots.
 
         `present`: a snapshot of the current files. `leave`: paths that are not changed.
         """
@@ -152,16 +154,16 @@ class Shadow:
 
     async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
         """Returns the id of a new git tree that mixes two snapshots: the paths in `leave` are as in the
-        snapshot `present`, all other files as in the snapshot `target`. These are the files of the directory
-        after a call of `restore`.
+        snapshot `present`, all other files as in the snapshot `target`. The directory has these files after a
+        call of `restore`.
         """
         if not leave:
             return target
-        kept = await self._entries(present, leave)
+        retained_entries = await self._entries(present, leave)
         gone = b"".join(b"0 %s\t%s\0" % (b"0" * 40, os.fsencode(path)) for path in leave)
         index = self.place / f"index-{uuid4().hex}"
         await self._git("read-tree", target, index=index)
-        await self._git("update-index", "-z", "--index-info", index=index, stdin=gone + kept)
+        await self._git("update-index", "-z", "--index-info", index=index, stdin=gone + retained_entries)
         tree = (await self._git("write-tree", index=index)).decode().strip()
         await asyncio.to_thread(index.unlink)
         return tree

@@ -2,12 +2,12 @@
 for the agent server, which is outside of the room.
 
 Each connection is for one program. The request contains the program's description (JSON in a file, since it
-can be long) and the files that the program gets. The answers are its pid or an error, then its exit status.
-If the connection is closed before the program has ended, the program is killed with its process group. A
-connection can also ask for a socket of the room's network.
+can be long) and the files that the program gets. The spawner answers with the program's pid or an error, and
+later with the exit status. If the connection is closed before the program has ended, the program is killed
+with its process group. A connection can also ask for a socket of the room's network.
 
-This process has one thread and waits for no program, because a command could stop a new process before it has
-become the program.
+The spawner has one thread and never blocks to wait for a program, because a command could stop a new process
+before the process has become the program.
 """
 
 import errno
@@ -35,7 +35,7 @@ class _Program:
     pid: int
     status: int | None = None
     is_known: bool = False
-    """Whether the answer with its pid or an error was sent."""
+    """Whether the agent server has got the first answer about the program: the pid or an error."""
 
 
 class Spawner:
@@ -103,7 +103,7 @@ class Spawner:
 
     def _give_socket(self, connection: socket.socket, family: int) -> None:
         """Sends a new socket of the network of the room (the isolated namespaces for commands) to the agent
-        server. The socket belongs to this network in any process.
+        server. The socket still belongs to this network when the agent server uses it.
         """
         try:
             with socket.socket(family, socket.SOCK_STREAM) as made:
@@ -116,11 +116,11 @@ class Spawner:
         with os.fdopen(os.dup(description), "rb") as file:
             file.seek(0)
             wanted = json.load(file)
-        told, telling = os.pipe()
+        report_reader, telling = os.pipe()
         try:
             pid = os.fork()
         except OSError as error:  # too many processes
-            os.close(told)
+            os.close(report_reader)
             os.close(telling)
             self._answer(connection, _failure(error))
             return
@@ -129,16 +129,18 @@ class Spawner:
         os.close(telling)
         program = _Program(connection, pid)
         self._programs[pid] = self._by_connection[connection.fileno()] = program
-        self._selector.register(told, selectors.EVENT_READ, lambda: self._begun(program, told))
+        self._selector.register(
+            report_reader, selectors.EVENT_READ, lambda: self._begun(program, report_reader)
+        )
 
-    def _begun(self, program: _Program, told: int) -> None:
+    def _begun(self, program: _Program, report_reader: int) -> None:
         """Reports the start of a program to the agent server: the pid if the program runs, or the error if it
-        could not be started. `told`: the pipe from the new process; it contains the error, or is closed
-        without text by a successful start.
+        could not be started. `report_reader`: the pipe from the new process. The pipe contains the error; if
+        the start succeeds, it is closed without any text.
         """
-        said = os.read(told, _PIECE_BYTES)
-        self._selector.unregister(told)
-        os.close(told)
+        said = os.read(report_reader, _PIECE_BYTES)
+        self._selector.unregister(report_reader)
+        os.close(report_reader)
         program.is_known = True
         self._answer(program.connection, json.loads(said) if said else {"pid": program.pid})
         self._tell_end(program)

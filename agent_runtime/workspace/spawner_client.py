@@ -1,5 +1,5 @@
 """The client through which the agent server asks the spawner (`spawner`) to start processes in the room, the
-isolated namespaces for commands. It has the same interface as asyncio's processes.
+isolated namespaces for commands. The started processes have the same interface as the processes of asyncio.
 """
 
 import asyncio
@@ -76,7 +76,9 @@ async def spawn(
     start_new_session: bool = True,
 ) -> Process:
     """Starts a process in the room (the isolated namespaces for commands), like
-    `asyncio.create_subprocess_exec`. The process always leads a new session. Raises OSError.
+    `asyncio.create_subprocess_exec`. The process always leads a new session. `address`: the path of the
+    socket of the spawner, the process that starts programs in the room. Raises OSError if the process cannot
+    be started.
     """
     if not start_new_session:
         raise ValueError("a process of the room leads a session")
@@ -113,7 +115,8 @@ async def spawn(
 
 def show(address: Path, name: str) -> None:
     """Makes the new directories of a conversation visible in the room (the isolated namespaces for commands).
-    `name`: the name of the conversation's directory. Blocks briefly. Raises OSError.
+    `address`: the path of the socket of the spawner, the process that does this. `name`: the name of the
+    conversation's directory. Blocks briefly. Raises OSError if this fails.
     """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SHOW, "name": name}).encode())
@@ -122,7 +125,8 @@ def show(address: Path, name: str) -> None:
 
 def new_socket(address: Path, family: int) -> socket.socket:
     """Returns a new TCP socket in the network of the agent's commands. `address`: the path of the socket of
-    the spawner, the process that makes the new socket. Blocks briefly. Raises OSError.
+    the spawner, the process that makes the new socket. Blocks briefly. Raises OSError if no socket can be
+    made.
     """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SOCKET, "family": family}).encode())
@@ -133,9 +137,11 @@ def new_socket(address: Path, family: int) -> socket.socket:
 
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
     """Calls `act` in the current event loop when the spawner (the process that starts programs) has ended.
-    After that, nothing can be started in the room (the isolated namespaces for commands).
+    After that, nothing can be started in the room (the isolated namespaces for commands). `address`: the path
+    of the socket of the spawner, the process that starts programs in the room.
 
-    Returns a function that stops the watch. Blocks briefly. Raises OSError.
+    Returns a function that stops this watch, so that `act` is no longer called. Blocks briefly. Raises
+    OSError if the spawner cannot be reached.
     """
     loop, connection = asyncio.get_running_loop(), _connected(address)
 
@@ -167,8 +173,10 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command for a library that starts programs itself. The command runs the program `words` once
-    in the room (the isolated namespaces for commands), and ends with the same exit status as the program.
+    """Returns the program and the arguments of a command for a library that can only start programs itself.
+    The command runs the program `words` once in the room (the isolated namespaces for commands), and ends
+    with the same exit status as the program. `address`: the path of the socket of the spawner, the process
+    that starts programs in the room.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:

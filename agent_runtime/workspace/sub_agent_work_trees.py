@@ -1,9 +1,9 @@
-"""Creates separate git work trees for sub-agents, and merges their changes back into another directory of the
-repository.
+"""Creates a separate git work tree for a sub-agent, and later merges the sub-agent's changes into the
+directory of the agent that has started the sub-agent.
 
 The work tree is on no branch. Its results are stored in refs below `refs/slipway/`, which no list of branches
-shows. The user's branches, index and commits do not change. The merged changes appear in the directory as if
-they had been edited there, together with other edits that were made there at the same time.
+shows. The user's branches, index and commits do not change. The merged changes appear in the agent's
+directory as uncommitted edits. Other edits that were made in this directory at the same time stay.
 """
 
 import asyncio
@@ -43,64 +43,64 @@ class Return:
     base: str
 
 
-async def begin(directory: Path, place: Path, name: str) -> Path:
-    """Creates a git work tree for a sub-agent in the directory `place`. Returns the path in it that
-    corresponds to `directory`. An existing work tree is left unchanged. `name`: the name of the sub-agent's
-    task in git refs. Raises GitError.
+async def begin(directory: Path, work_tree: Path, name: str) -> Path:
+    """Creates a git work tree for a sub-agent in the directory `work_tree`. Returns the path in the work tree
+    that corresponds to `directory`. An existing work tree is left unchanged. `name`: the name of the
+    sub-agent's task in git refs. Raises GitError if git cannot create the work tree.
 
     A new task begins with the commit HEAD. A continued task begins with the commit that was last merged back,
     or with its first commit if nothing was merged back.
     """
-    async with _alone(place):
+    async with _alone(work_tree):
         top = await top_level(directory)
         prefix = os.fsdecode(await run_git(directory, "rev-parse", "--show-prefix")).strip("\n/")
-        if not await asyncio.to_thread(place.exists):
+        if not await asyncio.to_thread(work_tree.exists):
             known = await _resolved(top, _base_ref(name))
             start = known or await _resolved(top, "HEAD")
             if start is None:
                 raise GitError("The repository has no commit yet.")
-            await asyncio.to_thread(place.parent.mkdir, parents=True, exist_ok=True)
+            await asyncio.to_thread(work_tree.parent.mkdir, parents=True, exist_ok=True)
             await run_git(top, "worktree", "prune")
-            await run_git(top, "worktree", "add", "--quiet", "--detach", "--", str(place), start)
+            await run_git(top, "worktree", "add", "--quiet", "--detach", "--", str(work_tree), start)
             await run_git(top, "update-ref", _base_ref(name), start)
-        return place / prefix
+        return work_tree / prefix
 
 
-async def bring_back(directory: Path, place: Path, name: str) -> Return:
-    """Merges the changes of a sub-agent in the work tree `place` into `directory`, including changes that are
-    not committed. `name`: the name of the sub-agent's task in git refs.
+async def bring_back(directory: Path, work_tree: Path, name: str) -> Return:
+    """Merges the changes of a sub-agent in `work_tree` into `directory`, including changes that are not
+    committed. `name`: the name of the sub-agent's task in git refs.
 
     Removes the work tree; its changes are stored in a git ref. If GitError is raised, nothing in `directory`
     has changed.
     """
-    async with _alone(place):
+    async with _alone(work_tree):
         top = await top_level(directory)
         base = (await run_git(top, "rev-parse", "--verify", _base_ref(name))).decode().strip()
-        work = await _commit_all(place)
+        work = await _commit_all(work_tree)
         ref = f"refs/slipway/tasks/{name}"
         await run_git(top, "update-ref", ref, work)
-        await run_git(top, "worktree", "remove", "--force", "--", str(place))
+        await run_git(top, "worktree", "remove", "--force", "--", str(work_tree))
         files, conflicts = await _merge(top, base, work)
         if not conflicts:
             await run_git(top, "update-ref", _base_ref(name), work)
         return Return(files, conflicts, ref, base)
 
 
-async def forget(directory: Path, place: Path, name: str) -> None:
-    """Removes the work tree of a sub-agent's task in `place` with all its files, and the git refs of the
-    task. `name`: the name of the task in these refs. Raises GitError.
+async def forget(directory: Path, work_tree: Path, name: str) -> None:
+    """Removes the work tree `work_tree` of a sub-agent's task with all its files, and the git refs of the
+    task. `name`: the name of the task in these refs. Raises GitError if git fails.
 
     First waits until a running call of `begin` or `bring_back` has ended, so that no ref is left behind.
     """
-    async with _alone(place):
-        if await asyncio.to_thread(place.exists):
-            await run_git(directory, "worktree", "remove", "--force", "--force", "--", str(place))
+    async with _alone(work_tree):
+        if await asyncio.to_thread(work_tree.exists):
+            await run_git(directory, "worktree", "remove", "--force", "--force", "--", str(work_tree))
         for ref in (f"refs/slipway/tasks/{name}", _base_ref(name)):
             await run_git(directory, "update-ref", "-d", ref)
 
 
-def _alone(place: Path) -> asyncio.Lock:
-    return _at_work.setdefault(place, asyncio.Lock())
+def _alone(work_tree: Path) -> asyncio.Lock:
+    return _at_work.setdefault(work_tree, asyncio.Lock())
 
 
 def _base_ref(name: str) -> str:
@@ -111,10 +111,10 @@ def _base_ref(name: str) -> str:
     return f"refs/slipway/returned/{name}"
 
 
-async def _commit_all(place: Path) -> str:
-    await run_git(place, "add", "--all")
-    tree = await run_git(place, "write-tree")
-    return await _commit_tree(place, tree, "HEAD")
+async def _commit_all(work_tree: Path) -> str:
+    await run_git(work_tree, "add", "--all")
+    tree = await run_git(work_tree, "write-tree")
+    return await _commit_tree(work_tree, tree, "HEAD")
 
 
 async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

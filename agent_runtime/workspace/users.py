@@ -9,7 +9,8 @@ thread, inside its `with` block.
 
 If the sandbox is only a process, it has one user. There, programs start in a separate room (isolated
 namespaces, see `room`), which has neither the server's processes nor its files. A program that uses this
-package as a library has neither two users nor a room; then nothing here has any effect.
+package as a library has neither two users nor a room. For such a program, the functions of this module change
+no rights and start other programs as the current user.
 """
 
 import asyncio
@@ -53,8 +54,8 @@ _network = Path("/proc/self/net")
 
 
 def can_switch_files(user: int) -> bool:
-    """Returns whether this kernel can change the user for file access alone. Not all container runtimes allow
-    this. The function tests it and then changes back to the earlier user.
+    """Returns whether a process can change the user id for file accesses alone (setfsuid). Not all container
+    runtimes allow this. The function changes this id as a test and then changes it back.
 
     `user`: the id of the user for the test. The calling process must be allowed to become any user.
     """
@@ -65,8 +66,8 @@ def can_switch_files(user: int) -> bool:
 
 
 def become(users: Users) -> None:
-    """Changes the user ids of this process for good: the server's user becomes the real and the saved user,
-    the agent's user becomes the effective user. The process must be root and must have no other thread.
+    """Changes the user ids of this process permanently: the server's user becomes the real and the saved
+    user, the agent's user becomes the effective user. The process must be root and must have no other thread.
     """
     global _users  # noqa: PLW0603 (of a process)
     os.setresuid(users.server, users.agent, users.server)
@@ -75,7 +76,8 @@ def become(users: Users) -> None:
 
 def start_in_room(spawner: Path, spawner_pid: int) -> None:
     """Makes `start_process` start all processes for the agent in the room (the isolated namespaces for
-    commands) from now on. `spawner`: the socket of the process that starts programs in the room.
+    commands) from now on. `spawner`: the path of the socket of the spawner, the process that starts programs
+    in the room. `spawner_pid`: the id of the spawner process.
     """
     global _room, _network
     _room, _network = spawner, Path(f"/proc/{spawner_pid}/net")
@@ -98,7 +100,8 @@ def network_tables() -> Path:
 
 def show_in_room(name: str) -> None:
     """Makes the agent's directories of a conversation visible in the room (the isolated namespaces for
-    commands), if there is a room. `name`: the name of the conversation's directory. Raises OSError.
+    commands), if there is a room. `name`: the name of the conversation's directory. Raises OSError if this
+    fails.
     """
     if _room is not None:
         spawner_client.show(_room, name)
@@ -115,7 +118,7 @@ def is_server(user: int) -> bool:
 @contextmanager
 def server_files() -> Iterator[None]:
     """Makes file accesses inside the `with` block use the rights of the server's user. The block must not
-    wait or start a thread.
+    contain `await` and must not start a thread. Has no effect if the sandbox has only one user.
     """
     if _users is None:
         yield
@@ -128,9 +131,9 @@ def server_files() -> Iterator[None]:
 
 
 async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
-    """Starts a process for the agent and returns it: in the room (the isolated namespaces for commands) or as
-    the agent's user, if the sandbox has one of these. The arguments are those of
-    `asyncio.create_subprocess_exec`.
+    """Starts a process for the agent and returns it. Starts it in the room (the isolated namespaces for
+    commands) if the sandbox has a room, or as the agent's user if the sandbox has this user. The arguments
+    are those of `asyncio.create_subprocess_exec`.
     """
     if _room is not None:
         return await spawner_client.spawn(_room, program, *arguments, **options)
@@ -146,7 +149,8 @@ def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
     """Returns the command, arguments and environment with which a library can start a program as the agent's
-    user or in the room (the isolated namespaces for commands).
+    user or in the room (the isolated namespaces for commands). `cwd`: the program's working directory. If the
+    sandbox has neither a separate user for the agent nor a room, returns the given values.
     """
     if _room is not None:
         # The program outside of the room gets no variable, because it runs next to the server.
@@ -165,22 +169,26 @@ def _changing_user(user: int, environment: Mapping[str, str]) -> list[str]:
 
 
 def _is_taken_out(name: str) -> bool:
-    """Returns whether the C library removes this environment variable when a program changes its user."""
+    """Returns whether the C library removes this environment variable when a program starts whose real and
+    effective user are different. `setpriv`, which starts commands as the agent's user, is such a program.
+    """
     return name in _TAKEN_OUT or name.startswith(("LD_", "MALLOC_"))
 
 
 def _require_program(program: str, cwd: str | Path | None, environment: Mapping[str, str]) -> None:
-    """Checks that the program and its directory exist and can be used. Raises the same OSError that starting
-    the program would raise.
+    """Checks that the program and its directory exist and can be used. Otherwise raises the same kind of
+    OSError as a failed start of the program.
     """
     directory = Path(cwd or ".")
     if not stat.S_ISDIR(directory.stat().st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
     folders = [""] if "/" in program else environment.get("PATH", os.defpath).split(os.pathsep)
-    places = [directory / folder / program for folder in folders]
-    if any(place.is_file() and os.access(place, os.X_OK, effective_ids=True) for place in places):
+    candidates = [directory / folder / program for folder in folders]
+    if any(
+        candidate.is_file() and os.access(candidate, os.X_OK, effective_ids=True) for candidate in candidates
+    ):
         return
-    number = errno.EACCES if any(place.exists() for place in places) else errno.ENOENT
+    number = errno.EACCES if any(candidate.exists() for candidate in candidates) else errno.ENOENT
     raise OSError(number, os.strerror(number), program)
 
 

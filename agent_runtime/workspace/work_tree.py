@@ -6,9 +6,9 @@ from pathlib import Path
 from agent_runtime.workspace.git import GitError, NotARepositoryError, run_git, top_level
 
 
-async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") -> Path | None:
-    """Creates a git work tree in the directory `place`, on a new branch at the commit `start`. Returns the
-    path in the work tree that corresponds to `directory`.
+async def add(directory: Path, work_tree: Path, branch: str, start: str = "HEAD") -> Path | None:
+    """Creates a git work tree in the directory `work_tree`, on a new branch at the commit `start`. Returns
+    the path in the work tree that corresponds to `directory`.
 
     Returns None if `directory` is in no repository, or in a repository without a commit. Raises GitError if
     git cannot make the work tree. Uncommitted changes are not copied.
@@ -18,20 +18,21 @@ async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") ->
         await run_git(top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitError:
         return None
-    place.parent.mkdir(parents=True, exist_ok=True)
-    await run_git(top, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", str(place), start)
+    work_tree.parent.mkdir(parents=True, exist_ok=True)
+    await run_git(top, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", str(work_tree), start)
     prefix = await run_git(directory, "rev-parse", "--show-prefix")
-    return place / os.fsdecode(prefix).strip("\n/")
+    return work_tree / os.fsdecode(prefix).strip("\n/")
 
 
-async def remove(place: Path) -> bool:
-    """Removes the work tree, and its branch if it is fully merged. Returns False if git refuses to remove the
-    work tree, for example because it has uncommitted work.
+async def remove(work_tree: Path) -> bool:
+    """Removes the git work tree `work_tree`, and its branch if git considers the branch fully merged. Returns
+    True if the work tree is removed or does not exist. Returns False if git refuses to remove the work tree,
+    for example because it has uncommitted work.
     """
     try:
-        repository = await _repository(place)
-        branch = (await run_git(place, "rev-parse", "--abbrev-ref", "HEAD")).decode().strip()
-        await run_git(repository, "worktree", "remove", "--", str(place))
+        repository = await _repository(work_tree)
+        branch = (await run_git(work_tree, "rev-parse", "--abbrev-ref", "HEAD")).decode().strip()
+        await run_git(repository, "worktree", "remove", "--", str(work_tree))
     except NotARepositoryError:
         return True
     except GitError:
@@ -40,8 +41,8 @@ async def remove(place: Path) -> bool:
     return True
 
 
-async def _repository(place: Path) -> Path:
-    found = await run_git(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
+async def _repository(work_tree: Path) -> Path:
+    found = await run_git(work_tree, "rev-parse", "--path-format=absolute", "--git-common-dir")
     return Path(found.decode().removesuffix("\n"))
 
 

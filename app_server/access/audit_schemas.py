@@ -16,9 +16,10 @@ class AuditEntryInfo(BaseModel):
 
     `id`: 1, 2, 3 … without gaps. `actor_id`, `actor_name`: the user who acted, with the user's name at that
     moment; null if the actor is unknown or is the server. `organisation_id`: the organisation whose
-    administrators may read the entry; null for entries of the server and for old entries. `credential_id`:
-    the id of the API key, the browser session or the sandbox that was used. `details`: names and numbers,
-    never a secret. `hash`: SHA-256 over the entry and the hash of the previous entry, 64 hex digits.
+    administrators may read the entry; null for entries of the server, and for entries of older versions of
+    Slipway, which had no organisations. `credential_id`: the id of the API key, the browser session or the
+    sandbox that was used. `details`: further data about the action, such as names and numbers, but never a
+    secret. `hash`: SHA-256 over the entry and the hash of the previous entry, 64 hex digits.
     """
 
     model_config = ConfigDict(from_attributes=True)

@@ -40,9 +40,9 @@ class AuditTrail:
     ) -> None:
         """Adds an entry to the audit log.
 
-        target: the kind of the changed object, and its id or name. of_organisation: the organisation whose
-        administrators may read the entry; None means the actor's organisation. details: further facts; never
-        a secret. Details with the value None are left out.
+        target: the kind of the changed object, and its id or name; None if no object was changed.
+        of_organisation: the organisation whose administrators may read the entry; None means the actor's
+        organisation. details: further facts; never a secret. Details with the value None are left out.
         """
         kind, id_ = target or (None, None)
         entry = NewEntry(
@@ -76,8 +76,8 @@ def trail_of(principal: Principal, connection: HTTPConnection) -> AuditTrail:
 
 
 async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> AuditTrail:
-    """Returns a writer of audit log entries about what a sandbox does on behalf of its user. `user_id`: this
-    user.
+    """Returns a writer of audit log entries about what a sandbox does on behalf of its user. `user_id`: the
+    id of the sandbox's user.
     """
     user = await session.get_one(User, user_id)
     return AuditTrail(Actor(ActorMeans.SANDBOX, user_id, user.name, credential_id=sandbox_id))
@@ -86,11 +86,11 @@ async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUI
 async def record_first_use(
     database: Database, user_id: UUID, sandbox_id: UUID, name: str, *, of_conversation: UUID | None = None
 ) -> None:
-    """Records in the audit log that a sandbox has read the value of a secret, unless there already is an
-    entry about this sandbox and secret.
+    """Records in the audit log that a sandbox has read the value of the secret `name`. Does nothing if the
+    log already has an entry about this sandbox, this secret and this conversation.
 
-    of_conversation: the conversation that the secret was given to when it was started; None if the secret is
-    one of the user's saved secrets.
+    of_conversation: the conversation for which the secret was given in the request that started the
+    conversation; None if the secret is one of the user's saved secrets.
     """
     known = select(AuditEntry.details).where(
         AuditEntry.target_id == name,
@@ -118,4 +118,4 @@ async def _current_trail(principal: CurrentPrincipal, connection: HTTPConnection
 
 
 CurrentTrail = Annotated[AuditTrail, Depends(_current_trail)]
-"""The audit trail of the current request: `trail.record(session, AuditAction.…, …)`."""
+"""The writer of audit log entries for the current request. Use: `trail.record(session, AuditAction.…, …)`."""

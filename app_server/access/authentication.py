@@ -1,8 +1,8 @@
 """Finds out which user sends a request. Every route of the public app depends on these functions.
 
 A key in a header takes precedence over the cookie. If the key is wrong, the request is refused even with a
-valid cookie. The cookie counts only together with a proof that the request comes from Slipway's page, because
-browsers send cookies to every port of a host.
+valid cookie. The cookie counts only together with the page proof, a secret that only Slipway's pages know,
+because browsers send cookies to every port of a host.
 """
 
 import hmac
@@ -38,7 +38,8 @@ _BEARER = {"WWW-Authenticate": "Bearer"}
 async def authenticate(connection: HTTPConnection) -> Principal:
     """Returns the principal (user, permissions and credential) of this request or WebSocket.
 
-    Looks up the credential only once for each request or WebSocket. Raises NotAuthenticated.
+    Looks up the credential only once for each request or WebSocket. Raises NotAuthenticated if the request
+    has no valid credential.
     """
     known: Principal | None = connection.scope.get(_PRINCIPAL)
     if known is None:

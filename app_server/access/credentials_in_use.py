@@ -49,9 +49,9 @@ class _Use:
 
 
 class CredentialEnded(Exception):
-    """The error that is raised when a live stream must end because its API key or session is no longer
-    enough: it was deleted or has expired, its user is disabled, or its user no longer has the required
-    permission.
+    """The error that is raised when a live stream must end because its credential no longer allows the
+    stream: the API key or browser session was deleted or has expired, the user is disabled, or the user no
+    longer has the required permission.
     """
 
 
@@ -74,7 +74,9 @@ class CredentialsInUse:
             yield
 
     async def require(self, credential: Credential, permission: Permission) -> None:
-        """Checks that the credential has the permission at this moment. Raises CredentialEnded."""
+        """Checks that the credential has the permission at this moment. Raises CredentialEnded if the
+        credential is no longer valid or does not have the permission.
+        """
         if permission not in (await self._permissions([credential])).get(credential, ()):
             raise CredentialEnded
 

@@ -53,8 +53,8 @@ class JobCount(BaseModel):
 
 
 class JobPage(Page[JobInfo]):
-    """A page of jobs, with the number of jobs of each kind in each state. The filter of the request does not
-    change these numbers. `troubled`: how many jobs are silent or late; see JobInfo.
+    """A page of jobs. `counts`: the number of jobs of each kind in each state; the filter of the request does
+    not change these numbers. `troubled`: the number of jobs that are silent or late; see JobInfo.
     """
 
     counts: list[JobCount]
@@ -70,7 +70,7 @@ async def search_jobs(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> JobPage:
-    """Returns a page of background jobs, newest first. 400 `bad_page_id`."""
+    """Returns a page of background jobs, newest first. 400 `bad_page_id` if `page_id` is not valid."""
     known = _kinds(request)
     before = None if page_id is None else page_position(page_id)
     found = await administration.search(session, state=state, kind=kind, before=before, limit=limit + 1)
@@ -89,8 +89,9 @@ async def search_jobs(
 
 @router.post("/{job_id}/retry")
 async def retry_job(request: Request, session: Session, trail: CurrentTrail, job_id: UUID) -> JobInfo:
-    """Lets a job run again that has failed at its last attempt (is dead) or was cancelled, with the full
-    number of attempts. If the job waits, it runs at once. Returns the job. 409 `job_not_retryable`.
+    """Makes a failed job (state `dead`) or a cancelled job run again, with the full number of attempts. If
+    the job is waiting, makes it run at once. Returns the job. 409 `job_not_retryable` if the job runs or has
+    succeeded.
     """
     job = await administration.retry(session, job_id)
     trail.record(session, AuditAction.JOB_RETRIED, (AuditTarget.JOB, job.id), kind=job.kind)
@@ -99,8 +100,9 @@ async def retry_job(request: Request, session: Session, trail: CurrentTrail, job
 
 @router.post("/{job_id}/cancel")
 async def cancel_job(request: Request, session: Session, trail: CurrentTrail, job_id: UUID) -> JobInfo:
-    """Cancels a job that waits, runs or has failed at its last attempt (is dead). A running job ends within
-    seconds. Returns the job. 409 `job_not_cancellable`.
+    """Cancels a job that is waiting or running, or whose attempts have all failed (state `dead`). A running
+    job ends within seconds. Returns the job. 409 `job_not_cancellable` if the job repeats, has succeeded or
+    is cancelled already.
     """
     job = await administration.cancel(session, job_id)
     trail.record(session, AuditAction.JOB_CANCELLED, (AuditTarget.JOB, job.id), kind=job.kind)

@@ -32,7 +32,8 @@ async def create_api_key(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: CreateApiKey
 ) -> CreatedApiKey:
     """Creates an API key for the current user. The key has no more rights than the credential that sends this
-    request. 403 `stronger_key`, 409 `too_many_api_keys`.
+    request. 403 `stronger_key` if the request asks for more rights than this credential has. 409
+    `too_many_api_keys` if the user has the maximum number of keys.
     """
     return await create_key(session, trail, principal, principal.user, body)
 
@@ -59,7 +60,8 @@ async def create_key(
 ) -> CreatedApiKey:
     """Creates an API key that acts for `account`, and records this in the audit log. Returns the key, whose
     text is not shown again. Raises Forbidden `stronger_key` if the key would have more rights than the
-    credential of the request. Raises Conflict `too_many_api_keys`.
+    credential of the request. Raises Conflict `too_many_api_keys` if the account has the maximum number of
+    keys.
     """
     limits = await _bounded(session, principal, body)
     row, key = await service.create_api_key(
@@ -84,8 +86,8 @@ async def create_key(
 
 
 async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
-    """Returns the limits of the new API key. Raises Forbidden `stronger_key` if the new key would be less
-    limited than the credential that creates it.
+    """Returns the limits of the new API key. Raises Forbidden `stronger_key` if the new key would have more
+    rights than the credential that creates it.
     """
     maker = await _maker(session, principal)
     return KeyLimits(

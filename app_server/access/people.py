@@ -20,7 +20,7 @@ _MANAGED_BY: dict[Role, frozenset[Role]] = {
 
 
 async def list_people(session: AsyncSession, organisation_id: UUID | None) -> Sequence[User]:
-    """Returns the people of an organisation. organisation_id: None means all organisations."""
+    """Returns the people of an organisation, or of all organisations if `organisation_id` is None."""
     query = select(User).order_by(User.created_at, User.id)
     if organisation_id is not None:
         query = query.where(User.organisation_id == organisation_id)
@@ -41,7 +41,7 @@ def require_can_manage(manager: User, role: Role) -> None:
     """Checks that the manager (the user who sends the request) may create, change and sign in people with
     this role.
 
-    Raises Forbidden `role_not_manageable`.
+    Raises Forbidden `role_not_manageable` if the manager may not do this.
     """
     if role not in _MANAGED_BY.get(manager.role, frozenset()):
         raise Forbidden(
@@ -57,7 +57,8 @@ def change(
     """Changes a person's name or role, or disables or enables the account. Changes only the fields that are
     set in `wanted`.
 
-    Raises Forbidden `role_not_manageable`, Conflict `person_being_deleted`.
+    Raises Forbidden `role_not_manageable` if the manager may not manage people with the present or the new
+    role. Raises Conflict `person_being_deleted` if the account is being deleted.
     """
     require_can_manage(manager, person.role)
     if person.deleting_at is not None:

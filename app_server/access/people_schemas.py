@@ -10,8 +10,8 @@ from app_server.users.models import Role
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 GivenRole = Literal[Role.ADMIN, Role.MEMBER, Role.VIEWER]
-"""The roles that can be given to people. The owner role cannot be given: the only owner is created at the
-first start.
+"""The roles that can be given to people of an organisation. The owner role is not one of them: an
+organisation has only one owner, who is created at the first start or invited when the organisation is set up.
 """
 
 

@@ -14,21 +14,26 @@ class Permission(StrEnum):
     """
 
     READ = "read"
-    """See one's own conversations, sandboxes and settings, and follow them live."""
+    """The permission to see the user's own conversations, sandboxes and settings, and to follow them live."""
     WORK = "work"
-    """Start, steer and delete conversations and sandboxes."""
+    """The permission to start, steer and delete conversations and sandboxes."""
     SETTINGS = "settings"
-    """Change one's own settings: models, secrets, git hosts, MCP servers, network, skills, notes."""
+    """The permission to change the user's own settings: models, secrets, git hosts, MCP servers, network,
+    skills, notes.
+    """
     KEYS = "keys"
-    """Create and delete one's own API keys, and sign out one's own browsers."""
+    """The permission to create and delete the user's own API keys, and to sign out the user's own browsers.
+    """
     ADMINISTER = "administer"
-    """Administer one's own organisation: invite and manage people, set their limits, and share model profiles
-    with them.
+    """The permission to administer the user's organisation: to invite and manage people, to set their limits,
+    and to share model profiles with them.
     """
     INSTALLATION = "installation"
-    """Administer what all organisations share: jobs, git apps, sign-in providers, marketplaces and more."""
+    """The permission to administer the parts that all organisations share: jobs, git apps, sign-in providers,
+    marketplaces and more.
+    """
     AUDIT = "audit"
-    """Read and export the audit log."""
+    """The permission to read and export the audit log."""
 
 
 _MEMBER = frozenset(set(Permission) - {Permission.ADMINISTER, Permission.INSTALLATION, Permission.AUDIT})

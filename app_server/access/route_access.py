@@ -35,7 +35,8 @@ class RouteAccess:
     async def __call__(self, connection: HTTPConnection) -> None:
         """Checks that the request has the permission that its HTTP method requires.
 
-        Raises NotAuthenticated, Forbidden `permission_missing`.
+        Raises NotAuthenticated if the user is not signed in. Raises Forbidden `permission_missing` if the
+        request does not have the permission.
         """
         if connection.scope["type"] != "http":
             return
@@ -53,11 +54,15 @@ SETTINGS = RouteAccess(read=Permission.READ, change=Permission.SETTINGS)
 KEYS = RouteAccess(read=Permission.READ, change=Permission.KEYS)
 ADMINISTER = RouteAccess(read=Permission.ADMINISTER, change=Permission.ADMINISTER)
 INSTALLATION = RouteAccess(read=Permission.INSTALLATION, change=Permission.INSTALLATION)
-"""For what all organisations share."""
+"""The required permissions for routes of data that all organisations share."""
 TEAMS = RouteAccess(read=Permission.READ, change=Permission.ADMINISTER)
-"""Everyone reads what concerns them, and administrators change it."""
+"""The required permissions for routes of teams: all users can read the teams that concern them, and only
+administrators can change teams.
+"""
 MCP = RouteAccess(read=Permission.READ, change=Permission.READ)
-"""The MCP server: each of its tools asks for its own permission."""
+"""The required permissions for the route of the MCP server. The MCP server also checks the permission that
+each of its tools requires.
+"""
 AUDIT = RouteAccess(read=Permission.AUDIT, change=Permission.AUDIT)
 
 

@@ -57,7 +57,8 @@ async def name_web_session(
     principal: CurrentPrincipal, session: Session, session_id: UUID, body: NameWebSession
 ) -> WebSessionInfo:
     """Gives a name to the browser with the id `session_id`, by which its user recognises it in the list of
-    signed-in browsers. Returns the description of the browser. 404 `web_session_not_found`.
+    signed-in browsers. Returns the description of the browser. 404 `web_session_not_found` if no signed-in
+    browser of the user has this id.
     """
     named = await web_sessions.name_session(session, principal.user.id, session_id, body.name)
     return _info(named, principal)
@@ -66,7 +67,7 @@ async def name_web_session(
 @router.delete("/{session_id}", status_code=204)
 async def end_web_session(user: CurrentUser, trail: CurrentTrail, session: Session, session_id: UUID) -> None:
     """Signs out the browser with the id `session_id` in which the user is signed in. Its open streams are
-    closed within two seconds. 404 `web_session_not_found`.
+    closed within two seconds. 404 `web_session_not_found` if no signed-in browser of the user has this id.
     """
     await web_sessions.end_session(session, user.id, session_id)
     trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, session_id))

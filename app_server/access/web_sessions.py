@@ -53,15 +53,17 @@ async def end_session(session: AsyncSession, user_id: UUID, session_id: UUID) ->
         raise _not_found()
 
 
-async def end_other_sessions(session: AsyncSession, user_id: UUID, kept: UUID | None) -> Sequence[UUID]:
-    """Deletes the user's browser sessions except the session `kept`, and returns the ids of the deleted
-    sessions.
+async def end_other_sessions(
+    session: AsyncSession, user_id: UUID, retained_id: UUID | None
+) -> Sequence[UUID]:
+    """Deletes the user's browser sessions except the session `retained_id`, and returns the ids of the
+    deleted sessions.
 
-    kept: the id of the session that stays; None means that all are deleted.
+    retained_id: the id of the session that stays; None means that all are deleted.
     """
     statement = delete(WebSession).where(WebSession.user_id == user_id)
-    if kept is not None:
-        statement = statement.where(WebSession.id != kept)
+    if retained_id is not None:
+        statement = statement.where(WebSession.id != retained_id)
     return (await session.scalars(statement.returning(WebSession.id))).all()
 
 

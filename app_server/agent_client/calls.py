@@ -1,8 +1,8 @@
 """Sends HTTP calls to an agent server and turns its error replies into AppErrors.
 
-An error reply with status 404, 409 or 503, or with the code `path_not_allowed` or `mcp_answer_invalid`,
-becomes an AppError of the same kind. Every other error reply becomes BadGateway (`agent_server_error`) with
-the message of the agent server.
+An error reply with status 404, 409 or 503 becomes the AppError for this status. An error reply with the code
+`path_not_allowed` becomes Forbidden, one with the code `mcp_answer_invalid` becomes BadRequest. Every other
+error reply becomes BadGateway (`agent_server_error`) with the message of the agent server.
 """
 
 import asyncio
@@ -95,7 +95,8 @@ class AgentCalls:
     @asynccontextmanager
     async def _limit(self, seconds: float | None) -> AsyncIterator[None]:
         """Limits the duration of the calls in a `with` block. Raises TimeoutError in the block after
-        `seconds` (None: no limit), or when `end_calls` ends all calls because the sandbox has stopped.
+        `seconds`, or when `end_calls` ends all calls because the sandbox has stopped. `seconds`: None means
+        no time limit.
         """
         async with asyncio.timeout(seconds) as limit:
             self._under_way.add(limit)

@@ -154,8 +154,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Sends the events that are missing in the agent server's log of this conversation. May be repeated.
-        Raises Conflict `log_gap` or `log_differs` if they do not continue the log, `already_running`.
+        """Adds the events `missing` to the agent server's log. Raises Conflict: `log_gap` if earlier events
+        are absent, `log_differs` if the log has other events there, `already_running` if the agent works.
         """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
@@ -168,7 +168,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
-        """Returns the skills that the agent got when the conversation began, each with the reason why."""
+        """Returns the skills that the agent got when the conversation began, and why it got each skill."""
         return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
@@ -184,22 +184,22 @@ class AgentClient(AgentFiles, AgentPages):
     async def respond_to_confirmation(
         self, conversation_id: UUID, answer: ConfirmationResponseRequest
     ) -> None:
-        """Sends the user's decision whether the agent may do the actions that wait for confirmation. Raises
-        Conflict `nothing_to_confirm` if no action waits, `confirmation_outdated` if other actions wait now.
+        """Sends the user's decision about the actions that wait for approval. Raises Conflict:
+        `nothing_to_confirm` if no action waits, `confirmation_outdated` if `answer` names other actions.
         """
         route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
-        """Sends the user's decision on a changed MCP tool. Conflict `mcp_change_outdated` if it changed
-        again.
+        """Sends the user's decision on a changed MCP tool. Raises Conflict `mcp_change_outdated` if the tool
+        has changed again since the user saw the change.
         """
         route = f"/api/conversations/{conversation_id}/mcp/answer_change"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_question(self, conversation_id: UUID, answer: McpQuestionAnswer) -> None:
         """Sends the user's answer to a question of an MCP server. Raises Conflict `mcp_question_closed` if
-        the question is no longer open, BadRequest `mcp_answer_invalid` if the answer does not fit the form.
+        the question has ended, BadRequest `mcp_answer_invalid` if the answer does not fit the form.
         """
         route = f"/api/conversations/{conversation_id}/mcp/answer_question"
         await self._call("POST", route, json=to_json(answer))
@@ -244,16 +244,16 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointList, await self._call("GET", route))
 
     async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
-        """Returns how the conversation's files differ from their copy in a checkpoint. Raises NotFound
-        `checkpoint_not_found`, Conflict `checkpoints_unavailable` if the current files cannot be saved.
+        """Returns how the conversation's files differ from a checkpoint. Raises NotFound if there is no such
+        checkpoint, Conflict `checkpoints_unavailable` if the current files cannot be saved.
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff"
         reply = await self._call("GET", route, timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
         return parse(CheckpointDiff, reply)
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-        """Resets the conversation's files, its chat or both to a checkpoint. Returns what has changed. Raises
-        NotFound and Conflict, among them `edited_since` with the later changes of the files (`diff`).
+        """Resets the conversation's files, its chat or both to a checkpoint, and returns the changes. Raises
+        NotFound if there is no such checkpoint, Conflict `edited_since` if files were edited since then.
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
         reply = await self._call(
@@ -284,8 +284,8 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
         """Starts a runtime plugin (such as VS Code) and returns its description when the plugin answers.
-        Raises NotFound `runtime_plugin_not_found`, and Unavailable with the code `runtime_plugin_failed`
-        (with `output`) or with the code that says why the plugin is not available.
+        Raises NotFound if there is no such plugin, Unavailable if it is not available or does not start. The
+        error `runtime_plugin_failed` contains the plugin's output in the field `output`.
         """
         route = f"/api/runtime-plugins/{quote(name, safe='')}/start"
         reply = await self._call("POST", route, timeout_seconds=PLUGIN_TIMEOUT_SECONDS)
@@ -347,7 +347,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def executables(self, directory: str) -> list[ProjectExecutable]:
-        """Returns the project executables (hooks, MCP servers …) in `directory`. The user must allow them."""
+        """Returns the programs in `directory` (hooks, MCP servers …) that need the consent of the user."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=FIND_TIMEOUT_SECONDS)
         return parse(ExecutablesResponse, reply).offers
@@ -357,7 +357,7 @@ class AgentClient(AgentFiles, AgentPages):
     ) -> ExecutablesResponse:
         """Returns the project executables of a project: hooks, MCP servers and other programs that run only
         if the user allows it. The reply also says which of them the user has allowed in this conversation.
-        `directory`: the directory of a further project; None for the project where the agent works.
+        `directory`: an additional repository of the conversation; None for the project where the agent works.
         """
         route, params = f"/api/conversations/{conversation_id}/offers", to_params(project_dir=directory)
         reply = await self._call("GET", route, params=params, timeout_seconds=FIND_TIMEOUT_SECONDS)
@@ -367,8 +367,8 @@ class AgentClient(AgentFiles, AgentPages):
         self, conversation_id: UUID, hashes: Sequence[str], directory: str | None = None
     ) -> None:
         """Informs the agent server that the user allows the project executables with these hashes to run in
-        the conversation. `directory`: the directory of a further project with the executables; None for the
-        project where the agent works. Raises Conflict `offer_changed` if an executable has changed.
+        the conversation. `directory`: an additional repository with the executables; None for the project
+        where the agent works. Raises Conflict `offer_changed` if an executable has changed.
         """
         body = {"hashes": list(hashes), "project_dir": directory}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)

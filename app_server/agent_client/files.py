@@ -31,7 +31,8 @@ class AgentFiles(AgentCalls):
         """Returns the content of the file at `path` in the sandbox's workspace. Returns None if the file does
         not exist.
 
-        Raises PayloadTooLarge above MAX_FILE_BYTES, and Forbidden if the file is outside of the workspace.
+        Raises PayloadTooLarge if the file is larger than MAX_FILE_BYTES. Raises Forbidden if the path is
+        outside of the workspace.
         """
         content = bytearray()
         try:

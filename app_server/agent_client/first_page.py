@@ -19,11 +19,11 @@ class AgentPages(AgentCalls):
     """
 
     async def first_page(self, port: int) -> bytes:
-        """Sends `GET /` to the program on this port. Returns the redirect target (or nothing), a line break
-        and the beginning of the page.
+        """Sends `GET /` to the program on this port. Returns bytes that consist of the target of a redirect
+        (empty if the program does not redirect), a line break, and the beginning of the page.
 
-        If the program does not answer in time, returns what has arrived, possibly nothing. The program gets
-        only this one request.
+        If the program does not answer in time, returns the bytes that have arrived, possibly none. The
+        function sends only this one request, also if the program redirects.
         """
         headers = {**self.passage, RELAY_KEY_HEADER: self.session_key, "Accept": "text/html"}
         page = bytearray()

@@ -12,8 +12,7 @@ class RunningSandbox:
     id: UUID
     working_root: str
     inner_url: str
-    """The URL of the app server's inner listener as seen from the sandbox. The LLM is at `INNER_URL/llm/…`.
-    """
+    """The URL at which programs in the sandbox reach the app server. The models are at `INNER_URL/llm/…`."""
     client: AgentClient
     up_since: float = field(default_factory=time.monotonic)
-    """The time since when the sandbox is known to run, in seconds of the monotonic clock."""
+    """When this app server first knew that the sandbox was running, in seconds of the monotonic clock."""

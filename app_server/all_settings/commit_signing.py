@@ -81,7 +81,8 @@ async def replace_signing_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, cipher: ServerCipher
 ) -> CommitSigning:
     """Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
-    the old key is deleted there. Returns the new public key. 409 `commit_signing_off` if there is no key.
+    the user deletes the old key at this host. Returns the new public key. 409 `commit_signing_off` if the
+    user has no signing key.
     """
     shown = CommitSigning.of(await service.replace_key(session, cipher, user.id))
     target = (AuditTarget.SIGNING_KEY, shown.fingerprint or "")

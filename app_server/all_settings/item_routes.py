@@ -1,5 +1,6 @@
 """HTTP routes for items that the organisation and teams give to their members: secrets, MCP servers, network
-rules and sandbox specs. Users read the items that apply to them; administrators change the items.
+rules and sandbox specs (images and resources for new sandboxes). Users read the items that apply to them;
+administrators change the items.
 """
 
 from typing import Annotated, Any
@@ -53,9 +54,9 @@ _DELETED = {
 
 @router.get("")
 async def list_given_items(user: CurrentUser, session: ReadSession) -> list[GivenItem]:
-    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that the organisation and the
-    user's teams give to the user, sorted by kind and name. Values of secrets and URLs of MCP servers are left
-    out.
+    """Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
+    Items are secrets, MCP servers, network rules and sandbox specs (images and resources for new sandboxes).
+    Values of secrets and URLs of MCP servers are left out.
     """
     return await given_items(session, user.id)
 
@@ -64,8 +65,9 @@ async def list_given_items(user: CurrentUser, session: ReadSession) -> list[Give
 async def list_administered_items(
     user: CurrentUser, session: ReadSession, cipher: ServerCipher
 ) -> list[AdministeredItem]:
-    """Returns the named settings, such as MCP servers and secrets, of the organisation and of all teams. Each
-    one says which teams and how many people have a setting of the same name that applies in its place.
+    """Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
+    specs (images and resources for new sandboxes). For each item, the reply says which teams and how many
+    people have another item of the same name that applies to them in its place.
     """
     return await administered_items(session, cipher, user.organisation_id)
 
@@ -83,7 +85,8 @@ async def save_secret_of_level(
     """Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
     value from their next command on. Returns the secret without its value.
 
-    400 `secret_value_needed` if a new secret has no value, 404 `team_not_found`, 409 `too_many_items`.
+    400 `secret_value_needed` if a new secret has no value. 404 `team_not_found` if there is no such team. 409
+    `too_many_items` if the team or organisation has the maximum number of secrets.
     """
     owner = await _owner(user, session, team_id)
     item, is_new = await secrets.save_for_level(session, cipher, owner, name, body, user.id)
@@ -113,9 +116,10 @@ async def save_mcp_server_of_level(
     Conversations that are started from now on can use the server. A changed URL and changed headers are used
     from the next call on. Returns the saved MCP server.
 
-    400 `mcp_sign_in_is_personal` if the server needs a sign-in of each person. 409 `mcp_headers_needed` or
-    `mcp_variables_needed` if stored secret values would be sent to a new address. 404 `team_not_found`, 409
-    `too_many_items`.
+    400 `mcp_sign_in_is_personal` if the server needs a sign-in of each person. 409 `mcp_headers_needed` if
+    the stored value of a header would be sent to a new URL. 409 `mcp_variables_needed` if the stored value of
+    a variable would be sent to new hosts. 404 `team_not_found` if there is no such team. 409 `too_many_items`
+    if the team or organisation has the maximum number of MCP servers.
     """
     owner = await _owner(user, session, team_id)
     item, is_new = await mcp_servers.save_for_level(session, cipher, owner, name, body, user.id)
@@ -144,7 +148,8 @@ async def save_egress_rule_of_level(
     the organisation if `team_id` is left out. It applies to new requests at once.
 
     `name`: a host name or an IP address; a name may begin with `*.` for all names below it, and a port may
-    follow. 404 `team_not_found`, 409 `too_many_items`.
+    follow. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the team or organisation
+    has the maximum number of rules.
     """
     owner = await _owner(user, session, team_id)
     item = await organisation_rules.save_for_level(session, owner, name, body, user.id)
@@ -176,7 +181,9 @@ async def save_sandbox_spec_of_level(
     spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
     spec; the first of them builds the image.
 
-    400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+    400 `image_not_allowed` if the image is one of Slipway's own images. 403 `sandbox_specs_not_allowed` if
+    the user may not choose specs. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the
+    team or organisation has the maximum number of specs.
     """
     if reason := permission_of(
         config, sandboxes.describe(), administers=user.administers_installation
@@ -199,9 +206,9 @@ async def delete_item_of_level(
     name: ItemName,
     team_id: UUID | None = None,
 ) -> None:
-    """Deletes an item (a secret, MCP server, network rule or sandbox spec) of a team, or of the organisation
-    if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set` if there is no such item, 404
-    `team_not_found`.
+    """Deletes an item of a team, or of the organisation if `team_id` is left out. An item is a secret, an MCP
+    server, a network rule or a sandbox spec (image and resources for new sandboxes). Agents cannot use the
+    item any more. 404 `item_not_set` if there is no such item. 404 `team_not_found` if there is no such team.
     """
     owner = await _owner(user, session, team_id)
     await items.delete_item(session, owner, kind, name)

@@ -10,13 +10,13 @@ from app_server.sandbox_specs.schemas import GivenSandboxSpec
 
 class GivenItem(BaseModel):
     """An item that the organisation or a team gives to the current user: a secret, an MCP server, a network
-    rule or a sandbox spec.
+    rule or a sandbox spec (image and resources for new sandboxes).
 
     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
-    `enforced`: this item applies even if the user has an own item of the same name. `overridden_by`: who owns
-    the item of the same name that applies in its place (the user, a team or the organisation); null if this
-    item applies.
+    `enforced`: whether this item applies even if the user has added an item of the same name.
+    `overridden_by`: who owns the item of the same name that applies in place of this item (the user, a team
+    or the organisation); null if this item applies.
     """
 
     kind: LevelItemKind
@@ -31,14 +31,15 @@ class GivenItem(BaseModel):
 
 
 class AdministeredItem(BaseModel):
-    """An item (a secret, MCP server, network rule or sandbox spec) of the organisation or a team, as
-    administrators see it.
+    """An item of the organisation or a team, as administrators see it: a secret, an MCP server, a network
+    rule or a sandbox spec (image and resources for new sandboxes).
 
     `allows`: whether a network rule allows the host or denies it. `mcp_server`: the MCP server without the
-    values of headers and variables. These two and `sandbox_spec` are null for other kinds of items. `set_by`:
-    the name of the administrator who saved the item; null if the account is deleted. `overriding_teams`: the
-    teams with another item of this name that applies in its place. `overriding_people`: how many people have
-    added an item of this name that applies in its place.
+    values of headers and variables. `allows`, `mcp_server` and `sandbox_spec` are null for other kinds of
+    items. `set_by`: the name of the administrator who saved the item; null if the account is deleted.
+    `overriding_teams`: the teams with another item of this name that applies to their members in place of
+    this item. `overriding_people`: how many people have added an item of this name that applies to them in
+    place of this item.
     """
 
     kind: LevelItemKind

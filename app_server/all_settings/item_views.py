@@ -1,5 +1,5 @@
-"""Builds the lists of items (secrets, MCP servers, network rules and sandbox specs) of the organisation and
-of teams that members and administrators see.
+"""Builds the lists of items of the organisation and of teams that members and administrators see. Items are
+secrets, MCP servers, network rules and sandbox specs (images and resources for new sandboxes).
 """
 
 from collections import defaultdict
@@ -29,12 +29,13 @@ _TABLES: Mapping[LevelItemKind, type[Secret] | type[McpServer] | type[SandboxSpe
     LevelItemKind.MCP_SERVER: McpServer,
     LevelItemKind.SANDBOX_SPEC: SandboxSpec,
 }
-"""The tables of what people add themselves."""
+"""The database tables of the items that people add for themselves, by the kind of the item."""
 
 
 async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
-    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that the organisation and the
-    person's teams give to the person, sorted by kind and name.
+    """Returns the items that the organisation and the person's teams give to the person, sorted by kind and
+    name. Items are secrets, MCP servers, network rules and sandbox specs (images and resources for new
+    sandboxes).
     """
     own = await _own(session, user_id)
     found = await items_for(session, user_id)
@@ -48,18 +49,19 @@ async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
             level=item.level_value.level,
             team_name=item.level_value.team_name,
             enforced=item.level_value.enforced,
-            overridden_by=_stronger(items[:place], is_own=user_id in own.get(key, ()), item=item),
+            overridden_by=_stronger(items[:position], is_own=user_id in own.get(key, ()), item=item),
         )
         for key, items in sorted(found.items())
-        for place, item in enumerate(items)
+        for position, item in enumerate(items)
     ]
 
 
 async def administered_items(
     session: AsyncSession, cipher: Cipher, organisation_id: UUID
 ) -> list[AdministeredItem]:
-    """Returns the items (secrets, MCP servers, network rules and sandbox specs) of the organisation and of
-    all its teams, with the teams and the number of people who override each item.
+    """Returns the items of the organisation and of all its teams: secrets, MCP servers, network rules and
+    sandbox specs (images and resources for new sandboxes). For each item, the result says which teams and how
+    many people have another item of the same name that applies to them in its place.
     """
     return await _administered(session, cipher, organisation_id)
 

@@ -68,8 +68,8 @@ async def save_settings(
 async def get_current_user(
     user: CurrentUser, session: ReadSession, request: Request, expose_secrets: bool = False
 ) -> CurrentUserInfo:
-    """Returns the current user with the user's settings. Secret values are never returned: 403
-    `secrets_not_exposed` if `expose_secrets` is true.
+    """Returns the current user with the user's settings. Secret values are never returned. If
+    `expose_secrets` is true, the request is refused: 403 `secrets_not_exposed`.
     """
     if expose_secrets:
         raise Forbidden("Secrets are never shown.", code="secrets_not_exposed")

@@ -46,7 +46,9 @@ CommitTrailers = Annotated[
     Field(max_length=200),
     AfterValidator(_by_identity),
 ]
-"""By repository: its URL, `host/owner/name`, or a path on this machine."""
+"""The last line of agents' commit messages in single repositories. Each key is a repository: its URL,
+`host/owner/name`, or a path on this machine.
+"""
 
 
 DisabledSkills = Annotated[
@@ -109,21 +111,29 @@ class SettingsOfUser(Fixed):
     git_user_name: str | None
     git_user_email: str | None
     commit_trailer: CommitTrailer
-    """How commits of agents end in repositories that say nothing about it."""
+    """The last line of agents' commit messages in repositories for which `commit_trailers` has no entry."""
     commit_trailers: dict[str, CommitTrailer]
-    """What the user has chosen for single repositories, by `host/owner/name`."""
+    """The last line of agents' commit messages in single repositories, by `host/owner/name`."""
     clone: CloneMode
-    """How much of a repository's history a start fetches that does not say it."""
+    """How much of a repository's history is fetched when a conversation starts, if the request that starts
+    the conversation does not contain this choice.
+    """
     submodules: bool
-    """Whether a start that does not say it fetches submodules."""
+    """Whether submodules are fetched when a conversation starts, if the request that starts the conversation
+    does not contain this choice.
+    """
     sandbox_grouping_strategy: GroupingStrategy
     default_sandbox_spec_id: str | None
     disabled_skills: list[str]
-    """The names of skills that are switched off everywhere. `/api/v1/skills/choices` has all choices."""
+    """The names of the skills that are switched off for all conversations. `/api/v1/skills/choices` has all
+    choices.
+    """
     registered_marketplaces: list[MarketplaceRegistration]
-    """The user's marketplaces."""
+    """The marketplaces that the user has added."""
     inherited_marketplaces: list[MarketplaceRegistration]
-    """The marketplaces of everyone here. Administrators change them: `PUT /api/v1/marketplaces/shared`."""
+    """The marketplaces that all users of this installation have. Administrators change them with `PUT
+    /api/v1/marketplaces/shared`.
+    """
     llm_profiles: LLMProfilesByName
 
 
@@ -200,11 +210,13 @@ class SaveSettings(BaseModel):
     sandbox_grouping_strategy: GroupingStrategy | None = None
     default_sandbox_spec_id: Annotated[str, Field(max_length=100)] | None = None
     disabled_skills: DisabledSkills | None = None
-    """All names of skills that are switched off everywhere."""
+    """The names of all skills that are switched off for all conversations. Replaces the previous list."""
     registered_marketplaces: Registrations | None = None
-    """The whole list of the user's marketplaces."""
+    """All marketplaces of the user. Replaces the previous list."""
     inherited_marketplaces: Registrations | None = None
-    """Accepted only as it is: clients send back what they received."""
+    """The marketplaces that all users have. This request cannot change them: any other list than the present
+    one is refused. The field exists because clients send back the settings that they have received.
+    """
 
     @model_validator(mode="before")
     @classmethod

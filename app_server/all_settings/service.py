@@ -42,8 +42,9 @@ NEW_PROFILE = "default"
 
 @dataclass(frozen=True)
 class SettingsStore:
-    """The service that reads and changes the settings of one user. default_mode: the confirmation mode of
-    users who have not chosen one. specs: which sandbox specs the user may choose.
+    """The service that reads and changes the settings of one user. default_mode: the confirmation mode (when
+    the agent asks before it acts) of users who have not chosen one. specs: which sandbox specs (images and
+    resources for new sandboxes) the user may choose.
     """
 
     session: AsyncSession
@@ -92,10 +93,10 @@ class SettingsStore:
     async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
         """Saves the settings that `changes` contains; the other settings stay.
 
-        Raises BadRequest `inherited_marketplaces` if `changes` contains other plugin marketplaces of the
-        whole installation than the stored ones, and Forbidden `setting_enforced` if the organisation or a
-        team enforces another value. Also raises the errors of the features whose settings change: Conflict
-        `api_key_needed`, NotFound `sandbox_spec_not_found`, Forbidden `sandbox_specs_not_allowed` …
+        Raises BadRequest `inherited_marketplaces` if `changes` would change the marketplaces that all users
+        share. Raises Forbidden `setting_enforced` if the organisation or a team enforces another value. Also
+        raises the errors of the features whose settings change, such as Conflict `api_key_needed`, NotFound
+        `sandbox_spec_not_found` and Forbidden `sandbox_specs_not_allowed`.
         """
         await self._save_marketplaces(changes, trail)
         await self._save_skills(changes, trail)

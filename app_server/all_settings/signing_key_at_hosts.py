@@ -41,8 +41,9 @@ class AddedSigningKey(BaseModel):
 
 
 class CommitAddress(BaseModel):
-    """The reply with the e-mail address of the user's commits. is_verified: whether it is a verified address
-    of the user's account at the git host; null if the host does not say, or the token may not read it.
+    """The reply with the e-mail address of the user's commits. is_verified: whether the address is a verified
+    address of the user's account at the git host; null if the host does not say this, or if the token may not
+    read the addresses.
     """
 
     address: str
@@ -57,11 +58,11 @@ async def get_commit_address(
     host: Annotated[str, Query(min_length=1, max_length=300)],
 ) -> CommitAddress:
     """Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
-    account there. If it is not, the host shows signed commits as unverified.
+    account there. If the address is not verified, the host shows signed commits as unverified.
 
     host: a git host for which the user has stored a token, such as `github.com`. Only GitHub, GitLab, Forgejo
-    and Gitea can answer this. 409 `commit_identity_missing` if the user has set no address for commits; 403
-    `no_git_credential` if there is no token.
+    and Gitea can answer this question. 409 `commit_identity_missing` if the user has set no address for
+    commits. 403 `no_git_credential` if the user has no token for the host.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:
@@ -79,10 +80,11 @@ async def add_signing_key(
     database: ServerDatabase,
     config: ServerConfig,
 ) -> AddedSigningKey:
-    """Adds the public signing key to the user's account at a git host, with the user's token. Works at GitHub
-    and GitLab. 409 `commit_signing_off` if there is no key; 400 `git_host_cannot` at other hosts; 403
-    `no_git_credential`, and `git_host_forbidden` if the token may not add keys. The user can then add the key
-    at the host.
+    """Adds the public signing key to the user's account at a git host, with the user's token for this host.
+    Works only at GitHub and GitLab; at other hosts, the user must add the key in the host's own settings. 409
+    `commit_signing_off` if the user has no signing key. 400 `git_host_cannot` at other hosts than GitHub and
+    GitLab. 403 `no_git_credential` if the user has no token for the host. 403 `git_host_forbidden` if the
+    token may not add keys.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:

@@ -23,8 +23,8 @@ from app_server.sandbox_backends.workspace_tar import PROJECT, TarSink, cannot_m
 from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 
 Fill = Callable[[TarSink], Coroutine[Any, Any, None]]
-"""The type of a function that writes the tar of a workspace to the given sink (an object with the method
-`write`). The function does the writing in a thread.
+"""A function that writes the tar of a workspace to the given sink (an object with the method `write`). The
+function does the writing in a thread.
 """
 
 
@@ -38,8 +38,9 @@ class Archives:
         self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
     ) -> Archive:
         """Calls `fill` to write the content of a new archive file, and waits until the file is complete.
-        Returns a database row for the file; the caller must add this row to the database. Raises StartFailure
-        if the file cannot be written.
+        Returns a database row for the file; the caller must add this row to the database. `name`: the name
+        that the user sees; None for archives without a name. Raises StartFailure if the file cannot be
+        written.
         """
         archive_id = uuid4()
         written = await self._written(sandbox.id, archive_id, fill)
@@ -75,9 +76,10 @@ class Archives:
 
     async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
         """Adds the row of a new archive to the database and sets the sandbox's status to ARCHIVED. From now
-        on, the archive holds the sandbox's files instead of the workspace.
+        on, the archive (and no longer the workspace) is the valid copy of the sandbox's files.
 
-        Also sets `has_leftovers`, because the sandbox's machine and workspace must still be removed.
+        Also sets `has_leftovers` in the sandbox's row, because the sandbox's container or process and its
+        workspace must still be removed.
         """
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
@@ -94,9 +96,9 @@ class Archives:
         row. Calls `report` with a line about the progress. Raises StartFailure if the files cannot be
         restored; the archive then stays the valid copy of the sandbox's files.
 
-        If the archive is not a backup, the workspace becomes the valid copy of the sandbox's files
-        (`take_up`). For a backup, the caller must call `take_up` later. Until then, the backup stays the
-        valid copy.
+        If the archive is not a backup, the workspace becomes the valid copy of the sandbox's files (see the
+        method `take_up`). If it is a backup, the caller must call `take_up` later. Until then, the backup
+        stays the valid copy.
         """
         archive = await self.find(archive_id)
         size = f"{archive.size_bytes / 1024**2:.1f} MB"

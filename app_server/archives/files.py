@@ -56,8 +56,8 @@ class ArchiveWriter:
     def write(self, piece: bytes) -> int:
         """Adds a piece of the tar to the file and returns the number of bytes in the piece.
 
-        Raises Aborted after a call of `abort`, StartFailure `archive_too_large` if the tar is larger than the
-        limit, and OSError if the disk is full.
+        Raises Aborted after a call of `abort`. Raises StartFailure `archive_too_large` if the tar is larger
+        than the limit. Raises OSError if the file cannot be written, for example because the disk is full.
         """
         if self._is_aborted:
             raise Aborted

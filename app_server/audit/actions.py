@@ -1,5 +1,5 @@
-"""The lists of everything that the audit log can record: actions, the ways in which an actor can act, and
-kinds of targets.
+"""The values that an entry of the audit log can have: the actions, the outcomes, the means by which an actor
+acted, and the kinds of targets.
 """
 
 from enum import StrEnum
@@ -113,9 +113,9 @@ class AuditOutcome(StrEnum):
 
 
 class ActorMeans(StrEnum):
-    """The means by which an actor acted: a signed-in browser; an API key; a sign-in by a one-time link, a
-    password, a provider or a device's code; a sandbox that works for a user; a command on the server's
-    machine; or the server itself.
+    """How the actor of an entry of the audit log was authenticated: a signed-in browser; an API key; a
+    sign-in by a one-time link, a password, an identity provider or a device's code; a sandbox that works for
+    a user; a command on the server's machine; or the server itself.
     """
 
     SESSION = "session"
@@ -130,8 +130,8 @@ class ActorMeans(StrEnum):
 
 
 class AuditTarget(StrEnum):
-    """The kinds of objects that actions change. An entry of the audit log stores this kind and, as text, the
-    object's id.
+    """The kinds of objects that the recorded actions change. An entry of the audit log stores the kind of its
+    object and, as text, the id of this object.
     """
 
     USER = "user"

@@ -1,9 +1,9 @@
 """Adds entries to the audit log. Each entry contains the hash of the entry before it.
 
-An entry is written in the transaction of the change that it records, so both are stored or neither. The
-entries are held in memory until this transaction is about to commit. All writers lock the row AuditHead, the
-head of the chain. So this row is the last one that a transaction locks, and it is locked only during the
-commit.
+An entry is written in the same transaction as the change that it records, so either both are stored or
+neither is stored. The entries are held in memory until this transaction is about to commit. All writers lock
+the row AuditHead, which contains the hash of the newest entry. A transaction locks this row last, and only
+during the commit, so that writers do not wait long.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from app_server.audit.models import HEAD_ID, AuditEntry, AuditHead
 from app_server.core.database import now
 
 MAX_TEXT = 300
-"""The largest number of characters of a text in the details, and of a target's id. A longer text is cut."""
+"""The maximum number of characters of `target_id`, and of each text in `details`. A longer text is cut."""
 
 _PENDING = "slipway.audit"
 _HASHED = (
@@ -43,15 +43,21 @@ _HASHED = (
     "previous_hash",
 )
 _HASHED_IF_SET = ("organisation_id",)
-"""Columns that older entries do not have. So the hashes of older entries stay valid."""
+"""Columns that are included in the hash of an entry only if they are not null. Older entries do not have
+these columns, so their hashes stay valid.
+"""
 _USERS = table("users", column("id", Uuid()), column("organisation_id", Uuid()))
-"""The few columns of a table of a higher layer that an entry needs."""
+"""The columns of the table `users` that this module reads. The table is described here again, because this
+module may not import the module that defines it.
+"""
 
 
 @dataclass(frozen=True)
 class Actor:
-    """The user or system that does an action, and by which means. `credential_id`: the id of the API key,
-    browser session or sandbox that was used.
+    """The user or system that does an action. `means`: how the actor was authenticated. `user_id`, `name`:
+    None if the user is unknown, or if the server itself acts. `credential_id`: the id of the API key, browser
+    session or sandbox that was used; None if none was used. `address`: the network address from which the
+    request came; None if there was no request.
     """
 
     means: ActorMeans
@@ -81,10 +87,11 @@ class NewEntry:
 
 
 def record(session: AsyncSession, entry: NewEntry) -> None:
-    """Writes the entry to the audit log when the session commits. If the session rolls back, the entry is
-    dropped.
+    """Adds the entry to the audit log. The entry is written when the session commits. If the session rolls
+    back, the entry is dropped.
 
-    Must not be used within a savepoint: the rollback of a savepoint does not drop the entry.
+    Callers must not use this function within a savepoint, because the rollback of a savepoint does not drop
+    the entry.
     """
     session.info.setdefault(_PENDING, []).append(entry)
 
@@ -160,8 +167,8 @@ def _row(entry: NewEntry, id_: int, previous_hash: str, organisation_id: UUID | 
 
 
 def _bounded(value: Any) -> Any:
-    """Returns a detail of an entry of the audit log in a form that can be stored as JSON. Texts are cut after
-    MAX_TEXT characters and collections after 100 members.
+    """Returns a value from the details of an entry of the audit log in a form that can be stored as JSON.
+    Texts are cut after MAX_TEXT characters and collections after 100 members.
     """
     if isinstance(value, str):
         return str(value)[:MAX_TEXT]

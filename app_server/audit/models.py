@@ -18,9 +18,9 @@ HEAD_ID = 1
 class AuditEntry(Base):
     """One row of the audit log: an action that was done or refused.
 
-    `id`: 1, 2, 3 … without gaps, in the order of the commits. Users are named without a foreign key, so that
-    entries remain when a user is deleted. `details` contains names and numbers, never a secret. `hash`: the
-    SHA-256 of all other columns, one of which is the hash of the entry before.
+    `id`: 1, 2, 3 … without gaps, in the order of the commits. There are no foreign keys to users, so the
+    entries stay when a user is deleted. `details` contains names and numbers, never a secret. `hash`: the
+    SHA-256 of the other columns, one of which is the hash of the entry before.
     """
 
     __tablename__ = "audit_entries"
@@ -34,18 +34,20 @@ class AuditEntry(Base):
     id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     happened_at: Mapped[datetime] = mapped_column(index=True)
     actor_id: Mapped[UUID | None]
-    """The user who acted; null if unknown, or if the server itself acted."""
+    """The id of the user who acted. Null if the user is unknown, or if the server itself acted."""
     actor_name: Mapped[str | None] = mapped_column(String(200))
-    """The user's name at the time of the action."""
+    """The user's name at the time of the action. Null if the user is unknown, or if the server itself acted.
+    """
     organisation_id: Mapped[UUID | None]
-    """The organisation whose administrators may read the entry; null for the server's own entries and for
-    those that are older than organisations. Administrators of the installation read all entries.
+    """The organisation whose administrators may read the entry. Null for entries of the server itself, and
+    for entries that were written before there were organisations. Administrators of the installation read all
+    entries.
     """
     means: Mapped[ActorMeans] = mapped_column(enum_column(ActorMeans))
     credential_id: Mapped[UUID | None]
-    """The id of the API key, browser session or sandbox that was used."""
+    """The id of the API key, browser session or sandbox that the actor used. Null if the actor used none."""
     address: Mapped[str | None] = mapped_column(String(64))
-    """The address from which the request came."""
+    """The network address from which the request came. Null if there was no request."""
     action: Mapped[AuditAction] = mapped_column(enum_column(AuditAction))
     target_kind: Mapped[AuditTarget | None] = mapped_column(enum_column(AuditTarget))
     target_id: Mapped[str | None] = mapped_column(String(300))
@@ -56,8 +58,8 @@ class AuditEntry(Base):
 
 
 class AuditHead(Base):
-    """The head of the audit log: a single row that says with which entry the log begins and ends. Every
-    writer of an entry locks this row.
+    """The head of the audit log: a single row that says after which entry the log begins and with which entry
+    it ends. Every writer of an entry locks this row.
 
     `anchor_id`, `anchor_hash`: the id and hash of the last entry that was deleted because of its age; 0 and
     NO_HASH if no entry was deleted. `last_id`, `last_hash`: the id and hash of the newest entry.
@@ -84,5 +86,5 @@ FIRST_HEAD = {
 
 @event.listens_for(AuditHead.__table__, "after_create")
 def _insert_head(table: Table, connection: Connection, **_: object) -> None:
-    """Inserts the row of AuditHead when its table is created without the migrations."""
+    """Inserts the single row of AuditHead when its table is created by SQLAlchemy and not by a migration."""
     connection.execute(table.insert().values(FIRST_HEAD))

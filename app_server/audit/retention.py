@@ -21,7 +21,9 @@ _BATCH = 5000
 
 
 UnsentAfter = Callable[[AsyncSession], Awaitable[int | None]]
-"""Returns the id of the last entry that was sent to the receiver of the log; None if there is no receiver."""
+"""A function that returns the id of the last entry that was sent to the receiver of the audit log. The
+function returns None if there is no receiver.
+"""
 
 
 def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> Handler:
@@ -29,7 +31,7 @@ def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = No
     `days` days old.
 
     `unsent_after`: a function that returns the id of the last entry that was sent to the receiver of the
-    audit log; later entries are not deleted. None: no receiver is considered.
+    audit log. Later entries are not deleted. None: entries are deleted whether or not they were sent.
     """
 
     async def run(_attempt: JobAttempt) -> None:
@@ -42,8 +44,9 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
     """Deletes entries of the audit log that are more than `days` days old; 0 means that no entry is deleted.
     Only the oldest entries are deleted: if one entry must stay, all later entries stay too.
 
-    `unsent_after`: returns the id of the last entry that was sent to the receiver of the audit log; later
-    entries must stay. Each deletion is recorded as a new entry.
+    `unsent_after`: a function that returns the id of the last entry that was sent to the receiver of the
+    audit log. Later entries must stay. None: entries are deleted whether or not they were sent. Each deletion
+    is recorded as a new entry.
     """
     has_more = days > 0
     while has_more:
@@ -52,8 +55,8 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
 
 
 async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter | None) -> int:
-    """Deletes one batch of entries of the audit log that are older than `age` and were already sent to the
-    receiver of the audit log. Returns how many entries it has deleted.
+    """Deletes one batch of entries of the audit log that are older than `age`. Entries that were not yet sent
+    to the receiver of the audit log stay. Returns how many entries it has deleted.
     """
     locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
     anchor_id, last_id = (await session.execute(locked)).one()

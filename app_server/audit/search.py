@@ -54,7 +54,7 @@ async def search(
 ) -> tuple[Sequence[AuditEntry], int | None]:
     """Returns one page of entries of the audit log, newest first, and the value of `before` for the next
     page. This value is None on the last page. `wanted`: the conditions that the entries must meet. `before`:
-    only entries with smaller ids are returned.
+    only entries with smaller ids are returned; None for the first page.
     """
     query = wanted.apply(select(AuditEntry)).order_by(AuditEntry.id.desc()).limit(limit + 1)
     if before is not None:
@@ -65,8 +65,8 @@ async def search(
 
 
 async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[AuditEntry]:
-    """Yields all matching entries that exist when the function is called, oldest first. No transaction is
-    open between batches.
+    """Yields all entries that meet the conditions `wanted` and exist when the function is called, oldest
+    first. The entries are read in batches. No transaction is open between the batches.
     """
     async with database.read() as session:
         newest = await session.scalar(select(func.max(AuditEntry.id))) or 0

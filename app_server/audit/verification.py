@@ -1,5 +1,6 @@
-"""Verifies that no entry of the audit log was changed, removed or inserted, by computing the chain of hashes
-again.
+"""Verifies that no entry of the audit log was changed, removed or inserted. For this purpose, computes the
+hash of each entry again, compares it with the stored hash, and checks that each entry contains the hash of
+the entry before it.
 """
 
 from collections.abc import AsyncIterator
@@ -31,8 +32,9 @@ class Verification:
     """The result of verifying the audit log.
 
     `entries`: the number of entries that were verified. `anchor`: the last entry that was deleted because of
-    its age. `head`: the newest entry, to be noted outside this server. `problem`: the first fault found, as a
-    sentence; None if there is no fault.
+    its age; its id is 0 if no entry was deleted. `head`: the newest entry, which an administrator should
+    store outside this server. `problem`: the first fault that was found, as a sentence; None if there is no
+    fault.
     """
 
     entries: int
@@ -42,10 +44,11 @@ class Verification:
 
 
 async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verification:
-    """Verifies every entry of the audit log in one snapshot of the database.
+    """Verifies every entry of the audit log in one snapshot of the database, and returns the result.
 
-    `known`: an entry that was noted earlier and must still exist unchanged. With this entry, even a chain
-    that was rewritten from the beginning is detected. `session` must be a new session.
+    `known`: an entry that an administrator has stored outside this server, and that must still be in the log
+    unchanged. With this entry, the function also detects that an attacker has replaced all entries and
+    computed new hashes. None: no entry is compared. `session` must be a new session.
     """
     if session.get_bind().dialect.name == "postgresql":
         await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))

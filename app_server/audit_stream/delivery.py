@@ -41,8 +41,8 @@ class StreamFailed(Exception):
 
 @dataclass(frozen=True)
 class StreamDelivery:
-    """A sender of the audit log's entries to their receiver. http: an HTTP client that can call any address,
-    because only administrators choose the receiver.
+    """Sends the entries of the audit log to their receiver outside this server. http: an HTTP client that can
+    call any address, because only administrators choose the receiver.
     """
 
     database: Database
@@ -50,8 +50,8 @@ class StreamDelivery:
     http: httpx.AsyncClient
 
     async def run(self, _attempt: JobAttempt) -> dict[str, Any]:
-        """Sends all new entries of the audit log, in batches. Raises TryAgain if the receiver does not accept
-        a batch.
+        """Sends all entries of the audit log that were not sent yet, in batches. Does nothing if there is no
+        receiver. Returns the number of sent entries. Raises TryAgain if the receiver does not accept a batch.
         """
         sent, began = 0, time.monotonic()
         while time.monotonic() - began < _WORK_SECONDS:
@@ -134,9 +134,9 @@ class StreamDelivery:
             raise StreamFailed(f"The receiver answered {reply.status_code}.")
 
     async def _note(self, stream: AuditStream, **values: Any) -> None:
-        """Stores in the database what an attempt to send entries has changed, for example the last sent entry
-        or the error. `values`: the new values of columns of AuditStream. Stores nothing if the receiver was
-        changed meanwhile.
+        """Stores the result of an attempt to send entries, for example the last sent entry or the error.
+        `values`: the new values of columns of AuditStream. `stream`: the settings of the receiver at the time
+        of the attempt. Stores nothing if an administrator has changed the receiver since then.
         """
         async with self.database.session() as session:
             same = update(AuditStream).where(

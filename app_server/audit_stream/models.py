@@ -25,11 +25,12 @@ class StreamKind(StrEnum):
 
 
 class AuditStream(Base):
-    """The single row with the receiver of the audit log.
+    """The single row with the receiver of the audit log (the outside server to which all entries are sent).
 
-    `address`: a URL for webhooks, otherwise `HOST:PORT`. `secret_encrypted`: the secret that signs webhooks.
-    `sent_up_to`: the id of the last entry that the receiver has accepted. `failing_since`, `error`: since
-    when attempts fail, and why the last attempt failed; null if the last attempt succeeded.
+    `address`: a URL for webhooks, otherwise `HOST:PORT`. `secret_encrypted`: the encrypted secret that signs
+    webhooks; null for syslog. `sent_up_to`: the id of the last entry that the receiver has accepted.
+    `sent_at`: when the receiver last accepted entries; null if it has not accepted any. `failing_since`,
+    `error`: since when attempts fail, and why the last attempt failed; null if the last attempt succeeded.
     """
 
     __tablename__ = "audit_streams"

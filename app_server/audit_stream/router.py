@@ -1,4 +1,6 @@
-"""Routes by which administrators choose where the audit log is sent."""
+"""Routes by which administrators choose the receiver of the audit log, that is, the server to which all
+entries are sent.
+"""
 
 import re
 from typing import Annotated, Literal
@@ -25,8 +27,9 @@ _HOST_AND_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<p
 
 
 class SetAuditStream(BaseModel):
-    """The request body that chooses where the audit log is sent. `address`: a URL for webhooks, otherwise
-    `HOST:PORT`. `begins`: whether sending begins with the oldest stored entry, or with new entries only.
+    """The request body that chooses the receiver of the audit log. `address`: a URL for webhooks, otherwise
+    `HOST:PORT`. `begins`: `oldest` first sends all stored entries; `now` sends only entries that are added
+    from now on.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -50,7 +53,8 @@ class SetAuditStream(BaseModel):
 
 class AuditStreamInfo(BaseModel):
     """The receiver of the audit log. `sent_up_to`: the id of the last entry that the receiver has accepted.
-    `waiting`: how many entries are not sent yet. `error`: why the last attempt failed; null if it succeeded.
+    `waiting`: how many entries are not sent yet. `failing_since`: since when attempts to send fail. `error`:
+    why the last attempt failed. Both are null if the last attempt succeeded.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -90,8 +94,9 @@ async def get_audit_stream(session: ReadSession) -> CurrentAuditStream:
 async def set_audit_stream(
     trail: CurrentTrail, session: Session, cipher: ServerCipher, body: SetAuditStream
 ) -> NewAuditStream:
-    """Sends the audit log to this receiver, in place of the former one. Entries are sent in order, each at
-    least once. Entries that are not sent yet are kept longer than the retention time.
+    """Makes the server send the audit log to this receiver. A receiver that was set earlier gets no more
+    entries. Entries are sent in order, each at least once. Entries that are not sent yet stay stored, even if
+    they are older than the retention time of the audit log.
     """
     head = await session.get_one(AuditHead, HEAD_ID)
     known = await session.get(AuditStream, STREAM_ID)
@@ -126,8 +131,8 @@ async def test_audit_stream(database: ServerDatabase, cipher: ServerCipher, requ
     """Sends a test message to the receiver of the audit log at once. The message is not an entry of the audit
     log.
 
-    404 `audit_stream_not_found` if there is no receiver, 502 `audit_stream_failed` if it does not accept the
-    message.
+    404 `audit_stream_not_found` if there is no receiver. 502 `audit_stream_failed` if the receiver does not
+    accept the message.
     """
     async with database.read() as session:
         stream = await _stream(session)

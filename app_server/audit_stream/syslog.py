@@ -18,8 +18,9 @@ _WARNING, _INFORMATIONAL = 4, 6
 
 def message(moment: datetime, message_id: str, text: str, *, is_refusal: bool = False) -> bytes:
     """Returns one syslog message for an entry of the audit log. moment: the time in the message. message_id:
-    at most 32 printable characters. text: the body of the message, as JSON. is_refusal: the entry records a
-    refused action; the message then has the severity "warning", otherwise "informational".
+    the MSGID of the message, which is cut after 32 characters. text: the body of the message, as JSON.
+    is_refusal: whether the entry records a refused action; the message then has the severity "warning",
+    otherwise "informational".
     """
     priority = _FACILITY_AUDIT * 8 + (_WARNING if is_refusal else _INFORMATIONAL)
     stamp = moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
@@ -30,7 +31,7 @@ def message(moment: datetime, message_id: str, text: str, *, is_refusal: bool = 
 
 async def send_datagrams(host: str, port: int, messages: Sequence[bytes]) -> None:
     """Sends each message as one UDP datagram. Messages longer than MAX_DATAGRAM_BYTES are cut. The receiver
-    does not confirm datagrams. Raises OSError.
+    does not confirm datagrams, so a lost message is not noticed. Raises OSError if a datagram cannot be sent.
     """
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -43,10 +44,11 @@ async def send_datagrams(host: str, port: int, messages: Sequence[bytes]) -> Non
 
 
 async def send_stream(host: str, port: int, messages: Sequence[bytes], tls: ssl.SSLContext | None) -> None:
-    """Sends the messages over one TCP or TLS connection, each after its length, and then closes the
-    connection. If the receiver closes the connection earlier, the receiver has not accepted all messages.
+    """Sends the messages over one TCP or TLS connection, and then closes the connection. The length of each
+    message is sent before the message. tls: the TLS settings; None means TCP without TLS. If the receiver
+    closes the connection earlier, the receiver has not accepted all messages.
 
-    Raises OSError and TimeoutError.
+    Raises OSError if the connection fails. Raises TimeoutError if the receiver is too slow.
     """
     async with asyncio.timeout(TIMEOUT_SECONDS):
         reader, writer = await asyncio.open_connection(host, port, ssl=tls)

@@ -27,6 +27,7 @@ NO_PLACE: Final = "The conversation has no open pull request, and no issue has s
 class CommentPlace:
     """An issue or pull request at a git host on which a comment is written. `origin`: the URL of the git
     host, such as `https://github.com`. `repository`: the full name of the repository, such as `owner/name`.
+    `number`: the number of the issue or pull request.
     """
 
     origin: str
@@ -72,19 +73,20 @@ class Commenting:
 
         `description`: the title, text and URL that tell what has happened. `is_repeated`: whether an earlier
         attempt may have written the comment already; then the comment is written only where it is missing.
-        Raises Forbidden `no_git_credential` and the errors of the git hosts.
+        Raises Forbidden `no_git_credential` if the user has no token for a git host. Also raises the errors
+        of the requests to git hosts.
         """
         async with self.database.read() as session:
-            places = await self.places(session, conversation_id)
+            targets = await self.places(session, conversation_id)
         http = self.http if user.administers_installation else self.guarded_http
         hosts = GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
-        for place in places:
+        for target in targets:
             async with self.database.read() as session:
-                client = (await hosts.at(session, place.origin)).client
-            where = (place.repository, place.kind, place.number)
+                client = (await hosts.at(session, target.origin)).client
+            where = (target.repository, target.kind, target.number)
             # Numbers differ only within one repository.
-            of = uuid5(delivery_id, f"{place.origin} {place.repository} {place.kind} {place.number}")
+            of = uuid5(delivery_id, f"{target.origin} {target.repository} {target.kind} {target.number}")
             if is_repeated and await find_marked(client, *where, of) is not None:
                 continue
             await client.add_comment(*where, f"{for_comment(description)}\n\n{mark(of)}")
-        return len(places)
+        return len(targets)

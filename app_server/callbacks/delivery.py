@@ -75,8 +75,8 @@ class Deliveries:
     `http`: the HTTP client for callbacks of administrators of the installation; it can call any address.
     `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses. `base_url`:
     the URL of Slipway's web pages. `mail_server`: sends e-mail. `commenting`: writes comments at git hosts.
-    `start_task`: a function that starts conversations. If one of the last three is None, the server does not
-    run callbacks of that kind.
+    `start_task`: a function that starts conversations. If `mail_server`, `commenting` or `start_task` is
+    None, the server does not run callbacks of the kind `mail`, `comment` or `task`.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Deliveries:
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Tries once to deliver an event for a callback, and stores in the delivery's database row how the
-        attempt ended. Returns the result of the background job, for its row. Does nothing if the delivery,
-        its callback or its event was deleted meanwhile.
+        attempt ended. Returns the result that is stored in the row of the background job. Does nothing if the
+        delivery, its callback or its event was deleted meanwhile, or if the event was already delivered.
 
-        Raises TryAgain if the job should try again later, and GiveUp if no more attempts are useful.
+        Raises TryAgain if the job should try again later. Raises GiveUp if further attempts cannot succeed.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None:
@@ -128,7 +128,9 @@ class Deliveries:
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
-        """Deletes the database rows of deliveries that are older than KEPT (30 days)."""
+        """Deletes the database rows of old deliveries (deliveries of single events for callbacks). A delivery
+        is old after the time KEPT (30 days).
+        """
         async with self._database.session() as session:
             await session.execute(delete(Delivery).where(Delivery.created_at < now() - KEPT))
 
@@ -168,7 +170,7 @@ class Deliveries:
         # it stores the outcome.
         await self._note_attempt(work)
         try:
-            places = await self._commenting.comment(
+            target_count = await self._commenting.comment(
                 work.user,
                 delivery.conversation_id,
                 delivery.id,
@@ -182,8 +184,8 @@ class Deliveries:
             await self._note(work, None, error.detail, began, is_counted=True)
             raise GiveUp(error.detail) from error
         # If there is no place for a comment, this is not a failure, and the delivery is not repeated.
-        await self._note(work, None, None if places else NO_PLACE, began, is_counted=True)
-        return {"places": places}
+        await self._note(work, None, None if target_count else NO_PLACE, began, is_counted=True)
+        return {"places": target_count}
 
     def _letter(self, work: _Work, recipient: str) -> Letter:
         description = self._description(work)
@@ -346,8 +348,8 @@ async def _beginning(reply: httpx.Response) -> str:
 
 
 def message_id(delivery: Delivery) -> str:
-    """Returns the value of the HTTP header `webhook-id` for a delivery. Every attempt and every redelivery
-    has the same value.
+    """Returns the value of the HTTP header `webhook-id` for a delivery. All attempts and redeliveries of one
+    delivery have the same value, so the receiver can detect repeated messages.
     """
     return f"msg_{delivery.id.hex}"
 

@@ -75,9 +75,10 @@ async def add_delivery(
 
 
 async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: Delivery) -> None:
-    """Stores the background job that carries out the delivery. The job's id is the delivery's `job_id`. Each
-    callback has at most one running delivery. All callbacks of one user have at most MAX_OF_USER running
-    deliveries, so that slow receivers of one user do not delay the callbacks of other users.
+    """Stores the background job that carries out the delivery (the sending of one event for one callback).
+    The job's id is the delivery's `job_id`. Each callback has at most one running delivery. All callbacks of
+    one user have at most MAX_OF_USER running deliveries, so that slow receivers of one user do not delay the
+    callbacks of other users.
     """
     payload = {"delivery_id": delivery.id.hex}
     key = f"callbacks:{callback.user_id.hex}:{callback.id.int % MAX_OF_USER}"
@@ -86,7 +87,8 @@ async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: 
 
 def matches(callback: Callback, event: Mapping[str, Any]) -> bool:
     """Returns whether each filter of the callback allows the event. An empty filter allows every event. The
-    filter `statuses` compares the execution status that an event sets, so it allows no event of another kind.
+    filter `statuses` contains execution statuses. If it is not empty, it allows only events that set one of
+    these statuses.
     """
     return (
         _allows(callback.kinds, event.get("kind"))

@@ -31,8 +31,8 @@ class Callback(Base):
     of the user. `is_for_everyone`: whether the callback runs for the conversations of all users of the
     organisation; only administrators can have such a callback. `kinds`, `sources`, `tools`, `statuses`:
     filters; the callback runs only if each filter that is not empty contains the event's value.
-    `secret_encrypted`: the secret that signs the messages of a webhook. `previous_secret_encrypted`: a second
-    secret that also signs messages until `previous_secret_until`.
+    `secret_encrypted`: the encrypted secret that signs the messages of a webhook; null for other kinds.
+    `previous_secret_encrypted`: a second secret that also signs messages until `previous_secret_until`.
     """
 
     __tablename__ = "callbacks"

@@ -47,11 +47,13 @@ async def add_callback(
     cipher: ServerCipher,
     request: Request,
 ) -> CallbackWithSecret:
-    """Adds a callback of the user, which runs for events from now on. The secret of a webhook is shown only
-    in this reply.
+    """Adds a callback of the user. The callback runs for events that happen from now on. The secret of a
+    webhook is shown only in this reply.
 
-    403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
-    `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
+    403 `permission_missing` if `is_for_everyone` is true and the user is not an administrator. 403
+    `recipient_not_allowed` if the user may not send mail to this address. 409 `no_mail_server` for a callback
+    of the kind `mail` if the server has no mail server. 404 for a conversation of another user. 409
+    `too_many_callbacks` if the user has the maximum number of callbacks.
     """
     user_id = principal.user.id
     if body.is_for_everyone and not principal.may(Permission.ADMINISTER):
@@ -79,7 +81,8 @@ async def change_callback(
 ) -> CallbackInfo:
     """Changes fields of a callback and returns it. 400 `no_url` if a URL is given for a callback that is
     neither a webhook nor a chat. 400 `no_instructions` if instructions are given for a callback that is not
-    of the kind `task`.
+    of the kind `task`. 400 `no_filter` if a callback of the kind `chat`, `mail`, `comment` or `task` would
+    have no filter.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     service.change(cipher, callback, body)
@@ -93,7 +96,9 @@ async def change_callback(
 async def delete_callback(
     user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, cipher: ServerCipher
 ) -> None:
-    """Deletes a callback and all its deliveries. Deliveries that still wait are deleted too."""
+    """Deletes a callback and the stored deliveries of events for this callback. Deliveries that still wait
+    are not made any more.
+    """
     callback = await service.callback_of(session, user.id, callback_id)
     info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_DELETED, info)
@@ -130,7 +135,8 @@ async def search_deliveries(
     limit: Limit = 50,
 ) -> Page[DeliveryInfo]:
     """Returns one page of the deliveries of a callback, the newest first. Deliveries are stored for 30 days.
-    400 `bad_page_id`.
+    `state`: only deliveries in this state; if left out, deliveries in all states. 400 `bad_page_id` if
+    `page_id` is not valid.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     before = None if page_id is None else page_position(page_id)
@@ -145,7 +151,7 @@ async def redeliver(
     user: CurrentUser, session: Session, callback_id: UUID, delivery_id: UUID
 ) -> DeliveryInfo:
     """Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
-    `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled` if the callback is disabled.
+    `delivery_waits` if the delivery has not ended yet. 409 `callback_disabled` if the callback is disabled.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     return await service.redeliver(session, callback, delivery_id)

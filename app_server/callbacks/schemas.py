@@ -33,17 +33,21 @@ WebhookUrl = Annotated[str, Field(max_length=2000), AfterValidator(_web_address)
 
 
 _Instructions = Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"\S")]
-_WITH_FILTER = {Processor.CHAT, Processor.MAIL, Processor.COMMENT, Processor.TASK}
+WITH_FILTER = {Processor.CHAT, Processor.MAIL, Processor.COMMENT, Processor.TASK}
+"""The kinds of callbacks that need at least one filter, because each event for which they run sends a text to
+people or starts an agent.
+"""
+FILTER_NEEDED = "chat, mail, comment and task need a filter, such as statuses"
 _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 
 class CallbackFilters(BaseModel):
-    """The filters of a callback. They decide for which events the callback runs: all lists must allow the
-    event. An empty list allows every event.
+    """The filters of a callback. They decide for which events the callback runs: each of the four lists must
+    allow the event. An empty list allows every event.
 
-    `kinds`: kinds of events, such as `MessageEvent`. `sources`: `user`, `agent`, `environment`. `tools`:
-    names of tools, for actions and observations. `statuses`: execution statuses, such as `finished`, for the
-    events that set them.
+    `kinds`: kinds of events, such as `MessageEvent`. `sources`: who has caused the event: `user`, `agent`,
+    `environment`. `tools`: names of tools; allows the actions of these tools and their results
+    (observations). `statuses`: execution statuses, such as `finished`; allows the events that set them.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -62,11 +66,12 @@ class AddCallback(CallbackFilters):
     for all of the user's conversations. `is_for_everyone`: whether the callback runs for the conversations of
     all users of the organisation; needs the permission `administer`.
 
-    A callback of the kind `comment` writes on the open pull requests of the conversation. If there are none,
-    it writes on the issue or pull request that has started the conversation. The comment is written with the
-    user's own token for the git host. A callback of the kind `task` starts a new conversation on the
-    repositories of the conversation. Conversations that callbacks have started, and sub-conversations, start
-    no task. `chat`, `mail`, `comment` and `task` need a filter.
+    A callback of the kind `comment` writes on the open pull requests of the conversation in which the event
+    happened. If there are none, it writes on the issue or pull request that has started this conversation.
+    The comment is written with the user's own token for the git host. A callback of the kind `task` starts a
+    new conversation on the same repositories as the conversation in which the event happened. It does not run
+    for sub-conversations, and not for conversations that a callback has started. Callbacks of the kinds
+    `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
     """
 
     name: _Name
@@ -87,15 +92,15 @@ class AddCallback(CallbackFilters):
             raise ValueError("a task needs instructions, and other callbacks have none")
         if self.processor is Processor.TASK and self.is_for_everyone:
             raise ValueError("a task is started only for your own conversations")
-        if self.processor in _WITH_FILTER and not (self.kinds or self.sources or self.tools or self.statuses):
-            raise ValueError("chat, mail, comment and task need a filter, such as statuses")
+        if self.processor in WITH_FILTER and not (self.kinds or self.sources or self.tools or self.statuses):
+            raise ValueError(FILTER_NEEDED)
         if self.is_for_everyone and self.conversation_id is not None:
             raise ValueError("a callback is for one conversation or for everyone, not both")
         return self
 
 
 class ChangeCallback(BaseModel):
-    """A request to change a callback. A field that is left out stays as it is."""
+    """A request to change a callback. A field that is left out or null keeps its present value."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -132,8 +137,8 @@ class CallbackInfo(CallbackFilters):
 
 
 class CallbackWithSecret(CallbackInfo):
-    """The reply with a new callback, or with a callback whose secret was replaced. `secret`: signs the
-    callback's messages; null if the callback is not a webhook. No other reply shows the secret.
+    """The reply with a new callback, or with a callback whose secret was replaced. `secret`: the secret that
+    signs the callback's messages; null if the callback is not a webhook. No other reply shows the secret.
     """
 
     secret: str | None

@@ -11,6 +11,8 @@ from app_server.callbacks.delivery import MAILTO, message_id
 from app_server.callbacks.matching import enqueue_delivery
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.schemas import (
+    FILTER_NEEDED,
+    WITH_FILTER,
     AddCallback,
     CallbackInfo,
     ChangeCallback,
@@ -47,7 +49,8 @@ async def add(
     session: AsyncSession, cipher: Cipher, user_id: UUID, wanted: AddCallback
 ) -> tuple[Callback, str | None]:
     """Stores a new callback of the user. Returns the callback and its secret. The secret is None unless the
-    callback is a webhook. Raises Conflict `too_many_callbacks`.
+    callback is a webhook. Raises Conflict `too_many_callbacks` if the user has the maximum number of
+    callbacks.
     """
     known = await callbacks_of(session, user_id)
     # Those that write the events of one conversation to the log come with its start.
@@ -80,6 +83,7 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
     Raises BadRequest `no_url` if a URL is given for a callback that is neither a webhook nor a chat. Raises
     BadRequest `no_instructions` if instructions are given for a callback that is not of the kind `task`.
+    Raises BadRequest `no_filter` if a callback of a kind in WITH_FILTER would have no filter.
     """
     values = changes.model_dump(exclude_none=True)
     if "instructions" in values and callback.processor is not Processor.TASK:
@@ -92,6 +96,9 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
         callback.disabled_reason = None
     for name, value in values.items():
         setattr(callback, name, value)
+    filters = (callback.kinds, callback.sources, callback.tools, callback.statuses)
+    if callback.processor in WITH_FILTER and not any(filters):
+        raise BadRequest(f"{FILTER_NEEDED[0].upper()}{FILTER_NEEDED[1:]}.", code="no_filter")
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
@@ -136,8 +143,8 @@ async def deliveries(
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
     """Starts another delivery of the event of an earlier delivery, with the same value of the header
     `webhook-id`. Returns the delivery, which now waits for its attempt. Raises NotFound if the callback has
-    no such delivery, and Conflict: `delivery_waits` if the delivery has not ended yet, `callback_disabled` if
-    the callback is disabled.
+    no such delivery. Raises Conflict `delivery_waits` if the delivery has not ended yet. Raises Conflict
+    `callback_disabled` if the callback is disabled.
     """
     delivery = await session.get(Delivery, delivery_id, with_for_update=True)
     if delivery is None or delivery.callback_id != callback.id:

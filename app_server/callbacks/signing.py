@@ -15,9 +15,9 @@ def new_secret() -> str:
 
 
 def signed_headers(message_id: str, timestamp: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
-    """Returns the HTTP headers of a webhook request: the id, the timestamp, and one signature of both and the
-    body for each key. `timestamp`: seconds since 1970. `keys`: the secrets that sign, each `whsec_` and
-    base64.
+    """Returns the HTTP headers of a webhook request: the message's id, the timestamp, and one signature for
+    each key. A signature covers the id, the timestamp and the body. `timestamp`: seconds since 1970. `keys`:
+    the secrets that sign, each in the form `whsec_` and base64.
     """
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [

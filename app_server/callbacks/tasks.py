@@ -17,8 +17,9 @@ _NAME: Final = "task"
 
 StartTask = Callable[[User, UUID, UUID, str, str], Awaitable[None]]
 """A function that starts a conversation on the repositories of another conversation of the user. The
-arguments: the user, the id of the other conversation, the id of the new one, its title and its first message.
-It starts nothing if a conversation with the new id exists. It raises AppError.
+arguments are the user, the id of the other conversation, the id of the new conversation, its title and its
+first message. The function does nothing if a conversation with the new id exists. It raises AppError if the
+conversation cannot be started.
 """
 
 
@@ -39,7 +40,7 @@ def title_of_task(name: str, description: EventDescription) -> str:
 def message_of_task(instructions: str, description: EventDescription, delivery_id: UUID) -> str:
     """Returns the first message of the new conversation: the user's instructions and the description of the
     event. The description contains text that the agent of the other conversation has written. It is put
-    between marks, so that the new agent can tell it from the user's instructions.
+    between marker lines, so that the new agent can distinguish it from the user's instructions.
 
     `description`: the title, text and URL that tell what has happened in the other conversation.
     `delivery_id`: the delivery for which the new conversation is started.

@@ -30,10 +30,11 @@ def verify_log(
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Check that no entry of the audit log was changed, removed or inserted. The exit code is 1 if one was.
+    """Check that no entry of the audit log was changed, removed or inserted. The exit code is 1 if the check
+    finds such an entry.
 
-    Write down the newest entry that this command prints, outside this machine. Pass it as --known the next
-    time.
+    Write down the newest entry that this command prints, outside this machine. Pass this entry as --known the
+    next time.
     """
     from app_server.audit.verification import verify
 

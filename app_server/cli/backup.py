@@ -27,7 +27,9 @@ def backup(
     ] = True,
     home: Home = None,
 ) -> None:
-    """Copy the database and the home directory into one file. This also works while the server runs."""
+    """Copy the database and the home directory of the server into one file. This also works while the server
+    runs.
+    """
     from app_server.core.migrations import newest_revision
     from app_server.core.startup_failures import explained
     from app_server.installation_backup.write import write_backup, write_backup_file
@@ -60,7 +62,7 @@ def restore(
     file: Annotated[Path, typer.Argument(help="What `slipway backup` has written. -: standard input.")],
     home: Home = None,
 ) -> None:
-    """Restore a backup into an empty home directory, and into an empty database if it is PostgreSQL."""
+    """Restore a backup into an empty home directory. If the database is PostgreSQL, it must be empty, too."""
     from app_server.core.startup_failures import explained
     from app_server.http.listeners import home_of_our_own
     from app_server.installation_backup.restore import restore_backup

@@ -1,5 +1,5 @@
-"""The file with the credentials of the client commands. It has one API key for each server that `slipway
-login` has signed in at.
+"""The file with the API keys for the client commands, such as `slipway run --server`. It contains one API key
+for each server at which the user has signed in with `slipway login`.
 """
 
 import fcntl
@@ -56,8 +56,9 @@ class CredentialFile:
             raise UnreadableCredentials(f"{self.path} is damaged. Remove it and sign in again.") from None
 
     def save(self, url: str, credential: ServerCredential) -> None:
-        """Stores the credential (API key) for the server at `url`, and replaces an earlier one. Raises
-        UnreadableCredentials if the present file is damaged, or if other users of the machine can read it.
+        """Stores the credential (API key) for the server at `url`, and replaces an earlier credential for
+        this server. Raises UnreadableCredentials if the present file is damaged, or if other users of the
+        machine can read it.
         """
         with self._locked():
             self._write({**self.all(), url: credential})

@@ -29,8 +29,9 @@ Result = TypeVar("Result")
 
 
 def configuration(**options: object) -> Config:
-    """Loads the configuration of the server and returns it. Ends the program with an error text if a setting
-    is wrong. `options`: settings from the command line, which take priority.
+    """Loads the configuration of the server from the environment variables and returns it. Ends the program
+    with an error text if a setting is wrong. `options`: settings from the command line, by name, which take
+    priority over the environment variables.
     """
     try:
         return load_config(**options)

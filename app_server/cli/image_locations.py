@@ -19,8 +19,9 @@ from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune
 class ImageLocation:
     """The sandbox images of one container engine.
 
-    `images`: the images that are stored there; after a removal, the removed images. `host`: the sandbox host;
-    None for this machine. `failure`: why the host could not be asked.
+    `images`: the images that are stored there; after a removal of unused images, the images that were
+    removed. `host`: the name of the sandbox host; None for this machine. `failure`: why the sandbox host did
+    not reply; None if it has replied.
     """
 
     images: Sequence[StoredImage]
@@ -29,16 +30,18 @@ class ImageLocation:
 
     @property
     def where(self) -> str:
-        """The name of the host, to be printed at the end of a line; empty for this machine."""
+        """Returns two spaces and the name of the sandbox host, to be printed at the end of a line. Returns an
+        empty text for this machine.
+        """
         return f"  {self.host}" if self.host else ""
 
 
 async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]:
     """Returns the sandbox images of each container engine: the engine of this machine, or those of the
-    configured sandbox hosts. With `prune`, removes unused images and returns the removed ones.
+    configured sandbox hosts. If `prune` is true, removes unused images and returns the removed images.
 
-    Raises StartFailure if this machine's engine does not answer, and Unavailable if it cannot be determined
-    which base images the sandboxes of users need.
+    Raises StartFailure if this machine's engine does not answer. Raises Unavailable if it cannot be
+    determined which base images the sandboxes of users need.
     """
     chosen = await chosen_bases(config)
     if config.sandbox == "remote":

@@ -28,7 +28,8 @@ _Change = Callable[[str], str]
 @dataclass
 class Rotation:
     """The result of encrypting all stored secrets with the newest key. `renewed`: how many values were
-    encrypted. `unreadable`: the table, column and primary key of each value that no known key can decrypt.
+    encrypted again. `unreadable`: for each value that no known key can decrypt, a text with its table, column
+    and primary key.
     """
 
     renewed: int = 0
@@ -36,13 +37,13 @@ class Rotation:
 
 
 async def rotate(database: Database, config: Config, cipher: Cipher) -> Rotation:
-    """Encrypts all stored secrets with the newest key. Values that this key has already encrypted are left
-    out. Returns the number of encrypted values and the values that cannot be decrypted.
+    """Encrypts all stored secrets with the newest key. Values that are already encrypted with this key stay
+    unchanged. Returns how many values this call has encrypted, and which values cannot be decrypted.
     """
     done = Rotation()
-    async for place, token in _stored(database):
+    async for location, token in _stored(database):
         if not cipher.is_newest(token) and not _is_readable(cipher, token):
-            done.unreadable.append(place)
+            done.unreadable.append(location)
     for table, columns in encrypted_columns():
         done.renewed += await _rotate_table(database, cipher, table, columns)
     done.renewed += renew_encryption(config, cipher)
@@ -53,7 +54,7 @@ async def is_finished(database: Database, cipher: Cipher) -> bool:
     """Returns whether every encrypted text in the database was encrypted with the newest key, so that the
     older keys are no longer needed.
     """
-    async for _place, token in _stored(database):
+    async for _location, token in _stored(database):
         if not cipher.is_newest(token):
             return False
     return True
@@ -62,9 +63,9 @@ async def is_finished(database: Database, cipher: Cipher) -> bool:
 def encrypted_columns() -> Iterator[tuple[Table, list[Column[Any]]]]:
     """Yields the tables that contain encrypted values, each with the columns that contain them.
 
-    These are the columns whose name begins with `encrypted_` or ends with `_encrypted`; all values in such a
-    column of JSON are encrypted. In the table of jobs, it is the column `payload`, a JSON object in which the
-    values with such names are encrypted.
+    These are the columns whose name begins with `encrypted_` or ends with `_encrypted`. If such a column
+    contains a JSON object, all values in the object are encrypted. The table of jobs is an exception: its
+    column `payload` is a JSON object in which only the values with such names are encrypted.
     """
     for table in Base.metadata.sorted_tables:
         columns = [one for one in table.columns if _is_encrypted(one.name)]
@@ -92,17 +93,17 @@ async def _rotate_table(database: Database, cipher: Cipher, table: Table, column
                 changed = {name: _changed(table, value, renew) for name, value in values.items()}
                 if changed != values:
                     # Columns that change with each update keep their values: for users nothing has changed.
-                    kept = {one.name: one for one in table.columns if one.onupdate is not None}
+                    unchanged_columns = {one.name: one for one in table.columns if one.onupdate is not None}
                     row = update(table).where(*_is_row(table, identity))
-                    await session.execute(row.values({**kept, **changed}))
+                    await session.execute(row.values({**unchanged_columns, **changed}))
         if len(rows) < BATCH:
             return renewed
         last = rows[-1][0]
 
 
 async def _stored(database: Database) -> AsyncIterator[tuple[str, str]]:
-    """Yields all encrypted values in the database. Each value comes after a text that names its table, column
-    and primary key.
+    """Yields a pair for each encrypted value in the database: a text that names the table, the column and the
+    primary key of the value, and the encrypted value.
     """
     for table, columns in encrypted_columns():
         last: tuple[Any, ...] | None = None
@@ -127,8 +128,8 @@ async def _batch(
     is_for_update: bool,
 ) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Returns the next rows of a table, in the order of the primary key. `last`: the primary key after which
-    the rows begin. `is_for_update`: locks the rows until the transaction ends. Each row is a pair: the
-    primary key, and the values by column name.
+    the rows begin; None for the first rows. `is_for_update`: whether the rows are locked until the
+    transaction ends. Each returned row is a pair: the primary key, and the values by column name.
     """
     identity = list(table.primary_key.columns)
     query = select(*identity, *columns).order_by(*identity).limit(BATCH)

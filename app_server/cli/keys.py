@@ -22,9 +22,9 @@ keys = typer.Typer(help="The keys that encrypt stored secrets.", no_args_is_help
 def rotate_keys(home: Home = None) -> None:
     """Encrypt all stored secrets with a new key. Older keys stay, so all secrets can still be read.
 
-    If the key is in the home directory, the server must not run, and this command creates the new key. If
+    If the key is in the home directory, stop the server first; this command then creates the new key. If
     SLIPWAY_ENCRYPTION_KEYS contains the keys, first add a new key before the others and restart all servers.
-    An interrupted rotation is completed first.
+    A rotation that was interrupted earlier is completed first.
     """
     config = configuration(home=home)
     require_database(config)
@@ -38,8 +38,8 @@ def rotate_keys(home: Home = None) -> None:
         typer.echo(f"The former key stays in {config.home / 'encryption.key'}. Make a backup now.")
     if done.unreadable:
         typer.secho("No known key decrypts these:", fg=typer.colors.RED, err=True)
-        for place in done.unreadable:
-            typer.echo(place, err=True)
+        for location in done.unreadable:
+            typer.echo(location, err=True)
         raise typer.Exit(1)
 
 

@@ -1,5 +1,5 @@
-"""The commands `slipway login` and `slipway logout`, which sign this terminal in at a Slipway server and out
-again.
+"""The commands `slipway login` and `slipway logout`. `login` gets an API key from a Slipway server for this
+terminal, and `logout` deletes the key.
 """
 
 import socket
@@ -45,7 +45,8 @@ def login(
         bool, typer.Option("--plain-http", help="Allow an address without TLS on another machine.")
     ] = False,
 ) -> None:
-    """Sign this terminal in at a server: confirm a code in a browser that is signed in there.
+    """Sign this terminal in at a server. You confirm a code in a browser that is already signed in at this
+    server.
 
     The server creates an API key. The key is listed under Settings → API keys and can be revoked there.
     """

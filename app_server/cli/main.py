@@ -61,7 +61,7 @@ def serve(
     ] = None,
     home: Home = None,
 ) -> None:
-    """Start the server. Also print a sign-in link, until the owner has signed in for the first time."""
+    """Start the app server. Also print a sign-in link, until the owner has signed in for the first time."""
     config = configuration(port=port, host=host, inner_port=inner_port, sandbox=sandbox, home=home)
     # Imported here so that the other commands, and --help, answer at once.
     with loading():
@@ -149,10 +149,12 @@ def run(
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Let an agent do one task, without a browser. The exit code is 0 if it succeeds, and 1 if it fails.
+    """Let an agent do one task, without a browser. The exit code is 0 if the task succeeds, and 1 if it
+    fails.
 
-    Uses the server that --server names, or the running server of this home directory, or starts a server for
-    this task. The conversation stays and can be opened in the browser.
+    Uses the server that --server names. Without --server, uses the running server of this home directory. If
+    no server runs, starts a server for this task. The conversation is stored and can be opened in the browser
+    later.
     """
     from app_server.headless.run import Run
 
@@ -177,9 +179,10 @@ def run_demo(
     sandbox: Annotated[SandboxChoice, typer.Option(help="Where the agent works.")] = "auto",
     as_json: Json = False,
 ) -> None:
-    """Show how a recorded model fixes a real bug in a real sandbox. The exit code is 0 if it succeeds.
+    """Show how an agent fixes a real bug in a real sandbox. The replies of the model were recorded earlier,
+    so no model is called. The exit code is 0 if the fix succeeds.
 
-    Uses a separate home directory. Only the sandbox image remains afterwards.
+    Uses a temporary home directory. Only the sandbox image stays on this machine afterwards.
     """
     from app_server import demo
     from app_server.headless.run import Run
@@ -208,7 +211,7 @@ def sign_in_link(port: Port = None, home: Home = None) -> None:
 def _run_headless(where: "Config | tuple[str, str]", what: "Run", *, as_json: bool) -> None:
     """Runs a task without a browser and ends the program with its exit code. `where`: the configuration of
     the server to use or start, or the address and the API key of a running server. `what`: the task and its
-    settings. `as_json`: prints the progress as JSON.
+    settings. `as_json`: whether the progress is printed as JSON.
     """
     from app_server.headless.client import RunFailed
     from app_server.headless.printer import JsonPrinter, TerminalPrinter

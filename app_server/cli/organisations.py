@@ -1,7 +1,8 @@
 """The commands `slipway orgs …`, with which an administrator on this machine manages the organisations of the
 installation.
 
-The commands act as the owner. They also work while the server does not run.
+The commands run with the rights of the owner of the installation, and the audit log names the owner. They
+also work while the server does not run.
 """
 
 from typing import TYPE_CHECKING, Annotated
@@ -70,7 +71,7 @@ def rename(organisation: Organisation, name: NewName, home: Home = None) -> None
 
 @organisations.command("delete")
 def delete(organisation: Organisation, home: Home = None) -> None:
-    """Delete an organisation without people, with its teams and settings."""
+    """Delete an organisation that has no people. Its teams and settings are deleted, too."""
     from app_server.organisations.service import delete_organisation, find_by_name
 
     async def work(session: "AsyncSession", _config: Config) -> None:
@@ -88,7 +89,9 @@ def move(
     role: Annotated[GivenRole, typer.Option(help="What they may do there.")] = "member",
     home: Home = None,
 ) -> None:
-    """Move a person with all that belongs to them. They leave their teams, and their sharing ends."""
+    """Move a person, with all that the person owns, to another organisation. The person leaves all teams, and
+    all sharing with or by the person ends.
+    """
     from app_server.organisations.moving import move_person
     from app_server.organisations.schemas import MovePerson
     from app_server.organisations.service import find_by_name

@@ -1,5 +1,5 @@
 """Lists and stops the sandboxes of one Slipway server (of one home directory) and shows the state of their
-containers, for the `slipway sandboxes` commands. It works with or without a running server.
+containers, for the `slipway sandboxes` commands. This also works while the server does not run.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 @dataclass(frozen=True)
 class Entry:
     """One sandbox in the list that `slipway sandboxes ls` prints. `runs`: whether the sandbox's container or
-    machine runs now. This may differ from `status` while the sandbox is restarted.
+    process runs now. This may differ from `status` while the sandbox is restarted.
     """
 
     id: UUID
@@ -35,7 +35,7 @@ class Entry:
     runs: bool
     created_at: datetime
     host: str | None
-    """The name of the sandbox host. None if there is only one machine."""
+    """The name of the sandbox host on which the sandbox runs. None if there is only one machine."""
 
 
 class Inventory:
@@ -45,7 +45,7 @@ class Inventory:
         self._registry = registry
 
     async def entries(self) -> list[Entry]:
-        """Returns the sandboxes, newest first. Raises StartFailure if the engine does not answer."""
+        """Returns the sandboxes, newest first. Raises StartFailure if the container engine fails."""
         async with self._database.read() as session:
             rows = list(
                 (await session.execute(select(Sandbox).order_by(Sandbox.created_at.desc()))).scalars()
@@ -64,22 +64,22 @@ class Inventory:
         ]
 
     def spare(self) -> int:
-        """Returns how many containers are ready for new sandboxes or are being prepared. The call blocks the
-        thread.
+        """Returns how many containers are ready for new sandboxes or are being prepared. Blocks the calling
+        thread while it reads files.
         """
         return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
         """Returns the end of the output of a sandbox's agent server. prefix: the beginning of the sandbox's
-        id. Raises NotFound if not exactly one sandbox has this prefix, and StartFailure if the container
-        engine does not answer.
+        id. Raises NotFound if no sandbox or more than one sandbox has this prefix. Raises StartFailure if the
+        container engine does not answer.
         """
         return await self._backend.last_words(await self._find(prefix))
 
     async def stop(self, prefix: str) -> UUID:
-        """Stops the sandbox and returns its id. The sandbox's files stay. A running app server notices the
-        stop. prefix: the beginning of the sandbox's id. Raises NotFound if not exactly one sandbox has this
-        prefix, and StartFailure if the sandbox cannot be stopped.
+        """Stops the sandbox and returns its id. The sandbox's files stay. A running app server notices that
+        the sandbox was stopped. prefix: the beginning of the sandbox's id. Raises NotFound if no sandbox or
+        more than one sandbox has this prefix. Raises StartFailure if the sandbox cannot be stopped.
         """
         sandbox_id = await self._find(prefix)
         # The row changes first. Otherwise a server that finds the machine dead would start it again.
@@ -118,8 +118,9 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 
 async def chosen_bases(config: Config) -> set[str]:
-    """Returns the base images that sandboxes of users are built on, or could be built on. In the home of a
-    sandbox host, returns the base images of the sandboxes on this host.
+    """Returns the base images on which sandboxes of users are built, and those which users or administrators
+    have chosen for later sandboxes. If the home directory belongs to a sandbox host, includes the base images
+    of the sandboxes on this host.
 
     Raises Unavailable if these images cannot be determined.
     """

@@ -49,7 +49,9 @@ def build_image(
     devcontainer: Devcontainer = None,
     context: Context = None,
 ) -> None:
-    """Build the sandbox image of this version, if it does not exist. You may choose its base image."""
+    """Build the sandbox image of this version of Slipway, if it does not exist. The options may name its base
+    image.
+    """
     # Imported here, as below, so that the other commands and --help answer at once.
     from app_server.sandbox_backends.docker.backend import DockerBackend
 
@@ -81,7 +83,9 @@ def list_images(home: Home = None) -> None:
 
 @images.command("prune")
 def prune_images(home: Home = None) -> None:
-    """Remove images built here that are not current and that no container and no user needs."""
+    """Remove sandbox images that Slipway has built and that nothing needs any more: they are not of the
+    current version, no container uses them, and no user has chosen them.
+    """
     has_silent, count = False, 0
     for location in _image_locations(home, prune=True):
         for image in location.images:
@@ -94,7 +98,7 @@ def prune_images(home: Home = None) -> None:
 
 @sandboxes.command("ls")
 def list_sandboxes(home: Home = None) -> None:
-    """Show every sandbox: its status, whether its machine runs, and its host."""
+    """Show every sandbox: its status, whether its container or process runs, and its sandbox host."""
     from app_server.cli.sandbox_inventory import Entry, Inventory
 
     async def look(inventory: Inventory) -> tuple[list[Entry], int]:
@@ -124,7 +128,9 @@ def show_log(sandbox_id: SandboxId, home: Home = None) -> None:
 
 @sandboxes.command("stop")
 def stop_sandbox(sandbox_id: SandboxId, home: Home = None) -> None:
-    """Stop a sandbox. Its commands end, its files stay, and its next message starts it again."""
+    """Stop a sandbox. Its commands end, and its files stay. The next message to one of its conversations
+    starts it again.
+    """
     from uuid import UUID
 
     from app_server.cli.sandbox_inventory import Inventory
@@ -138,7 +144,7 @@ def stop_sandbox(sandbox_id: SandboxId, home: Home = None) -> None:
 def run_doctor(home: Home = None, as_json: Json = False) -> None:
     """Check whether sandboxes work on this machine and are safe. Print the problems and how to fix them.
 
-    The exit code is 1 if something does not work, and 0 if there are only warnings.
+    The exit code is 1 if something does not work. It is 0 if there are no problems, or only warnings.
     """
     import json
     from dataclasses import asdict
@@ -171,8 +177,9 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
 async def _custom_base(
     config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> str | None:
-    """Returns the name of the user's base image. Builds the image first if the options name files. Returns
-    None if the options request no base image. Raises BadRequest, StartFailure.
+    """Returns the name of the base image that the options of the command request. If the options name files,
+    builds the image first. Returns None if the options request no base image. Raises BadRequest if the files
+    are not valid. Raises StartFailure if the image cannot be built.
     """
     from app_server.sandbox_images.custom_base import ensure_custom_base
 
@@ -191,7 +198,8 @@ def _base_of(
     dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> "str | BaseSource | None":
     """Returns the base image that the options of the command request: its name, or the source from which it
-    is built. Returns None if the options request none. Raises BadRequest.
+    is built. Returns None if the options request no base image. Raises BadRequest if a named file is not
+    valid.
     """
     from app_server.sandbox_images.custom_base import resolved_source
     from app_server.sandbox_images.devcontainer import read_devcontainer
@@ -215,8 +223,8 @@ def _image_locations(home: Path | None, *, prune: bool) -> "list[ImageLocation]"
 
 
 def _tell(location: "ImageLocation") -> bool:
-    """Prints why the images of a sandbox host could not be listed or removed. Returns whether there was such
-    a failure.
+    """Prints why the images of a sandbox host could not be listed or removed. Prints nothing if there was no
+    failure. Returns whether there was a failure.
     """
     if location.failure is None:
         return False

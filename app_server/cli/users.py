@@ -1,7 +1,8 @@
 """The commands `slipway users …`, with which an administrator on this machine manages the people who may sign
 in.
 
-The commands act as the owner. They also work while the server does not run.
+The commands run with the rights of the owner of the installation, and the audit log names the owner. They
+also work while the server does not run.
 """
 
 import os
@@ -89,7 +90,9 @@ def invite_user(
 
 @users.command("send-again")
 def send_invitation_again(user: Named, port: Port = None, home: Home = None) -> None:
-    """Send the invitation of a person by e-mail once more, with a new link. Earlier links become invalid."""
+    """Send the invitation of a person by e-mail once more, with a new link. Earlier links of this person
+    become invalid.
+    """
     from app_server.sign_in.invitations import send_again
 
     async def send(session: "AsyncSession", config: Config) -> str:
@@ -153,7 +156,9 @@ def set_password(
 
 @users.command("reset-totp")
 def reset_totp(user: Named, home: Home = None) -> None:
-    """Remove the authenticator app and recovery codes of a person, for example of one who has lost them."""
+    """Remove the authenticator app and the recovery codes of a person, for example of a person who has lost
+    them.
+    """
     from app_server.audit.actions import AuditAction, AuditTarget
     from app_server.sign_in.passwords import totp
 
@@ -173,7 +178,9 @@ def reset_totp(user: Named, home: Home = None) -> None:
 
 @users.command("role")
 def change_role(user: Named, role: GivenRole, home: Home = None) -> None:
-    """Change the role of a person, and so what the person may do. The owner's role cannot be changed."""
+    """Change the role of a person. The role decides what the person may do. The owner's role cannot be
+    changed.
+    """
     _change(user, home, role=role)
 
 
@@ -185,7 +192,7 @@ def disable_user(user: Named, home: Home = None) -> None:
 
 @users.command("enable")
 def enable_user(user: Named, home: Home = None) -> None:
-    """Let a disabled person sign in again."""
+    """Enable a person's account that was disabled, so that the person can sign in again."""
     _change(user, home, is_disabled=False)
 
 
@@ -228,8 +235,8 @@ def delete_user(
 ) -> None:
     """Delete a person's account, and all data that is not handed over to another user.
 
-    The server deletes the data, and then the account, in the background. So this takes effect only while the
-    server runs.
+    The server deletes the data, and then the account, in the background. So the deletion happens only while
+    the server runs.
     """
     from app_server.departures.belongings import belongings_of
     from app_server.departures.deletion import begin_deletion
@@ -297,8 +304,8 @@ async def trail_of_owner(session: "AsyncSession") -> "AuditTrail":
 
 
 async def found_user(session: "AsyncSession", user: str) -> "User":
-    """Returns the user with this id or name. Ends the program if there is none, or if several
-    have this name.
+    """Returns the user with this id or name. Ends the program with an error text if there is no such user, or
+    if several users have this name.
     """
     from app_server.access.people import list_people
 

@@ -1,5 +1,5 @@
-"""Limits how many commits and tags the server signs for one sandbox within an hour. The counts are in the
-database, so that all app servers share them.
+"""Limits how many commits and tags the app server signs for one sandbox within an hour. The counts are stored
+in the database, so that all app servers use the same counts.
 """
 
 import math
@@ -15,15 +15,15 @@ from app_server.core.database import now
 from app_server.core.errors import TooManyRequests
 
 MAX_PER_HOUR = 1000
-"""The maximum number of signatures for one sandbox in an hour. Each signature is an entry of the
-audit log.
+"""The maximum number of signatures for one sandbox in an hour. The number is limited because each signature
+adds an entry to the audit log.
 """
 _HOUR = timedelta(hours=1)
 
 
 async def count_signature(session: AsyncSession, sandbox_id: UUID) -> None:
     """Counts one more signature for this sandbox in its current hour. Raises TooManyRequests
-    `too_many_signatures`, with a `Retry-After` header, if there are more than 1000.
+    `too_many_signatures`, with a `Retry-After` header, if this hour then has more than 1000 signatures.
 
     An hour begins with the first signature after the end of the previous hour. The row of the sandbox stays
     locked until the transaction ends. Therefore concurrent signatures are counted one after the other.

@@ -15,9 +15,9 @@ class CommitSigningKey(Base):
     """The database row of a user's key for signing commits and tags. The key is created when the user turns
     signing on for the first time.
 
-    is_on: whether the user has turned signing on. public_key: the public key as in an OpenSSH `.pub` file;
-    the user enters it at the git host. private_key_encrypted: the encrypted private key in PEM format. The
-    private key is never shown and never leaves the app server.
+    is_on: whether signing is turned on now. public_key: the public key in the format of an OpenSSH `.pub`
+    file; the user copies it to the git host. private_key_encrypted: the encrypted private key in PEM format.
+    The private key is never shown and never leaves the app server.
     """
 
     __tablename__ = "commit_signing_keys"
@@ -30,8 +30,8 @@ class CommitSigningKey(Base):
 
 
 class CommitSignatureCount(Base):
-    """The database row with the number of signatures for a sandbox in its current hour, which began at
-    `began_at`.
+    """The database row that counts the signatures for a sandbox. `signatures`: the number of signatures in
+    the hour that began at `began_at`.
     """
 
     __tablename__ = "commit_signature_counts"

@@ -33,9 +33,9 @@ class GitPerson:
     email: str
 
     def is_like(self, name: str | None, email: str) -> bool:
-        """Returns whether this person has the given name and e-mail address. Before the comparison, the
-        characters that git removes from names are removed from the given values. `name`: None accepts any
-        name.
+        """Returns whether this person has the given name and e-mail address. Git removes some characters from
+        names and addresses when it writes a commit. So the same characters are first removed from the given
+        values. `name`: None accepts any name.
         """
         return self.email == _plain(email) and (name is None or self.name == _plain(name))
 

@@ -49,8 +49,8 @@ async def turn(
 
 
 async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> CommitSigningKey:
-    """Replaces the user's signing key by a new key and returns the new key. The old key cannot be restored.
-    Raises Conflict `commit_signing_off` if the user has no signing key.
+    """Creates a new signing key for the user, in place of the present key, and returns the new key. The old
+    key cannot be restored. Raises Conflict `commit_signing_off` if the user has no signing key.
     """
     key = await session.get(CommitSigningKey, user_id, with_for_update=True)
     if key is None:
@@ -76,11 +76,12 @@ async def sign(
     """Signs a commit or a tag with the user's key and returns the signature. `payload`: the bytes for which
     git requests a signature. `sandbox_id`: the sandbox in which git runs.
 
-    The author and the committer of the commit, or the tagger of the tag, must have the name and the e-mail
-    address in the user's settings. Otherwise raises Forbidden `not_the_committer`. Also raises Forbidden
-    `commit_signing_off`, Conflict `commit_identity_missing` if the user has set no e-mail address for
-    commits, BadRequest `not_signable` if `payload` is neither a commit nor a tag or is already signed, and
-    TooManyRequests `too_many_signatures` after 1000 signatures for the sandbox in one hour.
+    Raises Forbidden `not_the_committer` if the author or committer of the commit, or the tagger of the tag,
+    does not have the name and e-mail address in the user's settings. Raises Forbidden `commit_signing_off` if
+    the user has not turned signing on. Raises Conflict `commit_identity_missing` if the user has set no
+    e-mail address for commits. Raises BadRequest `not_signable` if `payload` is neither a commit nor a tag or
+    is already signed. Raises TooManyRequests `too_many_signatures` after 1000 signatures for the sandbox in
+    one hour.
     """
     key = await session.get(CommitSigningKey, user_id)
     if key is None or not key.is_on:

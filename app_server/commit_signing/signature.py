@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 NAMESPACE = "git"
-"""The SSHSIG namespace of the signatures. Git requires this namespace, and other programs do not
-accept it.
+"""The namespace in the signatures (a field of the format SSHSIG). It says that a signature is for git, so
+that it is not valid for other purposes.
 """
 _MAGIC = b"SSHSIG"
 _VERSION = (1).to_bytes(4, "big")
@@ -58,8 +58,10 @@ def sign(private_key: str, message: bytes) -> str:
     named = _string(NAMESPACE.encode()) + _string(b"") + _string(_HASH.encode())
     made = key.sign(_MAGIC + named + _string(digest))
     public = base64.b64decode(public_line(private_key).split()[1])
-    whole = _MAGIC + _VERSION + _string(public) + named + _string(_string(b"ssh-ed25519") + _string(made))
-    text = "\n".join(textwrap.wrap(base64.b64encode(whole).decode(), _LINE))
+    signature_blob = (
+        _MAGIC + _VERSION + _string(public) + named + _string(_string(b"ssh-ed25519") + _string(made))
+    )
+    text = "\n".join(textwrap.wrap(base64.b64encode(signature_blob).decode(), _LINE))
     return f"-----BEGIN SSH SIGNATURE-----\n{text}\n-----END SSH SIGNATURE-----\n"
 
 

@@ -49,8 +49,8 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
     """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The log of the
-    network requests of sandboxes (egress log) shows these conversations, because each of them may have sent a
-    request of its sandbox.
+    network requests of sandboxes (egress log) shows these conversations next to a request, because the server
+    does not know which of them sent the request.
     """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
@@ -91,8 +91,9 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
-    """Returns the conversation in the sandbox whose model key has this hash, with its model profile and with
-    who pays for its model calls. A model key lets programs in the sandbox call the conversation's model.
+    """Returns the conversation in the sandbox whose model key has this hash, with the conversation's model
+    profile (a model with its address, key and options) and with the user who pays for its model calls. A
+    model key lets programs in the sandbox call the conversation's model.
 
     Returns None if no conversation in the sandbox has such a key, if the key has expired, or if the
     conversation's owner is disabled.

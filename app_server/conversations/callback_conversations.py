@@ -1,5 +1,5 @@
-"""Starts new conversations for callbacks of the kind `task`. Such a callback starts a conversation when an
-event happens in another conversation.
+"""Starts new conversations for callbacks of the kind `task`. A callback is an action of the server after an
+event of a conversation; a callback of this kind starts another conversation.
 """
 
 from uuid import UUID
@@ -25,11 +25,12 @@ from app_server.users.models import User
 def starter(
     config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
 ) -> StartTask:
-    """Returns the function that a callback of the kind `task` calls to start a new conversation, when an
-    event happens in another conversation.
+    """Returns the function that a callback of the kind `task` (an action that runs for events of
+    conversations) calls to start a new conversation, when an event happens in another conversation.
 
-    The returned function raises Forbidden if the callback's user may not start conversations. It raises
-    NotFound if the conversation in which the event happened no longer exists.
+    The returned function raises Forbidden if the user who owns the callback may not start conversations. It
+    raises NotFound if the conversation in which the event happened no longer exists or no longer belongs to
+    this user.
     """
 
     async def start(user: User, origin_id: UUID, task_id: UUID, title: str, text: str) -> None:

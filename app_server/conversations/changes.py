@@ -62,7 +62,7 @@ class BatchProblem(BaseModel):
 
 
 class BatchResult(BaseModel):
-    """What a request that changes many conversations at once has done to one of them.
+    """The result for one conversation, in the reply to a request that changes many conversations at once.
 
     conversation: the conversation after the change; null if it was deleted or not changed. problem: the
     error; null if the conversation was changed or deleted.
@@ -84,8 +84,8 @@ class BatchResults(BaseModel):
 @dataclass(frozen=True)
 class ConversationChanges:
     """The operations with which one user updates and deletes conversations. `state`: the objects that all
-    requests of the app server share, such as the database. `viewer`: builds the form of a conversation for
-    the API.
+    requests of the app server share, such as the database. `viewer`: converts conversations to the form in
+    which the API shows them.
     """
 
     state: State
@@ -102,8 +102,10 @@ class ConversationChanges:
         """Changes the title, repository, tags, archive state or visibility of a conversation, and returns the
         conversation. A new title is also sent to the agent server.
 
-        `added_tags`: tags to add to the conversation's tags. Raises NotFound and Forbidden if the user is not
-        the owner or may not use the repository, InvalidRepository, and Conflict `too_many_tags`.
+        `added_tags`: tags to add to the conversation's tags. Raises NotFound if the user may not see the
+        conversation. Raises Forbidden if the user is not the owner of the conversation or may not use the new
+        repository. Raises InvalidRepository if the address of the new repository is not valid. Raises
+        Conflict `too_many_tags` if the conversation would have too many tags.
         """
         state = self.state
         async with state.database.session() as session:
@@ -127,7 +129,7 @@ class ConversationChanges:
 
     async def delete(self, conversation_id: UUID) -> list[UUID]:
         """Deletes the conversation with its sub-conversations, and notifies all users who see it. Returns the
-        ids of all deleted conversations. Raises NotFound if the user may not see the conversation, and
+        ids of all deleted conversations. Raises NotFound if the user may not see the conversation. Raises
         Forbidden `conversation_access_missing` if the user is not its owner.
         """
         state = self.state

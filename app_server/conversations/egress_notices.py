@@ -1,6 +1,6 @@
 """Connects conversations with the egress proxy, which checks the network requests of sandboxes. Finds the
-repositories of a sandbox's conversations, because network settings can belong to a repository. Notifies
-conversations of refused requests.
+repositories of a sandbox's conversations, because network settings can belong to a repository. Tells the
+clients that follow a conversation that a network request was refused.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,9 @@ from app_server.core.pubsub import Frame, PubSub
 from app_server.git.address import InvalidRepository, parse_address
 
 REFUSED = Frame('{"type":"network"}')
-"""The message to clients that a new request was refused. Clients then load the list of refused hosts."""
+"""The message that tells clients that the egress proxy has refused a new network request. Clients then load
+the list of refused hosts.
+"""
 
 
 async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[str | None]:
@@ -42,8 +44,9 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Notifies all conversations of the sandbox that a network request was refused. The server does not know
-    which of the conversations sent the request, so it notifies all of them.
+    """Tells the clients that follow a conversation of this sandbox that a network request was refused. The
+    server does not know which of the sandbox's conversations sent the request, so it publishes the message
+    for all of them.
     """
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]

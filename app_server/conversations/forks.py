@@ -1,8 +1,9 @@
 """Forks a conversation: makes an independent copy with its files, in a separate sandbox.
 
-A fork is started like a new conversation, but its event log exists before its sandbox. The start worker
-creates the sandbox from a copy of the files and sends the event log to the agent server in the sandbox. The
-fork shares no keys and no addresses with the original conversation.
+A fork is started like a new conversation, but its event log exists before its sandbox. The start worker (a
+background task of the app server) creates the sandbox from a copy of the files and sends the event log to the
+agent server in the sandbox. The fork gets new keys and new addresses, and uses no key and no address of the
+original conversation.
 """
 
 import asyncio
@@ -58,8 +59,8 @@ class ForkConversation(BaseModel):
 
 @dataclass(frozen=True)
 class Forks:
-    """The service that forks conversations: it makes independent copies of them. `specs`: the sandbox specs
-    and images that the user may choose.
+    """The service that forks conversations: it makes independent copies of them. `specs`: which sandbox specs
+    (descriptions of the base image of a sandbox) the user may choose.
     """
 
     config: Config
@@ -69,15 +70,17 @@ class Forks:
     specs: SpecPermission
 
     async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
-        """Creates the fork (an independent copy of the conversation) and returns its start task. The start
-        worker then starts the fork.
+        """Creates the fork (an independent copy of the conversation) and returns the fork's start task (the
+        record of its start). The start worker, a background task of the app server, then starts the fork.
 
         The fork is hidden until its event log is complete. If the app server is killed before that, the fork
         is removed.
 
-        Raises Conflict if the conversation has not started or its files cannot be copied now, NotFound
-        `event_not_found`, TooManyRequests `quota_reached`, Unavailable `log_behind` and `copy_cut_off`, and
-        the errors of the start of a new conversation.
+        Raises Conflict if the conversation has not started or if its files cannot be copied now. Raises
+        NotFound `event_not_found` if the last event to copy does not exist. Raises TooManyRequests
+        `quota_reached` if a quota of the user is used up. Raises Unavailable `log_behind` if the newest
+        events do not arrive in time. Raises Unavailable `copy_cut_off` if copying the events takes too long.
+        Raises also the errors of the function `service.start`, which creates the rows of the fork.
         """
         async with self.database.read() as session:
             task = await session.get_one(StartTask, original.id)
@@ -101,8 +104,9 @@ class Forks:
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
         """Creates the database rows of the fork (the copy of a conversation) and returns the fork's start
-        task. The files of `archive`, which is a snapshot of the original, become the files of the fork. The
-        fork is hidden and has no events at first. After an error, the archive is removed.
+        task (the record of its start). The files of `archive`, which is a snapshot of the original, become
+        the files of the fork. The fork is hidden and has no events at first. If an error occurs, the archive
+        is removed.
         """
         new_id: UUID | None = None
         try:
@@ -141,8 +145,8 @@ class Forks:
 
     async def _last_seq(self, original: Conversation) -> int:
         """Returns the sequence number of the newest event in the original conversation's log. First waits
-        until the agent server has reported all events, so that the fork contains all decisions that the user
-        made before forking.
+        until the agent server has reported all events to the app server, so that the fork contains everything
+        that has happened before the fork, such as the user's approvals.
 
         Raises Unavailable `log_behind` if the events do not arrive in time.
         """
@@ -183,9 +187,9 @@ class Forks:
         )
 
     async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
-        """Creates the sandbox row of a fork (a copy of a conversation), and stores the snapshot of the
-        original's files as its archive, from which the fork's sandbox is restored. The original conversation
-        can be deleted without deleting this archive.
+        """Creates the database row of the sandbox of a fork (a copy of a conversation). Turns `snapshot`,
+        which contains the files of the original conversation, into the archive from which the fork's sandbox
+        is restored. If the original conversation is deleted, this archive is not deleted.
         """
         spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
         origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)

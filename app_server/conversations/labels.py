@@ -41,9 +41,11 @@ async def change(
     `home`: the data directory of the server. `added_tags`: tags that are added to the conversation's current
     tags; if the conversation already has a tag with the same key, the tag gets the new value.
 
-    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
-    the user is not its owner. Raises InvalidRepository (422), Forbidden `repository_not_allowed`,
-    `repository_of_team`, and Conflict `too_many_tags`.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not its owner. Raises InvalidRepository if the address of the new repository is not valid.
+    Raises Forbidden `repository_not_allowed` if only administrators may use the new repository. Raises
+    Forbidden `repository_of_team` if a team allows the new repository only to its members. Raises Conflict
+    `too_many_tags` if the conversation would have too many tags.
     """
     conversation = await service.require(session, user.id, conversation_id)
     if added_tags:

@@ -35,17 +35,20 @@ class ConversationFilter:
     shared: bool | None = None
     """True: only conversations of other people. False: only the user's own. None: both."""
     query: str | None = None
-    """Words of the conversation's title or of one of its messages."""
+    """Words to search for in the titles and the messages of the conversations. None: no text search."""
     repository_contains: str | None = None
     branch: str | None = None
     llm_model: str | None = None
     execution_status: str | None = None
     tags: Sequence[str] = ()
-    """Each text is `key`, or `key:value`. A conversation must have all these tags."""
+    """Tags that a conversation must have, all of them. Each text is `key`, or `key:value`. Empty: any tags.
+    """
     archived: bool | None = None
     """True: only archived conversations. False: only conversations that are not archived. None: both."""
     owner_id: UUID | None = None
-    """Only conversations of this user. Conversations that the current user may not see are left out."""
+    """Only conversations of this user; None: of all users. Conversations that the current user may not see
+    are left out in each case.
+    """
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,10 @@ async def search(
     page_id: str | None,
     limit: int,
 ) -> ConversationPage:
-    """Returns a page of the conversations that the user may see and that match the criteria, newest first."""
+    """Returns a page of the conversations that the user may see and that match the criteria, newest first.
+    `page_id`: the `next_page_id` of the page before; None for the first page. `limit`: the maximum number of
+    conversations on the page.
+    """
     newest_first = (Conversation.created_at.desc(), Conversation.id.desc())
     found = select(Conversation.id, Conversation.created_at).where(Conversation.deleted_at.is_(None))
     found = found.where(*_conditions(session, user_id, criteria))

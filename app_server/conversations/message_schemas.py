@@ -17,7 +17,8 @@ MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+
 
 class SendMessageRequest(BaseModel):
     """The request body for sending a user's message to the agent. A client can safely send a message again
-    with the same `id`: the agent receives the message only once.
+    with the same `id`: the agent receives the message only once. `run`: whether the agent begins to work, if
+    it is not working yet.
     """
 
     id: MessageId | None = None
@@ -64,7 +65,8 @@ def require_sendable(message: SendMessageRequest, max_bytes: int) -> None:
     """Checks that a new message is not empty and not too large. max_bytes: the maximum size of the message's
     text.
 
-    Raises BadRequest `message_empty` and PayloadTooLarge `message_too_large`.
+    Raises BadRequest `message_empty` if the message is empty. Raises PayloadTooLarge `message_too_large` if
+    its text is too large.
     """
     texts = [part.text for part in message.content if isinstance(part, TextContent)]
     if len(texts) == len(message.content) and not any(text.strip() for text in texts):

@@ -1,4 +1,6 @@
-"""Tables of conversations, their start tasks, and messages that wait until a conversation has started."""
+"""Tables of conversations, of start tasks (the progress of starting one conversation), and of messages that
+wait until a conversation has started.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,16 +15,16 @@ from app_server.conversations.sharing.models import ShareRole
 from app_server.core.database import Base, enum_column, now
 
 IMPORTED = "import"
-"""The value of `Conversation.trigger` for an imported conversation. Such a conversation is READY and has no
-sandbox.
+"""The value of `Conversation.trigger` for an imported conversation. Such a conversation counts as started
+(status READY) and has no sandbox.
 """
 
 LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
 class StartStatus(StrEnum):
-    """The status of a start task: the stages of the start in their order, then the two final values READY and
-    ERROR.
+    """The status of a start task, which describes the progress of starting one conversation: the stages of
+    the start in their order, then the two final values READY and ERROR.
     """
 
     WORKING = "WORKING"
@@ -51,9 +53,10 @@ class Conversation(Base):
     `sandbox_id` equals `id` if the sandbox was made for this conversation. It differs if the sandbox was made
     for another conversation, or before any conversation.
 
-    A time in `deleted_at` hides the conversation at once. The start worker then removes its rows and files,
-    and also the sandbox if no other conversation uses the sandbox. While the event log of a new conversation
-    is being filled, `deleted_at` is a time in the future (log/bulk_append.py).
+    A time in `deleted_at` hides the conversation at once. The start worker (a background task of the app
+    server) then removes its rows and files, and also the sandbox if no other conversation uses the sandbox.
+    While the event log of a new conversation is being filled, `deleted_at` is a time in the future
+    (log/bulk_append.py).
     """
 
     __tablename__ = "conversations"
@@ -96,15 +99,20 @@ class Conversation(Base):
     selected_repository: Mapped[str | None] = mapped_column(Text)
     selected_branch: Mapped[str | None] = mapped_column(String(255))
     selected_directory: Mapped[str | None] = mapped_column(Text)
-    """The folder of the first repository in which the agent works, relative to its root. None: the root."""
+    """The folder in which the agent works, relative to the root of the first repository. None: the root."""
     git_provider: Mapped[str | None] = mapped_column(String(50))
     more_repositories: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The further repositories of the conversation, in the form of KeptRepository."""
+    """The further repositories of the conversation, besides the first one. Each is stored as the JSON values
+    of a KeptRepository.
+    """
     submodules: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The submodules of the conversation's repositories, in the form of KeptSubmodule."""
+    """The git submodules of the conversation's repositories. Each is stored as the JSON values of a
+    KeptSubmodule.
+    """
     first_repository: Mapped[str | None] = mapped_column(Text)
-    """The identity of the repository that the conversation began with, if the user has selected another one
-    since. Empty: the conversation began without a repository. None: the repository is still the selected one.
+    """The identity (such as `github.com/owner/name`) of the repository that the conversation began with, if
+    the user has selected another repository since then. Empty: the conversation began without a repository.
+    None: the user has not selected another repository.
     """
     tags: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     """The tags that the user has given the conversation: values by key, both texts. A value may be empty."""
@@ -117,37 +125,41 @@ class Conversation(Base):
     pr_number: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """The numbers of the pull requests that the conversation is about, as stated by the user."""
     parent_conversation_id: Mapped[UUID | None]
-    """The parent, if this is a sub-conversation."""
+    """The id of the parent conversation. None: this conversation is not a sub-conversation."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """The hexadecimal ids of the conversation's sub-conversations, in the order of their creation."""
     forked_from_conversation_id: Mapped[UUID | None]
-    """The conversation that this one is a copy of. The original may have been deleted since."""
+    """The id of the conversation that this one is a copy of. The original may have been deleted since. None:
+    this conversation is not a copy.
+    """
     everyone_role: Mapped[ShareRole | None] = mapped_column(enum_column(ShareRole))
-    """What every signed-in user may do with the conversation. None: nothing. The roles of single people are
-    in ConversationShare.
+    """What every user of the organisation may do with the conversation. None: the conversation is not shared
+    with everyone. The roles of single people are in ConversationShare.
     """
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
     model_key_hash: Mapped[str | None] = mapped_column(String(64))
-    """The hash of the key with which programs in the sandbox call the model. None: programs may not."""
+    """The hash of the key with which programs in the sandbox call the model. None: there is no such key, so
+    programs may not call the model.
+    """
     model_key_until: Mapped[datetime | None]
     base_commit: Mapped[str | None] = mapped_column(String(64))
-    """The commit at which the agent's work began. Changes are computed from this commit. None: the repository
-    was empty.
+    """The commit at which the agent's work began. The changes that the user sees are the differences from
+    this commit. None: the repository was empty.
     """
     execution_status: Mapped[str | None] = mapped_column(String(50))
     metrics: Mapped[dict[str, Any] | None]
     goal: Mapped[dict[str, Any] | None]
     open_questions: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
-    """How many questions of MCP servers wait for the user."""
+    """The number of questions of MCP servers that the user has not answered yet."""
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     folded_state: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)
     """Which events make up the current state of the conversation (log/folded_state.py). If the value is None
     or outdated, it is computed when it is read.
     """
     log_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    """Total length of the stored events in characters. Events that are older than this column may not be
-    counted.
+    """Total length of the stored events in characters. Events that were stored before this column existed are
+    possibly not counted.
     """
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
@@ -159,8 +171,8 @@ class Conversation(Base):
 
     @property
     def chosen_repository(self) -> dict[str, str | None]:
-        """The fields of a start request that choose the same repository, branch and folder for another
-        conversation. Empty if this conversation has no repository.
+        """The fields of a start request that choose this conversation's repository, branch and folder for a
+        new conversation. Empty if this conversation has no repository.
         """
         if self.selected_repository is None:
             return {}
@@ -172,8 +184,9 @@ class StartTask(Base):
     """One row of the table of start tasks: the progress of starting one conversation, from creating its
     sandbox to sending its first message. The id of the task is the id of the conversation.
 
-    While the status is neither READY nor ERROR, one start worker works on the task. This is the worker that
-    holds the lease of the row, that is, the right to work on the task for a limited time.
+    While the status is neither READY nor ERROR, one start worker (a background task of an app server) works
+    on the task. This is the worker that holds the lease of the row, that is, the right to work on the task
+    for a limited time.
     """
 
     __tablename__ = "start_tasks"
@@ -190,9 +203,12 @@ class StartTask(Base):
     detail: Mapped[str | None] = mapped_column(Text)
     request: Mapped[dict[str, Any]]
     encrypted_repository_url: Mapped[str | None] = mapped_column(Text)
-    """The repository's URL as it was given, encrypted. Stored only if the URL contains a password."""
+    """The repository's URL as it was in the start request, encrypted. None: there is no repository, or its
+    URL contains no password.
+    """
     encrypted_secrets: Mapped[str | None] = mapped_column(Text)
-    """The values of the secrets in the request, encrypted; `request` has their names."""
+    """The values of the secrets in the start request, encrypted. The names of the secrets are in `request`.
+    """
     agent_server_url: Mapped[str | None] = mapped_column(Text)
     stages: Mapped[list[Any]]
     error: Mapped[dict[str, Any] | None]
@@ -203,8 +219,8 @@ class StartTask(Base):
 
 
 class PendingMessage(Base):
-    """One row of the table of messages that wait until their conversation is READY. The row is deleted when
-    the agent server has received the message.
+    """One row of the table of messages that wait until the start of their conversation is finished (READY).
+    The row is deleted when the agent server has received the message.
     """
 
     __tablename__ = "pending_messages"

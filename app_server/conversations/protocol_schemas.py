@@ -9,8 +9,8 @@ Amount = int | float
 
 
 class TokenUsage(BaseModel):
-    """The numbers of tokens that all model calls of a conversation have used together. `per_turn_token` and
-    `response_id` belong to the last model call only.
+    """The numbers of tokens that all model calls of a conversation have used together. `per_turn_token` (the
+    tokens of prompt and reply) and `response_id` are those of the last model call only.
     """
 
     model: str = ""
@@ -39,8 +39,8 @@ class LaunchedAgentProfile(BaseModel):
 
 
 class SetTitleProcessor(BaseModel):
-    """An element of a start request's list of processors: it asks for a title made from the first message. It
-    changes nothing, because each conversation without a `title` gets such a title anyway.
+    """An element of the list `processors` in a start request. It asks for a title that is made from the first
+    message. It has no effect, because each conversation without a `title` gets such a title anyway.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,9 +49,9 @@ class SetTitleProcessor(BaseModel):
 
 
 class LoggingProcessor(BaseModel):
-    """An element of a start request's list of processors: it asks for a callback that writes each event of
-    the conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its
-    deliveries.
+    """An element of the list `processors` in a start request. It asks for a callback (an action of the server
+    after each event) that writes each event of the conversation to the app server's log. `GET
+    /api/v1/callbacks` lists this callback, with the events that the callback was run for.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -70,8 +70,9 @@ class PluginSpec(BaseModel):
     """A plugin that a new conversation uses. `source`: a public repository, as `github:OWNER/REPO` (a path
     may follow) or as a URL.
 
-    `ref`: branch, tag or commit. `repo_path`: the path of the plugin in the repository. `parameters`: named
-    values that are added to the end of the first message, so that the agent reads them.
+    `ref`: branch, tag or commit; null means the default branch. `repo_path`: the path of the plugin in the
+    repository; null means the root. `parameters`: named values that are added to the end of the first
+    message, so that the agent reads them.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -46,9 +46,10 @@ class RefusedHost(BaseModel):
 class ConversationNetwork(BaseModel):
     """The network settings and the refused hosts of a conversation.
 
-    mode: the network mode in force. repository: the repository for which the user can allow a host; null if
-    the conversation has none. allowed: hosts that were allowed only for this conversation. refused: hosts
-    that the user has not decided about, latest first.
+    mode: the network mode that applies to the sandbox now. It says to which hosts programs in the sandbox may
+    connect. repository: the repository for which the user can allow a host; null if the conversation has
+    none. allowed: hosts that were allowed only for this conversation. refused: hosts that the user has not
+    decided about, latest first.
     """
 
     mode: EgressMode
@@ -92,8 +93,8 @@ async def answer(session: AsyncSession, conversation: Conversation, body: Answer
     """Stores the user's decision about a refused host.
 
     Raises BadRequest `no_repository` if the host is to be allowed for the repository but the conversation has
-    none, and Conflict `too_many_hosts` if the list of hosts has its maximum length. Raises Forbidden
-    `setting_enforced` if an enforced rule of the organisation or of a team denies the host.
+    none. Raises Conflict `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
+    Raises Forbidden `setting_enforced` if an enforced rule of the organisation or of a team denies the host.
     """
     rule = HostRule(body.host, None if body.port in DEFAULT_PORTS else body.port)
     match body.answer:

@@ -36,10 +36,11 @@ async def deleted_conversations(
     database: Database, limit: int, server_id: str | None = None
 ) -> Sequence[UUID]:
     """Returns the ids of at most `limit` deleted conversations whose data this server can remove now.
-    server_id: the id of this app server; None means that there is only one app server.
+    server_id: the id of this app server; conversations whose sandbox is a process on the machine of another
+    app server are left out. None means that there is only one app server.
 
-    If other conversations use the sandbox of a deleted conversation, the conversation is returned only when
-    the sandbox is reachable. For example, an archived sandbox must first be restored.
+    If other conversations use the sandbox of a deleted conversation, the id is returned only when the sandbox
+    is reachable. For example, an archived sandbox must first be restored.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))
@@ -59,10 +60,10 @@ async def deleted_conversations(
 
 
 async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: UUID) -> None:
-    """Removes all data of the deleted conversation from the database and the sandbox. May be repeated.
+    """Removes all data of the deleted conversation from the database and the sandbox.
 
-    Raises Unavailable, Conflict or BadGateway if not all data could be removed. A later call then removes the
-    rest.
+    If some data cannot be removed now, raises the error of the step that has failed: Unavailable, Conflict or
+    BadGateway. A later call then removes the data that is left.
     """
     async with database.read() as session:
         conversation = await session.get(Conversation, conversation_id)
@@ -118,7 +119,8 @@ async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: C
 async def _remove_directory(client: AgentClient, directory: str) -> None:
     # Some package managers make read-only directories as caches. Their files cannot be removed without a
     # change of the mode.
-    place = shlex.quote(directory)
+    quoted = shlex.quote(directory)
     await repository.must_run(
-        client, f"[ -e {place} ] || exit 0\nrm -rf {place} || {{ chmod -R u+rwX {place}; rm -rf {place}; }}"
+        client,
+        f"[ -e {quoted} ] || exit 0\nrm -rf {quoted} || {{ chmod -R u+rwX {quoted}; rm -rf {quoted}; }}",
     )

@@ -49,9 +49,7 @@ def _has_no_null(text: str) -> str:
 
 
 PlainText = Annotated[str, AfterValidator(_has_no_null)]
-"""A text from a query string, without null characters. Request bodies are checked elsewhere for all
-routes.
-"""
+"""A text from a query string, without null characters. Texts in request bodies are checked elsewhere."""
 
 TagKey = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}$")]
 Tags = Annotated[dict[TagKey, Annotated[str, Field(max_length=256)]], Field(max_length=MAX_TAGS)]
@@ -84,14 +82,14 @@ _NOT_SUPPORTED: Mapping[str, str] = {
     "selected_repository": "it is fixed when a conversation starts",
     "suggested_task": "say it in initial_message",
 }
-"""Fields of the protocol that are not supported here, each with the alternative."""
+"""Fields of the OpenHands protocol that Slipway does not support, each with what to use instead."""
 
 _MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
 
 
 class _Strict(BaseModel):
-    """The base class of request bodies that refuse unknown fields. A field of the protocol that Slipway does
-    not support is accepted if its value asks for nothing, such as null or an empty list.
+    """The base class of request bodies that refuse unknown fields. A field of the OpenHands protocol that
+    Slipway does not support is accepted if its value has no effect, such as null or an empty list.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -112,9 +110,9 @@ class _Strict(BaseModel):
 class StartRequest(_Strict):
     """The request body for starting a conversation.
 
-    `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
-    the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the maximum of the
-    model's profile applies.
+    `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
+    servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
+    the maximum in the model profile (the saved model with its options) applies.
     """
 
     conversation_id: Id | None = None
@@ -122,63 +120,66 @@ class StartRequest(_Strict):
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     selected_directory: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    """The folder of the first repository in which the agent works, relative to the repository's root. Null:
-    root.
+    """The folder in which the agent works, relative to the root of the first repository. Null: the root of
+    this repository.
     """
     clone: CloneMode | None = None
     """How much of the repositories' history is fetched; null: the user's setting."""
     submodules: bool | None = None
-    """Whether submodules on the host of their repository are fetched; null: the user's setting. Others never
-    are.
+    """Whether submodules on the host of their repository are fetched. Null: the user's setting. Submodules on
+    other hosts are never fetched.
     """
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     more_repositories: Annotated[list[AnotherRepository], Field(max_length=MAX_MORE)] = []
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     llm_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """Selects the saved profile with this model if `llm_profile` is not given."""
+    """A model name. Selects the saved profile with this model if `llm_profile` is not given."""
     system_message_suffix: Annotated[str, Field(max_length=20_000)] | None = None
-    """A text that is added to the agent's instructions."""
+    """A text that is added to the end of the agent's system prompt."""
     confirmation_mode: ConfirmationMode | None = None
     """When the agent asks before it acts; null: the user's setting."""
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     trigger: Annotated[str, Field(max_length=50)] | None = None
     consent: list[ExecutableHash] = Field(default=[], max_length=200)
-    """Hashes of the repository's executables (hooks, scripts, MCP servers) that the user allows. They are
-    stored.
+    """Hashes of the repository's executables (hooks, scripts, MCP servers) that the user allows. These
+    decisions are stored for later conversations, too.
     """
     ask_when_stuck: bool = True
     max_budget_per_task: Dollars | None = None
     goal: StartGoal | None = None
     parent_conversation_id: Id | None = None
-    """The user's conversation that is the parent of the new one. The parent's sandbox, repository and model
-    are used unless others are given. The new conversation is deleted with its parent.
+    """The id of a parent conversation, whose sandbox, repository and model are used unless the request names
+    others. The new conversation is deleted with its parent.
     """
     pr_number: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=100)] | None = None
-    """The numbers of the pull requests that the conversation is about. They are stored and shown."""
+    """The numbers of the pull requests that the conversation is about. They are only stored and shown."""
     secrets: Annotated[dict[SecretName, SecretValue], Field(max_length=MAX_SECRETS)] | None = None
     """Secret values for this conversation alone, by the names of environment variables. They take precedence
     over the user's saved secrets. They are stored encrypted and returned as asterisks.
     """
     plugins: Annotated[list[PluginSpec], Field(max_length=MAX_PLUGINS)] | None = None
-    """The plugins to use. A plugin that is named here is allowed without a further question."""
+    """The plugins to use. A plugin that is named here is thereby allowed: the user is not asked about it."""
     suggested_task: SuggestedTask | None = None
-    """A suggested task. It sets the first message and the repository."""
+    """A task that a git host suggests, such as an open issue. It sets the first message and the repository.
+    """
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """The sandbox spec, which names the base image. Null with a snapshot: the image of the snapshot. Null
-    otherwise: the setting for the repository, or for all repositories, or else `default`.
+    without a snapshot: the user's setting for the repository, else for all repositories, else `default`.
     """
     sandbox_id: Id | None = None
-    """One of the user's sandboxes to work in. If left out, the user's grouping strategy selects or creates
-    one.
+    """The user's sandbox in which the conversation works. If left out, the user's grouping strategy (which
+    conversations share a sandbox) selects or creates a sandbox.
     """
     snapshot_id: Id | None = None
-    """A snapshot. Its files and the repository of its conversation are used for the new conversation."""
+    """The id of a snapshot. The new conversation gets the files of the snapshot, and the repository of the
+    conversation from which the snapshot was taken.
+    """
     agent_type: Literal["default", "plan"] = "default"
-    """`plan`: an agent that reads the project and writes only `PLAN.md` in the project's directory. Such an
-    agent has no commands, no sub-agents and no MCP servers.
+    """`default`: an agent with all tools. `plan`: an agent that reads the project and writes only `PLAN.md`
+    in the project's directory. A `plan` agent has no commands, no sub-agents and no MCP servers.
     """
     public: bool | None = None
-    """True: everyone who is signed in may view the conversation."""
+    """True: all signed-in users of the organisation may view the conversation."""
     processors: Annotated[list[EventProcessor], Field(max_length=MAX_PROCESSORS)] | None = None
     agent_profile_id: None = None
     """Always null: there are no agent profiles. Choose a model with `llm_profile`."""
@@ -212,8 +213,8 @@ class RetryStart(_Strict):
 
 
 class StartStage(BaseModel):
-    """The progress of one stage of a conversation's start. `status`: the name of the stage. `state`: how far
-    the stage is. `output`: the end of the text that the stage's command has printed.
+    """The progress of one stage of a conversation's start. `status`: the name of the stage. `state`: whether
+    the stage has begun or ended. `output`: the end of the text that the stage's command has printed.
     """
 
     status: StartStatus
@@ -242,8 +243,8 @@ class StartTaskInfo(BaseModel):
     app_conversation_id: Id
     sandbox_id: Id | None
     agent_server_url: str | None
-    """The address of the agent server through the gateway, once the start is READY. It needs the
-    `session_api_key` of the conversation. Null in the frames of a stream.
+    """The address of the agent server through the gateway. Requests to it need the `session_api_key` of the
+    conversation. Null before the start is READY, and in the frames (messages) of a stream.
     """
     request: StartRequest
     created_at: Timestamp
@@ -253,8 +254,9 @@ class StartTaskInfo(BaseModel):
 
 
 class ConversationGoal(BaseModel):
-    """The progress of a conversation's goal. iteration: how many times a judge (a model) has checked the
-    agent's work so far. objective: the beginning of the goal's text.
+    """The progress of a conversation's goal. objective: the beginning of the goal's text. status: `capped`
+    means that the judge has checked `max_iterations` times and the goal is not reached. iteration: how many
+    times a judge (a model) has checked the agent's work.
     """
 
     objective: str
@@ -290,39 +292,39 @@ class AppConversation(BaseModel):
     metrics: MetricsSnapshot | None
     prompt_cache: PromptCache | None = None
     program_usage: ProgramUsage | None = None
-    """What programs in the sandbox have used with the conversation's model key. It is not part of `metrics`,
-    and it counts for the budget. Null if no program has called the model.
+    """The model calls of programs in the sandbox with the conversation's model key. Their costs are not part
+    of `metrics`, but count for the budget. Null if no program has called the model.
     """
     goal: ConversationGoal | None = None
     parent_conversation_id: Id | None = None
     sub_conversation_ids: list[Id] = []
     forked_from_conversation_id: Id | None = None
-    """The conversation that this one is a copy of."""
+    """The id of the conversation that this one is a copy of. Null if it is not a copy."""
     public: bool | None = None
-    """Whether everyone who is signed in may view the conversation."""
+    """Whether all signed-in users of the organisation may view the conversation."""
     acp_server: None = None
     launched_agent_profile: LaunchedAgentProfile | None = None
     """Always null: there are no agent profiles."""
     tags: dict[str, str] = {}
     archived: bool = False
-    """Whether the owner has archived the conversation. The sandbox is not affected."""
+    """Whether the owner has archived the conversation. This does not change the sandbox."""
     created_at: Timestamp
     updated_at: Timestamp
     sandbox_status: SandboxStatus
     sandbox_error: SandboxError | None = None
     execution_status: str | None
-    """What the agent does now. Null unless the sandbox runs."""
+    """What the agent does now, such as `running` or `paused`. Null if the sandbox does not run."""
     conversation_url: str | None
-    """The address of the conversation at its agent server, through the gateway, for its owner, if the sandbox
-    runs. Null for other people, for a user or an API key that may not work in the sandbox, and in the frames
-    of a stream.
+    """The address of the conversation at its agent server, through the gateway. Only the owner gets the
+    address, and only while the sandbox runs. Null for other people, for a user or an API key that may not
+    work in the sandbox, and in the frames (messages) of a stream.
     """
     session_api_key: str | None = None
     """The key for `conversation_url`, in the header `X-Session-API-Key`. Null if `conversation_url` is null.
     The key gives access to this conversation, and to files and commands of its sandbox.
 
-    The key expires after 11 to 12 hours. It ends earlier with the conversation or the sandbox, or if the user
-    signs out or deletes the API key with which it was requested. It is not the key of the sandbox.
+    The key expires after 11 to 12 hours. It ends earlier if the conversation or sandbox is deleted, or if the
+    user signs out or deletes the API key of this request. It is not the key of the sandbox.
     """
     needs_you: Literal["approval", "answer"] | None = None
     """What the agent waits for: the approval of an action, or the answer to a question of an MCP server. Null
@@ -335,7 +337,7 @@ class AppConversation(BaseModel):
     is_shared: bool = False
     """Whether people other than the owner have access."""
     access: Access | None = None
-    """The access of the current user to the conversation. Null in the frames of a stream."""
+    """The access of the current user to the conversation. Null in the frames (messages) of a stream."""
 
 
 class UpdateConversation(_Strict):
@@ -345,19 +347,19 @@ class UpdateConversation(_Strict):
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     public: bool | None = None
-    """True: every signed-in user may view the conversation. False: only the people it is shared with
-    by name.
+    """True: every user of the organisation may view the conversation. False: only the people and teams with
+    which it is shared individually may view it.
     """
     tags: Tags | None = None
     """The new tags of the conversation. They replace all earlier tags."""
     archived: bool | None = None
-    """True archives the conversation. False ends this, and so does a new message."""
+    """True archives the conversation. False unarchives it. A new message also unarchives it."""
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    """The new repository, which git may then also reach; no files change. Null: none. Left out: no change."""
+    """The new repository that git may reach. No files change. Null: none. Left out: no change."""
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-    """The branch that pull requests go into. Null: the default branch. Left out: no change."""
+    """The branch into which pull requests are merged. Null: the default branch. Left out: no change."""
     git_provider: GitProvider | None = None
-    """The git provider of a repository `owner/repo`. Null: GitHub. Left out: no change."""
+    """The git host of a repository given as `owner/repo`. Null: GitHub. Left out: no change."""
 
 
 class TagCount(BaseModel):
@@ -392,6 +394,6 @@ def _without_prefix(given: object) -> object:
 
 
 ConversationOrTask = Annotated[UUID, BeforeValidator(_without_prefix)]
-"""The id of a conversation, or `task-` followed by the id of its start task. Both have the same id."""
+"""A conversation's id, with or without the prefix `task-`. The conversation's start task has the same id."""
 
 Ids = Annotated[list[UUID], Field(max_length=100)]

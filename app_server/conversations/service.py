@@ -64,7 +64,7 @@ async def require(
     """Returns the conversation if the user has at least the access `access` to the conversation.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
-    `conversation_access_missing` if the user has less access than `access`.
+    `conversation_access_missing` if the user has access, but not the access `access`.
     """
     return await require_access(session, user_id, conversation_id, access)
 
@@ -79,17 +79,15 @@ async def start(
     sandboxes: Sandboxes,
     specs: SpecPermission,
 ) -> StartTask:
-    """Creates a conversation and its start task. A second call with the same conversation id returns the same
-    task.
+    """Creates a conversation and its start task (the record of the conversation's start). A second call with
+    the same conversation id returns the same task. If later conversations may share the new sandbox, its
+    database row is also created. `specs`: which sandbox specs the user may choose.
 
-    If other conversations can join the sandbox, the database row of the sandbox is also created. `specs`: the
-    sandbox specs and images that the user may choose.
-
-    Raises NotFound `llm_profile_not_found`, `llm_model_not_found`, `snapshot_not_found` and
-    `sandbox_spec_not_found`, BadRequest `llm_model_differs`, `two_origins` and other codes for wrong fields,
-    InvalidRepository (422), PayloadTooLarge, Forbidden `repository_not_allowed`, `repository_of_team`,
-    `sandbox_specs_not_allowed` and `setting_enforced`, Conflict `conversation_id_taken`, TooManyRequests
-    `quota_reached`. Raises NotFound or Conflict if the requested sandbox cannot be used.
+    Raises NotFound if something that the request names does not exist, such as a model or a sandbox. Raises
+    BadRequest or InvalidRepository if a field is wrong. Raises PayloadTooLarge if the first message is too
+    long. Raises Forbidden if a right is missing or an enforced setting forbids the request. Raises Conflict
+    if the sandbox cannot be used. Raises Conflict `conversation_id_taken` if the id is in use. Raises
+    TooManyRequests `quota_reached` if a quota is used up.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
@@ -184,15 +182,16 @@ async def start(
 
 
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
-    """Reopens the conversation's start task if the sandbox is archived, so that the start worker restores the
-    sandbox. Returns whether the sandbox was archived.
+    """Reopens the conversation's start task (the record of its start) if the sandbox is archived, so that a
+    background task (the start worker) restores the sandbox. Returns whether the sandbox was archived.
     """
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
 
 
 async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
-    """Reopens the start task if the sandbox of the conversation has one of these statuses, so that the start
-    worker brings the sandbox up again when there is enough memory. Returns whether the task was reopened.
+    """Reopens the start task (the record of the conversation's start) if the sandbox has one of these
+    statuses. A background task then starts the sandbox when there is enough memory. Returns whether the task
+    was reopened.
     """
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
     if sandbox is None or sandbox.status not in statuses:
@@ -205,11 +204,11 @@ async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collect
 
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
-    """Deletes the conversation and its sub-conversations: they are hidden at once, and the start worker
+    """Deletes the conversation and its sub-conversations: they are hidden at once, and a background task
     removes their data later.
 
-    Returns the ids of all deleted conversations. Raises NotFound if the user may not see the conversation,
-    and Forbidden `conversation_access_missing` if the user is not its owner.
+    Returns the ids of all deleted conversations. Raises NotFound if the user may not see the conversation.
+    Raises Forbidden `conversation_access_missing` if the user is not its owner.
     """
     conversation = await require(session, user_id, conversation_id)
     # The row is locked, because a conversation that joins the sandbox must see whether this was the last one
@@ -230,12 +229,15 @@ async def send_message(
     *,
     max_bytes: int,
 ) -> SendMessageReply:
-    """Sends the message to the agent. If the conversation is not READY or its sandbox does not run, stores
-    the message and sends it later. Returns whether the message was sent or stored.
+    """Sends the message to the agent. Stores the message and sends it later if the conversation is starting
+    (not READY), if its sandbox does not run, or if it is unknown whether the agent has the message. Returns
+    whether the message was sent or stored. The owner of the conversation pays for the model calls.
 
-    Also stores the message if it is unknown whether the agent has received it. The owner of the conversation
-    pays for the model calls. Raises BadRequest `message_empty`, PayloadTooLarge, NotFound, Forbidden,
-    TooManyRequests, BadGateway, LogFull, Conflict `sandbox_not_running`, `sandbox_holds_private_work`.
+    Raises BadRequest if the message is empty. Raises PayloadTooLarge if it is too long. Raises NotFound if
+    the user may not see the conversation. Raises Forbidden if the user may only view it. Raises
+    TooManyRequests if a quota is used up. Raises LogFull if the log has its maximum size. Raises BadGateway
+    if the agent server fails. Raises Conflict `sandbox_not_running` if the sandbox stops. Raises Conflict
+    `sandbox_holds_private_work` if another conversation in the sandbox is not shared with the user.
     """
     message_id = message.id or uuid4().hex
     require_sendable(message, max_bytes)
@@ -286,11 +288,12 @@ async def queue_message(
     *,
     max_bytes: int,
 ) -> QueuedMessage:
-    """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
-    at once. Returns whether the message waits, and its position in the queue.
+    """Stores a message for a conversation that is starting. If the start is finished (READY), sends the
+    message at once. Returns whether the message waits, and its position in the queue.
 
-    Raises BadRequest `message_empty`, PayloadTooLarge, TooManyRequests, NotFound, Forbidden and Conflict. If
-    the conversation is READY, raises what `send_message` raises.
+    Raises BadRequest `message_empty` for an empty message. Raises PayloadTooLarge for a too long one. Raises
+    TooManyRequests if too many messages wait. If the user may not send messages, or if the start is finished,
+    raises the errors of `send_message`.
     """
     message_id = message.id or uuid4().hex
     require_sendable(message, max_bytes)
@@ -313,9 +316,11 @@ async def workplace(
     conversation_id: UUID,
     access: Access = Access.OWN,
 ) -> Workplace:
-    """Returns the workplace of the conversation: the directories of its repositories in the sandbox
-    (checkouts), and a client of its agent server. Raises NotFound or Forbidden if the user has less access
-    than `access`, Conflict `sandbox_not_running`, `repository_not_ready` and `sandbox_holds_private_work`.
+    """Returns the workplace of the conversation: its directories in the sandbox and a client of its agent
+    server. Raises NotFound if the user may not see the conversation. Raises Forbidden if the user does not
+    have the access `access` to it. Raises Conflict `sandbox_not_running` if the sandbox does not run. Raises
+    Conflict `repository_not_ready` if the repository is not fetched yet. Raises Conflict
+    `sandbox_holds_private_work` if the user does not have `access` to all conversations in the sandbox.
     """
     conversation = await require(session, user_id, conversation_id, access)
     await require_no_private_neighbours(session, user_id, conversation, access)
@@ -347,10 +352,11 @@ def _id_taken() -> Conflict:
 
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
-    """Locks the database row of the conversation's start task and returns the task. The user must have the
-    right to steer the conversation, that is, to send messages and to control the agent. Raises NotFound,
-    Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`. Raises Conflict
-    `conversation_imported` or `sandbox_deleted` if the conversation has no sandbox.
+    """Locks the database row of the conversation's start task (the record of its start) and returns the task.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden if the user may not steer it
+    (send messages and control the agent). Raises Conflict `sandbox_holds_private_work` if the user may not
+    steer another conversation in the sandbox. Raises Conflict `conversation_imported` if the conversation is
+    an import without a sandbox. Raises Conflict `sandbox_deleted` if its sandbox was deleted.
     """
     conversation = await require(session, user_id, conversation_id, Access.STEER)
     await require_no_private_neighbours(session, user_id, conversation, Access.STEER)
@@ -368,8 +374,8 @@ async def _keep_for_later(
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
-    """Stores the message until the sandbox runs again, and reopens the start task, so that the start worker
-    starts or restores the sandbox. Returns the reply for the user, which says that the message waits.
+    """Stores the message until the sandbox runs again, and reopens the conversation's start, so that a
+    background task starts or restores the sandbox. Returns the reply for the user: the message waits.
     """
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)

@@ -16,12 +16,13 @@ from app_server.sandboxes.service import Sandboxes
 async def snapshot_of(
     database: Database, sandboxes: Sandboxes, conversation: Conversation, name: str | None
 ) -> Archive:
-    """Takes a snapshot of the conversation's current files. Returns the database row of the snapshot. If the
-    sandbox is a container, it is paused while the files are copied.
+    """Takes a snapshot of the conversation's current files. Returns the database row of the snapshot. `name`:
+    the name of the snapshot; None if it has no name. If the sandbox is a container, it is paused while the
+    files are copied.
 
-    Raises Conflict `sandbox_shared` if the directory also has files of other conversations, and
+    Raises Conflict `sandbox_shared` if the directory also has files of other conversations. Raises Conflict
     `sandbox_not_at_rest` if the sandbox is starting or could not be started. Raises TooManyRequests
-    `quota_reached` if the user's storage quota is used up, and Unavailable if the files cannot be copied.
+    `quota_reached` if the user's storage quota is used up. Raises Unavailable if the files cannot be copied.
     """
     async with database.read() as session:
         await _require_own_files(session, conversation)
@@ -36,10 +37,12 @@ async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: 
     closes the file, the file is deleted.
 
     The agent's home directory and the data of the agent server are left out. Raises Conflict
-    `conversation_imported` or `sandbox_deleted` if there is no sandbox, `conversation_not_started`,
-    `sandbox_shared` (the directory also has files of other conversations), `sandbox_not_at_rest` (the sandbox
-    is starting or could not be started), `download_running` (an earlier copy is still open). Raises
-    Unavailable if the files cannot be copied.
+    `conversation_imported` if the conversation was imported, so that it has no sandbox. Raises Conflict
+    `sandbox_deleted` if the sandbox was deleted. Raises Conflict `conversation_not_started` if the project
+    files have not been fetched yet. Raises Conflict `sandbox_shared` if the directory also has files of other
+    conversations. Raises Conflict `sandbox_not_at_rest` if the sandbox is starting or could not be started.
+    Raises Conflict `download_running` if an earlier copy is still open. Raises Unavailable if the files
+    cannot be copied.
     """
     async with database.read() as session:
         await require_files(session, conversation)
@@ -48,7 +51,9 @@ async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: 
 
 
 async def require_files(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that the conversation has started and has a sandbox with files. Raises Conflict otherwise."""
+    """Checks that the conversation has started and has a sandbox with files. Raises Conflict if it has not
+    started or has no sandbox.
+    """
     task = await session.get_one(StartTask, conversation.id)
     if await session.get(Sandbox, conversation.sandbox_id) is None and task.status == StartStatus.READY:
         raise without_sandbox(conversation)

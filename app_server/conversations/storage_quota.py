@@ -20,7 +20,7 @@ async def require_storage(session: AsyncSession, user_id: UUID) -> None:
     user's organisation are below the organisation's quota. Event logs, archives and snapshots count. Files of
     sandboxes that still exist do not count.
 
-    Raises TooManyRequests `quota_reached`.
+    Raises TooManyRequests `quota_reached` if one of the quotas is reached.
     """
     for name, owners in (
         (SettingName.STORAGE_GIB, [user_id]),

@@ -20,7 +20,7 @@ async def with_parent(session: AsyncSession, user: User, request: StartRequest) 
     """Returns a copy of the start request that takes missing values from the parent conversation: its
     sandbox, repository and model. Returns the request unchanged if it names no parent.
 
-    Raises NotFound `parent_not_found`.
+    Raises NotFound `parent_not_found` if the user has no such conversation.
     """
     if request.parent_conversation_id is None:
         return request
@@ -36,7 +36,7 @@ async def with_parent(session: AsyncSession, user: User, request: StartRequest) 
 
 async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, child_id: UUID) -> None:
     """Adds the new sub-conversation to its parent's list of sub-conversations. Raises NotFound
-    `parent_not_found`.
+    `parent_not_found` if the user has no such parent conversation.
     """
     parent = await _locked(session, user_id, parent_id)
     parent.sub_conversation_ids = [*parent.sub_conversation_ids, child_id.hex]

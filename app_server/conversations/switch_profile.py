@@ -18,7 +18,9 @@ from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 
 class SwitchProfile(BaseModel):
-    """The request body for changing the model of a conversation. It names the model profile to use."""
+    """The request body for changing the model of a conversation. It names the model profile (a saved model
+    with its options) to use.
+    """
 
     profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -33,11 +35,15 @@ async def switch_profile(
     *,
     silence_seconds: float,
 ) -> AppConversation:
-    """Makes the agent use the model of this profile, beginning with the agent's next model call. Returns the
-    changed conversation. `silence_seconds`: how long the gateway waits for a silent model vendor.
+    """Makes the agent use the model of this model profile (a saved model with its options), beginning with
+    the agent's next model call. Returns the changed conversation. `silence_seconds`: how long the app server
+    waits for data from the model vendor during a call.
 
-    Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing` and
-    `setting_enforced`, Conflict `sandbox_not_running`, BadGateway.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not the owner. Raises NotFound `llm_profile_not_found` if there is no such profile. Raises
+    Forbidden `setting_enforced` if an enforced setting forbids the profile. Raises Conflict
+    `sandbox_not_running` if the sandbox does not run. Raises BadGateway if the agent server does not reply
+    correctly.
     """
     async with database.read() as session:
         conversation = await service.require(session, user_id, conversation_id)

@@ -1,5 +1,5 @@
-"""Converts database rows of conversations and start tasks into the API's models and into messages (frames) of
-the live streams.
+"""Converts database rows of conversations and start tasks (the progress of starting a conversation) into the
+API's models and into messages (frames) of the live streams.
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,8 @@ class Viewer:
 
     def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
         """Returns the API model of the conversation in this row. user_id: the user who sends the request.
-        None means that the model is published to all subscribers; its field `access` is then null.
+        None means that the model is sent to all clients that follow the conversation; the field `access` of
+        the model is then null.
         """
         conversation, task, stored, error, by_programs, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
@@ -156,8 +157,9 @@ class Viewer:
         return self.show(row, user_id) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
-        """Returns the messages (frames) that tell subscribers the current state of the conversation and of
-        its start task. Returns no frames if there is no such conversation.
+        """Returns the messages (frames) that tell the clients that follow the conversation the current state
+        of the conversation and of its start task (the progress of its start). Returns no frames if there is
+        no such conversation.
         """
         query = conversation_rows(None).where(Conversation.id == conversation_id)
         row = (await session.execute(query)).one_or_none()
@@ -205,8 +207,8 @@ async def position_of(database: Database, sandbox_id: UUID) -> int:
 
 
 def show_task(task: StartTask, agent_server_url: str | None = None) -> StartTaskInfo:
-    """Returns the API model of the start task. agent_server_url: the URL at which the current user reaches
-    the agent server; None leaves the URL out.
+    """Returns the API model of the start task (the progress of starting a conversation). agent_server_url:
+    the URL at which the current user reaches the agent server; None leaves the URL out.
     """
     return StartTaskInfo.model_validate(
         {

@@ -18,7 +18,7 @@ async def waiting_messages(
     session: AsyncSession, user_id: UUID, conversation_id: UUID
 ) -> list[WaitingMessage]:
     """Returns the messages that the agent has not received yet, in the order in which the agent will receive
-    them. Raises NotFound.
+    them. Raises NotFound if the user may not see the conversation.
     """
     await require(session, user_id, conversation_id, Access.VIEW)
     return [
@@ -33,9 +33,12 @@ async def take_back(
     """Deletes a message that waits for the agent. If a paused sandbox was being started only for this
     message, the sandbox stays paused, and its id is returned. Otherwise returns None.
 
-    Raises NotFound, also `message_not_waiting` if the agent already has the message; Forbidden
-    `conversation_access_missing`; Conflict `message_on_its_way` if the message is being sent,
-    `sandbox_holds_private_work`, `conversation_imported`, `sandbox_deleted`.
+    Raises NotFound if the user may not see the conversation. Raises NotFound `message_not_waiting` if the
+    agent already has the message. Raises Forbidden `conversation_access_missing` if the user may view the
+    conversation but may not send messages to it. Raises Conflict `message_on_its_way` if the message is being
+    sent. Raises Conflict `sandbox_holds_private_work` if another conversation in the sandbox is not shared
+    with the user. Raises Conflict `conversation_imported` if the conversation was imported, so that it has no
+    sandbox. Raises Conflict `sandbox_deleted` if the sandbox was deleted.
     """
     task = await locked_task(session, user_id, conversation_id)
     if not await pending.forget(session, conversation_id, message_id):

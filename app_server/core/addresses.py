@@ -80,16 +80,16 @@ def is_from(address: str | None, networks: Sequence[str]) -> bool:
 
 
 class BadHost(ValueError):
-    """The error that is raised for a text which is neither a valid host name nor an IP address. Its message
-    says why.
+    """The error that is raised for a text which is neither a valid host name nor an IP address. The message
+    of the error says why the text is not valid.
     """
 
 
 @dataclass(frozen=True)
 class HostRule:
-    """A rule in a setting that names the hosts which may be called: one host, or all host names that end with
-    a dot and this host. `port`: None means the default ports, 80 and 443. `is_wildcard`: whether the rule is
-    for the names below the host (`*.host`) instead of the host.
+    """A rule about which hosts may be called. The rule is for one host, or for all host names below this
+    host. `port`: None means the default ports, 80 and 443. `is_wildcard`: true if the rule is for all host
+    names below the host (`*.host`), but not for the host itself; false if it is only for the host itself.
     """
 
     host: str
@@ -127,7 +127,7 @@ class Named:
 
 def parse_host(text: str) -> str:
     """Returns the host in its normalized form: an IP address, or a host name in lower case without a dot at
-    the end. Raises BadHost for a text that is neither.
+    the end. Raises BadHost if the text is neither an IP address nor a valid host name.
     """
     try:
         address = ip_address(text[1:-1] if text.startswith("[") and text.endswith("]") else text)
@@ -140,7 +140,7 @@ def parse_host(text: str) -> str:
 
 def parse_rule(text: str) -> HostRule:
     """Parses a rule for hosts, such as `example.org`, `*.example.org` or
-    `example.org:8443`. Raises BadHost.
+    `example.org:8443`. Raises BadHost if the text is not a valid rule.
     """
     rest, port = text.strip().lower(), None
     # A bare IPv6 address contains colons.
@@ -157,7 +157,7 @@ def parse_rule(text: str) -> HostRule:
 
 def parse_named(texts: Sequence[str]) -> Named:
     """Parses the private networks (such as 10.0.0.0/8), IP addresses and host rules that an administrator
-    allows, and returns all of them in one object. Raises BadHost.
+    allows, and returns all of them in one object. Raises BadHost if one of the texts is not valid.
     """
     networks: list[Network] = []
     rules: list[HostRule] = []
@@ -179,9 +179,9 @@ def is_address(host: str) -> bool:
 
 
 def is_refused(host: str, address: str, named: Named) -> bool:
-    """Returns whether the app server must not call the IP address. This is so for addresses that are not
-    public, unless an administrator allows them. Addresses at which clouds give a machine its credentials are
-    always refused.
+    """Returns whether the app server must not call the IP address. Addresses that are not public must not be
+    called, unless an administrator allows them. Addresses at which clouds give a machine its credentials must
+    never be called, even if an administrator allows them.
 
     `host`: the host name that was resolved to `address`. `named`: the private networks and hosts that an
     administrator allows.

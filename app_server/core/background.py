@@ -42,7 +42,7 @@ class Background:
         between two calls. Returns the task. If `step` fails, the error is logged, and `step` is called again
         after the pause.
 
-        `pauses_first`: whether the first call also comes after a pause.
+        `pauses_first`: whether there is also a pause before the first call.
         """
         return self.start(_repeat(step, name, interval_seconds, pauses_first), name=name)
 

@@ -34,7 +34,7 @@ class Batches(Generic[ItemT, OutcomeT]):
     async def do(self, item: ItemT) -> OutcomeT:
         """Puts the item into the queue, waits until the batch with this item is processed, and returns what
         the function `work` has returned for this item. If `work` returns an exception for the item, raises
-        it. If a caller is cancelled, the batch is still processed for the other callers.
+        this exception. If a caller is cancelled, the batch is still processed for the other callers.
         """
         outcome: asyncio.Future[OutcomeT] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, outcome))

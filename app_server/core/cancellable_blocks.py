@@ -32,7 +32,7 @@ class HeldBlocks(Generic[CauseT]):
     @asynccontextmanager
     async def until_ended(self, cause: CauseT, error: type[Exception]) -> AsyncIterator[None]:
         """Runs the code in the `async with` block as long as the condition `cause` holds. If `end` is called
-        for this condition first, cancels the block and raises `error`.
+        for this condition before the block has ended, cancels the block and raises `error`.
         """
         try:
             async with asyncio.timeout(None) as timeout:

@@ -32,87 +32,88 @@ class Config(SignInConfig):
     model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
 
     home: Path = Path("~/.slipway")
-    """The directory of all data that must survive: database, keys, process sandboxes."""
+    """The directory in which the server keeps its data: database, keys, files of process sandboxes."""
 
     host: str = "127.0.0.1"
-    """The address that the server listens on. `0.0.0.0` listens on all."""
+    """The address that the server listens on. `0.0.0.0` means all IPv4 addresses of the machine."""
 
     port: int = Field(default=3000, ge=1, le=65535)
-    """The port of the product: pages, REST API and streams."""
+    """The port for browsers and API clients: pages, REST API and streams."""
 
     inner_port: int = Field(default=3001, ge=1, le=65535)
-    """The port of the listener that sandboxes report to. Keep it the same, so that a sandbox finds a
-    restarted server.
+    """The port at which sandboxes call the server. Do not change it while sandboxes exist: they call this
+    port again after the server has restarted.
     """
 
     public_url: str | None = None
-    """URL by which browsers reach the server if it is not http://localhost:PORT, as with a reverse proxy."""
+    """The URL at which browsers reach the server, if it is not http://localhost:PORT (reverse proxy)."""
 
     allowed_hosts: list[str] = []
-    """Additional names that are accepted in the Host header, besides localhost and the host of
-    `public_url`.
-    """
+    """Names that requests may have in the Host header, besides localhost and the host of `public_url`."""
 
     trusted_proxies: list[str] = []
-    """Addresses and networks of reverse proxies whose `X-Forwarded-For` header is trusted to tell where a
-    request comes from.
+    """Addresses and networks of reverse proxies. The server takes the IP address of a client from their
+    `X-Forwarded-For` header.
     """
 
     preview_domain: str | None = Field(default=None, pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)*)?$")
-    """Parent domain for the ports of sandboxes: each port gets a name below it, which needs wildcard DNS and
-    TLS. Default: localhost if `public_url` is not set, otherwise no names. Empty: no names. Without names,
-    pages are below a path of the server, in an opaque origin.
+    """Parent domain for web pages of sandboxes: each port of a sandbox gets a host name below it, which needs
+    wildcard DNS and TLS. Default: localhost if `public_url` is not set, otherwise no host names. Empty: no
+    host names. Without a host name, a page is reached below a path of the server, in an opaque origin.
     """
 
     database_url: SecretStr | None = None
-    """SQLAlchemy URL; `postgresql+asyncpg://…` for teams. Default: a SQLite file in `home`."""
+    """The SQLAlchemy URL of a PostgreSQL database, `postgresql+asyncpg://…`. Default: an SQLite file in
+    `home`.
+    """
 
     redis_url: SecretStr | None = None
-    """URL of the Redis that several app servers share for live frames. Default: inside this process."""
+    """The URL of Redis, with which several app servers share live messages to clients. Default: no Redis."""
 
     tavily_api_key: SecretStr | None = None
-    """The key of the search service for the tool `web_search`. Default: the tool is not offered."""
+    """The API key of the search service Tavily, for the tool `web_search`. Default: no such tool."""
 
     tavily_url: str = Field(default="https://api.tavily.com", pattern=r"^https?://")
-    """The address of the search service."""
+    """The URL of the search service Tavily."""
 
     encryption_keys: list[SecretStr] = []
-    """Fernet keys, newest first. Default: `home`/encryption.key, created at the first start."""
+    """Fernet keys that encrypt stored secrets, newest first. Default: a new key in `home`/encryption.key."""
 
     sandbox: SandboxChoice = "auto"
     """Where sandboxes run. docker: in containers; process: as processes of this machine; remote: on the hosts
-    of SLIPWAY_SANDBOX_HOSTS (see sandbox-service.md); auto: docker if an engine answers, else process.
+    of SLIPWAY_SANDBOX_HOSTS (see sandbox-service.md); auto: docker if a Docker engine answers, else process.
     """
 
     process_isolation: Literal["auto", "bubblewrap", "none"] = "auto"
-    """Isolation of process sandboxes. auto: where bubblewrap works; bubblewrap: always (else a start fails);
-    none: never.
+    """Isolation of process sandboxes. auto: with bubblewrap if it works on this machine, otherwise none;
+    bubblewrap: always with bubblewrap, and sandboxes do not start if it does not work; none: no isolation.
     """
 
     sandbox_image: str | None = None
-    """A ready image that is used instead of building our own."""
+    """The name of a ready image for sandboxes. Default: Slipway builds an image."""
 
     sandbox_flavour: SandboxFlavour = "full"
-    """Which variant of our image is used: with a browser and fonts, or without."""
+    """Which variant of Slipway's sandbox image is used. full: with a browser and fonts; slim: without."""
 
     sandbox_base_image: str = Field(default=DEFAULT_BASE_IMAGE, pattern=IMAGE_NAME)
-    """The image that our own image is built on. Builds are identified by this name alone: a changed base
-    image needs another name. `slipway images build --dockerfile` builds one and prints its name.
+    """The base image of Slipway's sandbox image. If its content changes, it needs another name, because
+    builds are identified by the name. `slipway images build --dockerfile` builds a base image and prints its
+    name.
     """
 
     sandbox_specs: Literal["nobody", "admins", "everybody"] = "admins"
-    """Which users may choose what sandboxes are built on. It lets them run builds on the engine, with a
-    network.
+    """Which users may choose a base image for sandboxes. These users can run builds on the container engine,
+    with access to the network.
     """
 
     sandbox_build_timeout_seconds: float = Field(default=1800.0, gt=0)
-    """Maximum time in seconds to build or fetch a base image that a user has chosen."""
+    """Maximum time in seconds for the build or download of a base image that a user has chosen."""
 
     sandbox_build_max_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
     """Maximum size, in bytes, of a base image that a user has chosen."""
 
     sandbox_build_network: Literal["default", "none"] = "default"
-    """Whether the commands of a user's own Dockerfile have the engine's network."""
+    """The network of builds from a user's Dockerfile. default: the engine's network; none: no network."""
 
     sandbox_runtime: str | None = None
     """The container runtime, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""
@@ -121,10 +122,8 @@ class Config(SignInConfig):
     """Maximum memory of one sandbox, in bytes."""
 
     sandbox_memory_total_bytes: int | None = Field(default=None, ge=256 * 1024**2)
-    """Maximum sum, in bytes, of the memory limits of all running sandboxes. Further sandboxes wait.
-
-    Default: one and a half times the memory of the engine's machine. Process sandboxes have no limit by
-    default.
+    """Maximum sum, in bytes, of the memory limits of all running sandboxes. Further sandboxes wait. Default:
+    one and a half times the memory of the Docker engine's machine; no maximum for process sandboxes.
     """
 
     sandbox_cpus: float = Field(default=2.0, gt=0)
@@ -134,23 +133,27 @@ class Config(SignInConfig):
     """Maximum number of processes in one sandbox."""
 
     sandbox_disk_bytes: int | None = Field(default=20 * 1024**3, ge=256 * 1024**2)
-    """Maximum size of a workspace in bytes; 0: no limit. If set, a workspace needs a separate disk, or the
-    start fails. If unset, the limit is 20 GiB, and the size is watched where a separate disk is not possible.
+    """Maximum size of a workspace in bytes; 0: no limit. If set, a sandbox starts only if its workspace can
+    be a separate disk. If not set, the limit is 20 GiB; without a separate disk, a too large sandbox is
+    stopped.
     """
 
     sandbox_pool: int = Field(default=0, ge=0, le=20)
-    """The number of containers that are kept ready for new conversations. Each is halted and uses 47 MB."""
+    """How many containers are started in advance for new conversations. Each one is paused and uses 47 MB of
+    memory.
+    """
 
     sandbox_pools: dict[
         Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)], Annotated[int, Field(ge=0, le=20)]
     ] = Field(default={}, max_length=20)
-    """The number of ready containers, keyed by the image that users have chosen to build on."""
+    """How many containers are started in advance for each base image that users have chosen: `{"NAME": 1}`.
+    """
 
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     """Maximum time in seconds until the agent server of a new sandbox answers."""
 
     stop_sandboxes_on_exit: bool = False
-    """Whether containers stop with the server and start again with it. Process sandboxes always do."""
+    """Whether the containers of sandboxes stop and start with the server. Process sandboxes always do so."""
 
     sandbox_hosts: list[SandboxHost] = []
     """With SLIPWAY_SANDBOX=remote: the hosts of the sandboxes, each `{"name", "url", "token_file"}`."""
@@ -159,20 +162,18 @@ class Config(SignInConfig):
     """A PEM file with CA certificates for the sandbox hosts, in addition to those the system trusts."""
 
     sandbox_host_patience_seconds: float = Field(default=20.0, gt=0)
-    """After this time without an answer, in seconds, a host counts as lost, and its sandboxes are marked as
-    lost.
-    """
+    """Time in seconds without an answer after which a sandbox host and its sandboxes count as lost."""
 
     sandbox_backup_minutes: float | None = Field(default=None, gt=0)
-    """After this time without work, in minutes, a sandbox's files are backed up in the archive, in case its
-    host is lost. The backup is repeated after further work. The sandbox is paused meanwhile. Default: never.
+    """After this time without work, in minutes, files of a sandbox are backed up in the archive, in case its
+    host is lost. After new work, they are backed up again. A backup pauses the sandbox. Default: never.
     """
 
     password_sign_in: bool = True
     """Whether people can set a password and sign in with it: see accounts.md."""
 
     sandbox_host_port: int = Field(default=3010, ge=1, le=65535)
-    """For `slipway sandbox-host`: the port at which app servers reach it."""
+    """For `slipway sandbox-host`: the port on which it accepts connections from app servers."""
 
     sandbox_host_certificate: Path | None = None
     """For `slipway sandbox-host`: the PEM file with its TLS certificate. Default: plain HTTP."""
@@ -181,12 +182,12 @@ class Config(SignInConfig):
     """For `slipway sandbox-host`: the PEM file with the key of its certificate."""
 
     session_key_minutes: float = Field(default=60.0, gt=0)
-    """How long a sandbox's session key is valid, in minutes. It is replaced after half of this time while the
-    sandbox runs.
+    """How long a sandbox's session key is valid, in minutes. The key authorises the sandbox at the server. It
+    is replaced after half of this time while the sandbox runs.
     """
 
     sandbox_idle_minutes: float | None = Field(default=None, gt=0)
-    """After this time without work, in minutes, a sandbox is put to sleep; a message wakes it. Default:
+    """After this time without work, in minutes, a sandbox is put to sleep. A message wakes it. Default:
     never.
     """
 
@@ -194,79 +195,77 @@ class Config(SignInConfig):
     """Maximum number of conversations in a sandbox, if the user lets conversations share sandboxes."""
 
     sandbox_frozen_minutes: float = Field(default=60.0, ge=0)
-    """How long a sleeping container keeps its memory and processes, in minutes. Then it is stopped; its files
-    stay.
+    """How long a sleeping container keeps its memory and processes, in minutes. After this time, the
+    container is stopped, and its files are kept.
     """
 
     egress: Literal["none", "allowlist", "open"] = "allowlist"
-    """What sandboxes may call: nothing, listed hosts, or all. A user or a repository can have another
-    setting.
+    """What sandboxes may call. none: no host; allowlist: listed hosts; open: all public hosts. Users can
+    change this for their sandboxes and for single repositories.
     """
 
     egress_hosts: list[str] = []
-    """Hosts to allow in addition to those of package registries and git hosts: `name`, `*.name`,
-    `name:port`.
-    """
+    """Hosts that are allowed besides package registries and git hosts: `NAME`, `*.NAME`, `NAME:PORT`."""
 
     egress_private: list[str] = []
-    """Private networks, addresses and hosts that sandboxes may call if the policy allows it.
-    Default: none.
+    """Private networks, IP addresses and hosts that sandboxes may call if the network settings of the user or
+    the server allow the host. Default: none.
     """
 
     package_cache_bytes: int = Field(default=4 * 1024**3, ge=0)
     """Maximum size, in bytes, of the cached packages of each user; 0: nothing is cached."""
 
     package_cache_hosts: list[str] = []
-    """Private package hosts to cache, in addition to the public registries. Files with a version in the name
-    are kept.
+    """Private package hosts whose files are cached, besides the public registries. Only files with a version
+    in the name are cached.
     """
 
     sandbox_archive_days: float | None = Field(default=None, gt=0)
-    """After this time asleep, in days, a sandbox's files are moved to an archive. Default: never."""
+    """After a sandbox has slept for this time, in days, its files are moved to an archive. Default: never."""
 
     sandbox_archive_max_bytes: int = Field(default=50 * 1024**3, ge=1024**2)
-    """Maximum uncompressed size of an archive or a snapshot of a workspace."""
+    """Maximum uncompressed size, in bytes, of an archive or a snapshot of a workspace."""
 
     skills_path: Path | None = None
-    """Skills for all users: the directories `organisation` and `public` in it hold `*.md` and
-    `NAME/SKILL.md`.
+    """A directory with skills for all users. Its subdirectories `organisation` and `public` contain the
+    skills, as `*.md` or `NAME/SKILL.md`.
     """
 
     clone_timeout_seconds: float = Field(default=600.0, gt=0)
     """Maximum time in seconds to clone a repository."""
 
     setup_script_timeout_seconds: float = Field(default=600.0, gt=0)
-    """Maximum time in seconds of the setup script of a repository."""
+    """Maximum time in seconds that the setup script of a repository may run."""
 
     max_body_bytes: int = Field(default=20 * 1024**2, ge=1024)
-    """Maximum size, in bytes, of a request for a conversation. Other routes take 2 MiB. Requests without a
-    sign-in take 64 KiB.
+    """Maximum size, in bytes, of the body of a request to the routes of conversations. The maximum is 2 MiB
+    for other routes, and 64 KiB for requests without a sign-in.
     """
 
     max_message_bytes: int = Field(default=1024**2, ge=1024)
     """Maximum size of the text of one message, in bytes."""
 
     llm_timeout_seconds: float = Field(default=600.0, gt=0)
-    """Maximum time in seconds that a model may be silent during a call."""
+    """Maximum time in seconds that a model may send no data during a call."""
 
     llm_calls_per_sandbox: int = Field(default=24, ge=1)
-    """Maximum number of concurrent model calls of a sandbox. Others wait for 30 seconds, then get 429."""
+    """Maximum number of concurrent model calls of a sandbox. More calls wait for 30 seconds, then get 429."""
 
     llm_calls_per_user: int = Field(default=96, ge=1)
     """Maximum number of concurrent model calls of all sandboxes of a user, including the user's tests of
-    models. Further calls wait as with `llm_calls_per_sandbox`.
+    models. More calls wait for 30 seconds, then get 429.
     """
 
     mail: MailServer | None = None
-    """The server that sends e-mail, `{"host", "sender", …}`: see webhooks.md. Default: none is sent."""
+    """The server that sends e-mail, `{"host", "sender", …}`: see webhooks.md. Default: no e-mail is sent."""
 
     audit_retention_days: int = Field(default=0, ge=0)
     """How long the audit log keeps an entry, in days; 0: forever."""
 
     session_days: int = Field(default=30, ge=1)
-    """How long a browser that is not used stays signed in, in days."""
+    """How many days a browser stays signed in after its last use."""
     session_max_days: int = Field(default=180, ge=1)
-    """How long any browser stays signed in, in days."""
+    """After how many days a browser must sign in again, even if it is used."""
 
     @field_validator("sandbox_disk_bytes", mode="before")
     @classmethod
@@ -283,10 +282,10 @@ class Config(SignInConfig):
     def _directory(cls, path: Path | None) -> Path | None:
         if path is None:
             return None
-        whole = path.expanduser().absolute()
-        if not whole.is_dir():
+        absolute = path.expanduser().absolute()
+        if not absolute.is_dir():
             raise ValueError("there is no such directory")
-        return whole
+        return absolute
 
     @field_validator("egress_hosts", "package_cache_hosts")
     @classmethod
@@ -300,9 +299,9 @@ class Config(SignInConfig):
 
     @field_validator("egress_private")
     @classmethod
-    def _private(cls, places: list[str]) -> list[str]:
-        parse_named(places)
-        return places
+    def _private(cls, networks_and_hosts: list[str]) -> list[str]:
+        parse_named(networks_and_hosts)
+        return networks_and_hosts
 
     @model_validator(mode="after")
     def _hosts_are_named(self) -> Self:
@@ -334,8 +333,8 @@ class Config(SignInConfig):
 
     @property
     def pools(self) -> dict[str | None, int]:
-        """How many containers the warm pool has ready for new sandboxes, by the name of their base image. The
-        key None means the base image in the configuration.
+        """How many containers are started in advance for new sandboxes (the warm pool), by the name of their
+        base image. The key None means the base image in the configuration.
         """
         sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
         return {base: size for base, size in sizes if size}

@@ -91,7 +91,7 @@ def now() -> datetime:
 
 
 class Database:
-    """The connections to the database. Its methods open sessions for reading and for writing.
+    """The connections to the database. The methods open database sessions for reading and for writing.
 
     There are ordinary sessions and brief sessions. Brief sessions are for the few short statements that every
     model call waits for, and that find their rows by an index. On SQLite these statements run in the event
@@ -173,8 +173,8 @@ reached.
 
 
 def install_database_errors(app: FastAPI) -> None:
-    """Makes `app` reply to database failures with a problem document and status 503. The failed request has
-    changed nothing in the database.
+    """Makes `app` reply to database failures with a problem document (RFC 9457) and status 503. The failed
+    request has changed nothing in the database.
     """
     for failure in UNAVAILABLE:
         app.add_exception_handler(failure, on_database_error)

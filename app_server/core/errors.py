@@ -104,7 +104,7 @@ explains the cause and the fix of each code.
 class StartFailure(Exception):
     """The error that is raised if a conversation or its sandbox cannot be started. It is shown to the user
     next to the step of the start that failed. `cause`: what happened. `fix`: what the user should do.
-    `output`: the last output of the command that failed.
+    `output`: the last output of the command that failed; empty if there is none.
     """
 
     def __init__(self, code: StartCode, cause: str, *, fix: str, output: str = "") -> None:
@@ -119,7 +119,8 @@ class AppError(Exception):
     """The base class of the errors whose message and stable code are sent to the client.
 
     `detail`: the message. `fix`: what the user should do. `extra`: additional fields of the problem document
-    (RFC 9457), which is the body of the reply. `headers`: additional headers of the reply.
+    (RFC 9457), which is the body of the reply. `headers`: additional headers of the reply. For `fix` and
+    `headers`, None means that there are none.
     """
 
     status: ClassVar[int] = 500
@@ -210,14 +211,14 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
-"""The description of error replies that is added to every route in the OpenAPI document. `add_problem_schema`
-adds the schema that it names.
+"""The description of error replies that is added to every route in the OpenAPI document. It refers to the
+schema `Problem`, which `add_problem_schema` adds to the document.
 """
 
 
 def add_problem_schema(description: dict[str, Any]) -> None:
     """Adds the schema of `Problem`, the body of error replies, to an OpenAPI document. Does nothing if the
-    schema is there already.
+    document already contains the schema.
     """
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas = description.setdefault("components", {}).setdefault("schemas", {})

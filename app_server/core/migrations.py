@@ -23,8 +23,8 @@ _POSTGRES_LOCK = 7_164_301
 
 
 async def migrate(database: Database) -> None:
-    """Applies the migrations that the database lacks. Alembic is imported only if there are any, so that
-    other starts are fast.
+    """Applies the migrations that the database lacks. Alembic, the migration tool, is imported only if a
+    migration is missing, so that other starts are fast.
 
     Raises ConfigurationError if a newer version of Slipway has created the database.
     """
@@ -122,8 +122,9 @@ def use_write_ahead_log(file: str) -> None:
 
 
 async def wait_for_other_servers(connection: AsyncConnection) -> None:
-    """Takes a lock in the database, and first waits while another server has it. The lock is released at the
-    end of the transaction. So only one server at a time migrates the database or sets up a new installation.
+    """Waits until no other server has the lock for migrations, and takes this lock of the database. The lock
+    is released at the end of the transaction. So only one server at a time migrates the database or sets up a
+    new installation.
     """
     # SQLite needs nothing: the transaction has begun with the write lock.
     if connection.dialect.name == "postgresql":

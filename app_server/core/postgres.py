@@ -22,10 +22,9 @@ because of other transactions, missing resources, actions of the operator, and s
 
 
 def create_engine(url: str, *, is_patient: bool = False) -> AsyncEngine:
-    """Returns a database engine for PostgreSQL whose statements have a time limit. `is_patient`: whether the
-    statements have no time limit.
-
-    This process measures the time limit, because a database server that hangs cannot measure it.
+    """Returns a database engine for PostgreSQL. Its statements have a time limit of STATEMENT_SECONDS, or no
+    time limit if `is_patient` is true. This process measures the time, because a database server that hangs
+    cannot measure it.
     """
     limits = {"timeout": CONNECT_SECONDS, "command_timeout": None if is_patient else STATEMENT_SECONDS}
     engine = create_async_engine(

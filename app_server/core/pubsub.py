@@ -39,8 +39,8 @@ LOOK_SECONDS = 2.0
 MAX_STANDING = 1000
 CHANNEL_PREFIX = "slipway:conversation:"
 EVERYONE = uuid5(NAMESPACE_OID, "everyone")
-"""The id of the channel for frames to all users. The stream of each user reads this channel and the channel
-of the user.
+"""The id of the channel for frames (messages about new data) to all users. The stream of each user reads this
+channel and the channel of the user.
 """
 
 
@@ -49,10 +49,12 @@ class Frame:
     """A message to connected clients about new data.
 
     `text`: the message as JSON text. `seq`: the position of the event in the conversation's log; only for
-    frames with an event of the log. `item_id`: only for frames with a piece of a streaming reply. `stands`:
-    true if clients that subscribe later also get the frame, until a newer frame with the same `subject`
-    replaces it. False if the frame ends an earlier frame with that subject, or all such frames if `subject`
-    is empty. None for all other frames. `kept_seconds`: the age of the frame when a later subscriber gets it.
+    frames with an event of the log. `item_id`: the id of a streaming reply of the model; only for frames with
+    a piece of this reply. `stands`: true if the frame is also stored for clients that subscribe later, until
+    a newer frame with the same `subject` replaces it. False if the frame is not stored and deletes the stored
+    frame with the same `subject`, or all stored frames of the channel if `subject` is empty. None if the
+    frame is not stored and deletes nothing. `kept_seconds`: how old a stored frame was when a later
+    subscriber got it.
     """
 
     text: str
@@ -65,7 +67,7 @@ class Frame:
 
 LOOK = Frame("")
 """A signal that is not shown to clients. It makes the subscriber read the database, because data may have
-been stored without a frame about it.
+been stored without a frame (message) about the data.
 """
 
 
@@ -73,7 +75,7 @@ class End(StrEnum):
     """The reason why the subscription of a live stream to a pubsub channel has ended."""
 
     OVERRUN = "overrun"
-    """The subscriber was too slow, or frames for it were lost."""
+    """The subscriber was too slow, or frames for the subscriber were lost."""
 
     CLOSED = "closed"
     """This app server shuts down."""
@@ -240,7 +242,7 @@ class RedisPubSub:
         self._local = LocalPubSub(queue_frames=queue_frames)
         self._outgoing: asyncio.Queue[tuple[UUID, bytes]] = asyncio.Queue(maxsize=queue_frames)
         self._unheard: set[UUID] = set()
-        """Channels for which other servers have missed frames."""
+        """The ids of the channels with frames that other app servers have not received."""
         self._is_away = False
         self._is_closed = False
         self._listening = asyncio.Event()

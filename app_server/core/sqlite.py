@@ -79,14 +79,14 @@ class WriteTurns:
         if self._holder is None or self._holder is writer:
             self._holder = writer
             return
-        place = (writer, asyncio.get_running_loop().create_future())
-        self._waiting.append(place)
+        entry = (writer, asyncio.get_running_loop().create_future())
+        self._waiting.append(entry)
         try:
             async with asyncio.timeout(_TURN_SECONDS):
-                await place[1]
+                await entry[1]
         except BaseException as error:
-            if place in self._waiting:
-                self._waiting.remove(place)
+            if entry in self._waiting:
+                self._waiting.remove(entry)
             if not isinstance(error, TimeoutError):
                 self.give_back(writer)
                 raise

@@ -1,4 +1,4 @@
-"""The reply of those routes of the OpenHands API that change something and return no data."""
+"""The reply of those routes of the OpenHands-compatible API that change something and return no data."""
 
 from pydantic import BaseModel
 

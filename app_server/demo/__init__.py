@@ -1,7 +1,7 @@
 """The demo: a small repository with a failing test, and recorded model replies with which the agent corrects
 the error.
 
-The button "try the demo" on the home page and the command `slipway demo` use it.
+The button "try the demo" on the home page and the command `slipway demo` start the demo.
 """
 
 import shutil

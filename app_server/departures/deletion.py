@@ -1,5 +1,6 @@
-"""Deletes a person. The chosen belongings are given to another person at once. A job deletes the other
-belongings and the account after the person's sandboxes have been deleted.
+"""Deletes a person. The belongings that the administrator chooses are given to another person at once. A
+background job deletes the other belongings and the account of the deleted person after the person's sandboxes
+have been deleted.
 """
 
 import logging
@@ -42,12 +43,17 @@ _PAUSE = timedelta(seconds=2)
 async def begin_deletion(
     session: AsyncSession, trail: AuditTrail, manager: User, person: User, wanted: DeletePerson
 ) -> list[UUID]:
-    """Disables the person's account, gives the chosen belongings to another person (the heir), and hides the
-    other belongings. A job later deletes the hidden belongings and the account. Returns the ids of the
-    conversations that are being deleted.
+    """Begins to delete a person: disables the account, and gives the chosen belongings to another person (the
+    heir). Deletes the callbacks (actions that run for events of conversations) and the triggers (rules that
+    start conversations) that the heir does not get, and hides the conversations that the heir does not get. A
+    job later deletes the hidden conversations, the person's other belongings and the account. Returns the ids
+    of the hidden conversations. `manager`: the user who sends the request. `wanted`: what happens to the
+    belongings.
 
-    Raises Forbidden `role_not_manageable`, NotFound `person_not_found` for an unknown heir, BadRequest
-    `heir_not_usable`, Conflict `person_being_deleted` and `conversations_starting`.
+    Raises Forbidden `role_not_manageable` if the manager may not manage the person. Raises NotFound
+    `person_not_found` if the heir does not exist. Raises BadRequest `heir_not_usable` if the heir is disabled
+    or is the person. Raises Conflict `person_being_deleted` if the deletion of the person has already begun.
+    Raises Conflict `conversations_starting` while conversations of the person are being started.
     """
     people.require_can_manage(manager, person.role)
     if person.deleting_at is not None:
@@ -99,8 +105,9 @@ async def begin_deletion(
 
 
 def deleter(database: Database, sandboxes: Sandboxes) -> Handler:
-    """Returns the handler of the job that deletes a person's account and unused sandboxes. If the removal of
-    the person's conversations has not ended yet, the job is tried again later.
+    """Returns the handler of the job that deletes a person's account. The handler first deletes the person's
+    sandboxes that have no conversations. If conversations or sandboxes of the person still exist then, the
+    job is tried again later.
     """
 
     async def run(attempt: JobAttempt) -> None:

@@ -22,9 +22,10 @@ from app_server.users.models import User
 
 
 async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User) -> dict[str, str]:
-    """Gives the person's model profiles, with their API keys, to the heir. A profile is renamed if the heir
-    has a profile of the same name. Returns the new names of the renamed profiles, keyed by the old names. The
-    heir's active profile stays. A shared profile stays shared if the heir is an administrator.
+    """Gives the person's model profiles (saved models with their options and API keys) to the heir, another
+    person. A profile is renamed if the heir has a profile of the same name. Returns the new names of the
+    renamed profiles, keyed by the old names. The heir's active profile does not change. A shared profile
+    stays shared if the heir is an administrator.
     """
     theirs = (await session.scalars(select(LLMProfile).where(LLMProfile.user_id == person_id))).all()
     names = set(await session.scalars(select(LLMProfile.name).where(LLMProfile.user_id == heir.id)))
@@ -45,18 +46,19 @@ async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User)
 async def hand_over_conversations(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> list[UUID]:
-    """Gives the person's conversations to the heir, with their sandboxes, archives, pushes, pull requests,
-    spending and network settings. Returns the ids of the conversations.
+    """Gives the person's conversations to another person, the heir, with their sandboxes, archives, pull
+    requests and network settings, and with the records of their pushes, network requests and costs. Returns
+    the ids of the conversations. People who could see a conversation can still see it.
 
-    renamed: the new names of renamed model profiles, keyed by the old names. People who could see a
-    conversation can still see it.
+    renamed: the new names of renamed model profiles (saved models with their options), keyed by the old
+    names.
     """
     mine = select(Conversation.id).where(Conversation.user_id == person_id, Conversation.deleted_at.is_(None))
     ids = list(await session.scalars(mine))
-    places = select(Conversation.sandbox_id).where(Conversation.id.in_(mine)).distinct()
-    sandbox_ids = list(await session.scalars(places))
+    sandbox_query = select(Conversation.sandbox_id).where(Conversation.id.in_(mine)).distinct()
+    sandbox_ids = list(await session.scalars(sandbox_query))
     # The rows are locked, because a conversation that joins a sandbox must see who its owner is.
-    locked = select(Sandbox.id).where(Sandbox.id.in_(places)).order_by(Sandbox.id).with_for_update()
+    locked = select(Sandbox.id).where(Sandbox.id.in_(sandbox_query)).order_by(Sandbox.id).with_for_update()
     await session.execute(locked)
     for start in range(0, len(ids), _BATCH):
         some = ids[start : start + _BATCH]
@@ -66,14 +68,14 @@ async def hand_over_conversations(
             (SpendingAccount, SpendingAccount.id),
         ):
             await session.execute(update(of_conversation).where(column.in_(some)).values(user_id=heir.id))
-        kept = ConversationShare.conversation_id.in_(some)
-        await session.execute(delete(ConversationShare).where(kept, ConversationShare.user_id == heir.id))
+        in_batch = ConversationShare.conversation_id.in_(some)
+        await session.execute(delete(ConversationShare).where(in_batch, ConversationShare.user_id == heir.id))
         for old, new in renamed.items():
             theirs = update(Conversation).where(Conversation.id.in_(some), Conversation.llm_profile == old)
             await session.execute(theirs.values(llm_profile=new))
     for start in range(0, len(sandbox_ids), _BATCH):
         some = sandbox_ids[start : start + _BATCH]
-        for of_sandbox, place in (
+        for of_sandbox, sandbox_column in (
             # Conversations that are being deleted are included, because a sandbox belongs to one person.
             (Conversation, Conversation.sandbox_id),
             (Sandbox, Sandbox.id),
@@ -82,14 +84,15 @@ async def hand_over_conversations(
             (EgressRecord, EgressRecord.sandbox_id),
             (EgressSetting, EgressSetting.sandbox_id),
         ):
-            own = update(of_sandbox).where(place.in_(some), of_sandbox.user_id == person_id)
+            own = update(of_sandbox).where(sandbox_column.in_(some), of_sandbox.user_id == person_id)
             await session.execute(own.values(user_id=heir.id))
     return ids
 
 
 async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User) -> None:
-    """Gives the person's callbacks to the heir. If the heir is not an administrator, callbacks for the
-    conversations of all users apply only to the heir's own conversations from then on.
+    """Gives the person's callbacks (actions that run for events of conversations, such as webhook calls) to
+    another person, the heir. A callback may be for the conversations of all users. If the heir is not an
+    administrator, such a callback is from then on only for the heir's own conversations.
     """
     values: dict[str, object] = {"user_id": heir.id}
     if Permission.ADMINISTER not in permissions_of(heir.role, heir.organisation_id):
@@ -100,10 +103,12 @@ async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User
 async def hand_over_triggers(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> None:
-    """Gives the person's triggers to the heir. From then on, the triggers use the heir's token for the git
-    host, and no longer use a sandbox image of the former owner.
+    """Gives the person's triggers (rules by which events at a git host start conversations) to another
+    person, the heir. From then on, the triggers use the heir's token for the git host, and no longer use
+    sandbox images that the person has defined.
 
-    renamed: the new names of renamed model profiles, keyed by the old names.
+    renamed: the new names of renamed model profiles (saved models with their options), keyed by the old
+    names.
     """
     specs = await session.scalars(select(SandboxSpec.id).where(SandboxSpec.user_id == person_id))
     known = {form for id_ in specs for form in (str(id_), id_.hex)}

@@ -24,8 +24,8 @@ router = APIRouter(prefix="/api/v1/people/{person_id}", tags=["People"])
 
 @router.get("/belongings")
 async def get_belongings(manager: CurrentUser, session: ReadSession, person_id: UUID) -> Belongings:
-    """Returns how many conversations, profiles and other belongings a person has. Administrators read this
-    before they delete the person. 404 `person_not_found`.
+    """Returns how many conversations, model profiles and other belongings a person has. Administrators read
+    this before they delete the person. 404 `person_not_found` if the person does not exist.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     return await belongings_of(session, person.id)
@@ -41,10 +41,14 @@ async def delete_person(
     database: ServerDatabase,
     pubsub: ServerPubSub,
 ) -> Person:
-    """Deletes a person. At once, the account is disabled and the chosen belongings are given to another
-    person (the heir). A job deletes the other belongings, and at the end the account. 403
-    `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
-    `person_being_deleted`, `conversations_starting`.
+    """Begins to delete a person. The account is disabled at once, and the chosen belongings are given to
+    another person (the heir) at once. A background job deletes the person's other belongings, and at the end
+    the account.
+
+    403 `role_not_manageable` if the administrator may not manage this person. 404 `person_not_found` if the
+    person or the heir does not exist. 400 `heir_not_usable` if the heir is disabled or is the person. 409
+    `person_being_deleted` if the deletion has already begun. 409 `conversations_starting` while conversations
+    of the person are being started.
     """
     async with database.session() as session:
         person = await people.find(session, person_id, manager.organisation_id)
@@ -63,7 +67,8 @@ async def export_person(
     """Downloads everything that is stored about a person as a zip, without secrets: the account, settings,
     and the events of all conversations.
 
-    403 `role_not_manageable`, 404 `person_not_found`.
+    403 `role_not_manageable` if the administrator may not manage this person. 404 `person_not_found` if the
+    person does not exist.
     """
     async with database.session() as session:
         person = await people.find(session, person_id, manager.organisation_id)

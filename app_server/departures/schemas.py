@@ -9,8 +9,9 @@ from app_server.core.database import Id
 
 
 class Belongings(BaseModel):
-    """The number of a person's belongings of each kind. Conversations, profiles, callbacks and triggers can
-    be given to another person; the rest is deleted with the person. `starting`: conversations that are being
+    """The number of a person's belongings of each kind. Conversations, model profiles, callbacks (actions
+    that run for events of conversations) and triggers (rules that start conversations) can be given to
+    another person; the other kinds are deleted with the person. `starting`: conversations that are being
     started now; the person cannot be deleted until they have started.
     """
 
@@ -34,8 +35,10 @@ class Fate(StrEnum):
 
 
 class DeletePerson(BaseModel):
-    """The request body that deletes a person. It says what happens to the person's conversations, model
-    profiles, callbacks and triggers. `heir_id`: the person who gets the belongings that are not deleted.
+    """The request body that deletes a person. It says whether the person's conversations, model profiles,
+    callbacks (actions that run for events of conversations) and triggers (rules that start conversations)
+    are deleted or given to another person. `heir_id`: the id of that other person; may be null if all
+    belongings are deleted.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -28,8 +28,9 @@ async def run_command(
     """Runs a command. Returns its exit status and the last lines of its output. Exit status 124 means that
     the command was killed after `timeout_seconds`.
 
-    `report`: is called with each line of the output as soon as it is written. `stdin`: the input of the
-    command. `environment`: environment variables that the command gets in addition to those of this process.
+    `report`: a function that is called with each line of the output as soon as the command writes the line.
+    `stdin`: the input of the command. `environment`: environment variables that the command gets in addition
+    to the environment variables of this process.
     """
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     # From a file, not through a pipe: a program that ends without reading it is no error of ours.

@@ -20,10 +20,11 @@ Result = TypeVar("Result")
 
 
 def connect() -> "DockerClient":
-    """Returns a client that is connected to the Docker engine. The address is that in `DOCKER_HOST`, or by
-    default that of this machine's engine.
+    """Returns a client that is connected to the Docker engine at the address in `DOCKER_HOST`. If
+    `DOCKER_HOST` is not set, uses the engine of this machine.
 
-    Raises StartFailure `docker_not_permitted`, or `docker_unavailable` if the engine does not answer.
+    Raises StartFailure `docker_not_permitted` if the operating system user of this process may not use the
+    engine. Raises StartFailure `docker_unavailable` if the engine does not answer.
     """
     import docker  # 0.3 s that a start without Docker need not pay
     from requests.exceptions import RequestException
@@ -42,8 +43,8 @@ def connect() -> "DockerClient":
 
 
 def ask(call: Callable[..., Result], *arguments: Any) -> Result:
-    """Calls a function that uses the Docker library, and returns the result of the function. Blocking. Raises
-    StartFailure if the engine does not answer or refuses the request.
+    """Calls a function that uses the Docker library, and returns the result of the function. Blocks the
+    caller. Raises StartFailure if the engine does not answer or refuses the request.
     """
     from docker.errors import APIError, DockerException  # as above
     from requests.exceptions import RequestException

@@ -1,4 +1,4 @@
-"""The label of the containers that this app server starts for short checks."""
+"""The Docker label of the containers that this app server starts for short tasks."""
 
 import platform
 

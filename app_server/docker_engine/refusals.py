@@ -9,7 +9,8 @@ from app_server.core.errors import StartCode, StartFailure
 
 @dataclass(frozen=True)
 class _Meaning:
-    """One kind of error of the Docker engine, with the code, the cause and the fix that are shown to users.
+    """One kind of error of the Docker engine, with the code, the cause and the fix that Slipway shows to
+    users.
 
     `signs`: texts in lower case. An error is of this kind if its text contains one of them. The texts come
     from Docker 20.10 to 28.

@@ -184,8 +184,8 @@ def _check_builders(config: Config) -> list[Finding]:
 
 
 async def _check_base(client: "DockerClient", config: Config) -> Finding:
-    """Checks whether the sandbox image, which is missing, can be built from the configured base image.
-    Returns the result as a Finding.
+    """Checks whether the sandbox image can be built from the configured base image, and returns the result.
+    Called only if the sandbox image does not exist yet.
     """
     base, flavour = config.sandbox_base_image, config.sandbox_flavour
     docker = shutil.which("docker")
@@ -276,8 +276,8 @@ async def _start_probe(
     backend: Backend, sandbox_id: UUID, seconds: float
 ) -> tuple[Collection[str], Collection[RuntimePluginInfo]]:
     """Starts the test sandbox and waits until its agent server answers. Returns the names of the tools that
-    agents can use in the sandbox, and the runtime plugins of the sandbox. Raises StartFailure if there is no
-    answer within `seconds`.
+    agents can use in the sandbox, and the runtime plugins (such as VS Code) of the sandbox. Raises
+    StartFailure if there is no answer within `seconds`.
     """
     key = new_token()
     machine = await backend.start(sandbox_id, key, lambda _line: None)

@@ -20,8 +20,8 @@ class Finding:
 
     `name`: what was checked. `state`: "error" means that sandboxes cannot work; "warning" means that they
     work with a disadvantage. `cause`: a sentence about the result. `fix`: what the user should do; empty if
-    there is no problem. `code`: the code of the error with which a sandbox would fail to start because of
-    this problem (docs/start-failures.md).
+    there is no problem. `code`: the code (docs/start-failures.md) of the error with which sandboxes fail to
+    start because of this problem; None if there is no such error.
     """
 
     name: str
@@ -44,21 +44,22 @@ def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Fi
 
 
 def fails_starts(name: str, failure: StartFailure) -> Finding:
-    """Returns a Finding with the state "error" for a StartFailure that a check has raised. The name says that
-    this failure would also prevent the start of a sandbox.
+    """Returns a Finding with the state "error" for a StartFailure that a check has raised. Sandboxes cannot
+    start, because the problem that caused this StartFailure also occurs at their start. `name`: what was
+    checked.
     """
     return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 
 
-def check_disk(name: str, place: Path) -> Finding:
-    """Checks whether the disk that contains the path `place` has enough free space, and returns the result.
-    The path need not exist yet. Blocking.
+def check_disk(name: str, path: Path) -> Finding:
+    """Checks whether the disk that contains `path` has enough free space, and returns the result.
+    The path need not exist yet. Blocks the caller.
     """
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
-    cause = f"{free / GIBIBYTE:.1f} GiB are free at {place}."
-    fix = f"Free some room at {place}; `slipway images prune` and `docker builder prune` may help."
+    while not path.exists():
+        path = path.parent
+    free = shutil.disk_usage(path).free
+    cause = f"{free / GIBIBYTE:.1f} GiB are free at {path}."
+    fix = f"Free some room at {path}; `slipway images prune` and `docker builder prune` may help."
     if free < NEEDED_BYTES:
         return failed(name, cause, fix)
     return warned(name, cause, fix) if free < SPARE_BYTES else well(name, cause)

@@ -25,7 +25,7 @@ from app_server.sandbox_records.models import Sandbox
 
 def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
     """Checks whether the ports that the app server needs are free, and returns the result. The result is also
-    "ok" if an app server with the same home directory already runs. Blocking.
+    "ok" if an app server with the same home directory already runs. Blocks the caller.
 
     `inner_addresses`: the addresses on which the app server accepts connections from sandboxes.
     """
@@ -45,8 +45,9 @@ def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
 
 
 async def check_database(config: Config) -> list[Finding]:
-    """Checks whether the app server's database can be reached. For SQLite, also checks whether the file is
-    intact (`PRAGMA quick_check`). Returns an empty list if the SQLite file does not exist yet.
+    """Checks whether the app server's database can be used, and returns one finding. For SQLite, also checks
+    whether the file is intact (`PRAGMA quick_check`). Returns an empty list if the SQLite file does not exist
+    yet.
     """
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
@@ -82,8 +83,9 @@ async def _ask_for_revision(config: Config) -> None:
 
 async def check_workspaces(config: Config, backend: str) -> list[Finding]:
     """Checks whether this app server can start all existing sandboxes, and returns the result. A sandbox that
-    was created as a process can be started only if the server now uses processes, and a container only if it
-    now uses containers. The conversations in other sandboxes cannot continue.
+    was created as a process can be started only if the app server now runs sandboxes as processes. A
+    sandbox that was created as a container can be started only if the app server now runs them as
+    containers. Conversations in sandboxes that cannot be started cannot continue.
 
     `backend`: the kind of sandboxes that the server now starts; "process" for processes. Returns an empty
     list if the SQLite file does not exist yet.

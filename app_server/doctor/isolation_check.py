@@ -1,5 +1,5 @@
 """A check of the command `slipway doctor`: whether commands of the agent can be isolated in process sandboxes
-on this machine. The check runs a test command.
+(sandboxes that run as processes, not as containers) on this machine. The check runs a test command.
 """
 
 import os
@@ -26,8 +26,9 @@ _FIX = (
 
 
 def check_room() -> Finding:
-    """Checks whether the agent's commands can be isolated from the agent server in a process sandbox, and
-    returns the result. Must be called only if bubblewrap works on this machine. Blocks for some hundred
+    """Checks whether the agent's commands can be isolated from the agent server in a process sandbox (a
+    sandbox that runs as a process, not as a container), and returns the result. Must be called only if
+    bubblewrap (the program that isolates process sandboxes) works on this machine. Blocks for some hundred
     milliseconds.
     """
     said = _try()
@@ -39,8 +40,8 @@ def check_room() -> Finding:
 
 
 def _try() -> str:
-    """Runs a test command with the isolation of a process sandbox. Returns the error text of the command, or
-    an empty text if the command succeeds.
+    """Runs a test command with the isolation of a process sandbox (a sandbox that runs as a process, not as a
+    container). Returns the error text of the command, or an empty text if the command succeeds.
     """
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-s", "-m", "agent_runtime.workspace.room", f"{folder}/conversations"]

@@ -12,9 +12,9 @@ from app_server.sandbox_backends.docker.warm_pool import MEMBER_BYTES
 
 
 def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
-    """Checks whether the configured memory limits of sandboxes fit the machine of the Docker engine. If a
-    pool of ready containers is configured, also checks whether the pool fits. `info`: the description of the
-    machine that the Docker engine gives.
+    """Checks whether the machine of the Docker engine has enough memory for the configured memory limits of
+    sandboxes. If a pool of ready containers is configured, also checks the memory that the pool needs.
+    `info`: the engine's description of this machine, in Docker's JSON.
     """
     there, total = int(info["MemTotal"]), config.sandbox_memory_total_bytes
     shared = total or int(OVERCOMMIT * there)
@@ -27,7 +27,8 @@ def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
 
 def check_unused_pool(config: Config) -> list[Finding]:
     """Returns a warning if the configuration asks for a pool of ready containers, and an empty list
-    otherwise. Must be called only if sandboxes are processes: a pool then has no effect.
+    otherwise. Must be called only if the configuration runs sandboxes as processes, because a pool has no
+    effect then.
     """
     names = {"SLIPWAY_SANDBOX_POOL": config.sandbox_pool, "SLIPWAY_SANDBOX_POOLS": config.sandbox_pools}
     without_effect = " and ".join(name for name, value in names.items() if value)

@@ -44,7 +44,9 @@ are left out.
 """
 
 AttributionOf = Callable[[AsyncSession, UUID, Collection[UUID]], Awaitable[Attribution]]
-"""A function that returns the conversations of a user in these sandboxes, without deleted ones."""
+"""A function that gets a database session, the id of a user and the ids of sandboxes. It returns the user's
+conversations in each of these sandboxes, without deleted conversations.
+"""
 
 
 def possible(attribution: Attribution, sandbox_id: UUID, moment: datetime) -> list[OccupantInfo]:

@@ -13,7 +13,9 @@ from app_server.egress.refusal_replies import REASON_HEADER, ProxyAnswer
 
 MAX_HEAD_BYTES = 32 * 1024
 NEXT_HEAD_SECONDS = 60.0
-"""Time limit for the heads of the second and later requests of a connection."""
+"""Time limit in seconds for the head (request line and headers) of the second and each later request of a
+connection.
+"""
 PIECE_BYTES = 64 * 1024
 _MAX_CLIENT_CHARACTERS = 40
 
@@ -64,8 +66,8 @@ ReadRequest = Callable[[h11.Request], Asked]
 
 
 def of_proxy(request: h11.Request) -> Asked:
-    """Parses a request that is addressed to a proxy: CONNECT, or a method with a complete http:// address.
-    Raises Malformed for other requests.
+    """Parses a request that is addressed to a proxy: CONNECT, or another method with a complete http://
+    address. Raises Malformed for other requests.
     """
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
@@ -106,8 +108,8 @@ class ClientSide:
         """Creates the proxy's side of a connection from a program in a sandbox.
 
         read: the function that finds out where a request goes; by default, requests must be addressed to a
-        proxy (CONNECT or a complete http:// address). head_seconds: the time limit in seconds for the head of
-        the first request.
+        proxy (CONNECT or a complete http:// address). head_seconds: the time limit in seconds for the head
+        (request line and headers) of the first request.
         """
         self._head_seconds = head_seconds
         self._reader = reader
@@ -117,7 +119,8 @@ class ClientSide:
 
     async def next_request(self) -> Asked | None:
         """Reads and returns the next request of the connection. Returns None if there are no more requests.
-        Raises Malformed, and TimeoutError if the head of the request does not arrive in time.
+        Raises Malformed if the data is not a valid request. Raises TimeoutError if the head of the request
+        (request line and headers) does not arrive in time.
         """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
@@ -192,8 +195,8 @@ def _authority(text: str, *, default_port: int | None) -> tuple[str, int]:
     """Returns the host and the port of a text such as `host:port`. default_port: the port for a text without
     one; None if the text must have a port.
 
-    Raises Malformed for other texts. A text with a user name is refused, too, because a user name could
-    disguise the host.
+    Raises Malformed for other texts. Also raises Malformed for a text with a user name (`user@host`), because
+    a user name could look like the host.
     """
     host, colon, digits = text.rpartition(":")
     if not colon or digits.endswith("]"):

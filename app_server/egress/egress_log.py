@@ -1,5 +1,5 @@
-"""Writes records of the hosts that sandboxes tried to reach. A request is recorded before it is sent; its
-bytes are added when the request has ended.
+"""Writes records of the hosts that sandboxes tried to reach. A request is recorded before it is sent. The
+number of its bytes is added to the record when the request has ended.
 """
 
 import asyncio
@@ -19,7 +19,9 @@ from app_server.egress.policy import Reason
 from app_server.sandbox_records.models import Sandbox
 
 MAX_HOSTS_PER_HOUR = 300
-"""Maximum number of recorded targets of one sandbox in an hour. Further targets are counted in one record."""
+"""The maximum number of targets (hosts and ports) with a separate record for one sandbox in an hour. The
+requests to all other targets are counted in one common record.
+"""
 
 FURTHER_HOSTS = "(further hosts)"
 
@@ -80,8 +82,8 @@ class EgressLog:
         bytes_sent: int = 0,
         bytes_received: int = 0,
     ) -> None:
-        """Adds requests and bytes to the record of this target, reason and hour. Returns when the record is
-        written.
+        """Adds requests and bytes to the record of this target and reason in the current hour. Returns when
+        the record is written to the database.
 
         reason: why the request was refused; None if it was not refused. count: the number of requests to add.
         """
@@ -120,7 +122,7 @@ async def _add(session: AsyncSession, key: _Key, entry: _Sum) -> bool:
 
     Returns True if a record for this host was created. Returns False if the record already existed. Also
     returns False if the sandbox has MAX_HOSTS_PER_HOUR records in this hour; then the requests are added to
-    one common record for all further hosts.
+    one common record for all hosts without a record.
     """
     sandbox_id, user_id, hour, host, port, reason = key
     in_hour = (EgressRecord.sandbox_id == sandbox_id, EgressRecord.hour == hour)

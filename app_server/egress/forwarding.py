@@ -33,11 +33,12 @@ class Broken(Exception):
 class Changes:
     """The changes that the egress proxy makes to a request of a sandbox and to the reply.
 
-    default_port: the port that is left out of the Host header. proxy: the upstream proxy if the request is
-    sent to one; None if it is sent to the host. dropped: names of headers to remove from the request, in
-    lower case. added: headers to add to the request. redaction: masks the secrets of the added headers in the
-    reply. cache_writer: stores the reply in the package cache; None if the reply is not stored. With a cache
-    writer, the program's headers are replaced by fixed ones, so that they cannot influence the reply.
+    default_port: the port that is left out of the Host header. proxy: the upstream proxy (an outgoing proxy
+    of the server's network) to which the request is sent; None if it is sent to the host. dropped: names of
+    headers to remove from the request, in lower case. added: headers to add to the request. redaction: masks
+    the secrets of the added headers in the reply. cache_writer: stores the reply in the package cache; None
+    if the reply is not stored. With a cache writer, the program's headers are replaced by fixed ones, so that
+    they cannot influence the reply.
     """
 
     default_port: int = 80
@@ -60,8 +61,8 @@ async def pass_on(
     for another request afterwards.
 
     `changes`: what the egress proxy changes in the request and in the reply; None means nothing. Raises
-    Malformed if the body of the request is incomplete, Broken if the reply is incomplete or not valid HTTP,
-    OSError if a connection is lost, and TimeoutError if the host does not reply in time.
+    Malformed if the body of the request is incomplete. Raises Broken if the reply is incomplete or not valid
+    HTTP. Raises OSError if a connection is lost. Raises TimeoutError if the host does not reply in time.
     """
     changes = changes or Changes()
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
@@ -103,11 +104,11 @@ def _request(asked: Asked, changes: Changes) -> h11.Request:
     that was checked, even if the program in the sandbox sent another one.
     """
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
-    place = host if asked.port == changes.default_port else f"{host}:{asked.port}"
-    headers = [(b"host", place.encode())]
+    authority = host if asked.port == changes.default_port else f"{host}:{asked.port}"
+    headers = [(b"host", authority.encode())]
     target = asked.path or "/"
     if changes.proxy:
-        target = f"http://{place}{target}"
+        target = f"http://{authority}{target}"
         if changes.proxy.authorization:
             headers.append((b"proxy-authorization", changes.proxy.authorization.encode()))
     is_chunked = asked.header("transfer-encoding") != ""

@@ -1,9 +1,9 @@
 """Checks requests of sandboxes to the user's git hosts, so that a sandbox can push only through Slipway's git
 proxy, which checks each push.
 
-A program in a sandbox that has a credential could push directly to the git host. Therefore the egress proxy
-refuses all pushes to git hosts, all requests with a credential from inside the sandbox, and other requests
-that may change something.
+A program in a sandbox could push directly to the git host if it has a credential for this host. Therefore the
+egress proxy refuses all pushes to git hosts, all requests with a credential from inside the sandbox, and all
+requests that may change data at the host, unless the proxy itself adds a credential to them.
 """
 
 import re
@@ -34,16 +34,16 @@ _CREDENTIAL_FIELD = re.compile(r"[?&;](access_token|private_token|job_token|oaut
 
 @dataclass(frozen=True)
 class GitHost:
-    """A git host of the user. `name`: its host name. `port`: the port that the user has configured in
-    addition to 22, 80 and 443; None if there is none.
+    """A git host of the user. `name`: its host name. `port`: the port in the host's address that the user has
+    stored; None if the address has no port. The ports 22, 80 and 443 also belong to the git host.
     """
 
     name: str
     port: int | None
 
     def is_at(self, host: str, port: int) -> bool:
-        """Returns whether a request to `host` and `port` goes to this git host. This includes names below its
-        name, such as `api.github.com`.
+        """Returns whether a request to `host` and `port` goes to this git host. Hosts whose names are below
+        the name of the git host, such as `api.github.com`, count as the git host.
         """
         is_named = host == self.name or host.endswith(f".{self.name}")
         return is_named and (port in _USUAL_PORTS or port == self.port)
@@ -55,7 +55,8 @@ async def git_hosts_of(
     """Returns the git hosts for which the user has saved a token, and the git hosts of the given
     repositories.
 
-    repositories: identities of repositories; None stands for a conversation without a repository.
+    repositories: identities of repositories (`host/owner/name` or a path); None stands for a conversation
+    without a repository.
     """
     named = [row.origin.partition("://")[2] for row in await list_credentials(session, user_id)]
     named += [identity for identity in repositories if identity and not identity.startswith("/")]
@@ -65,9 +66,9 @@ async def git_hosts_of(
 def refusal(asked: Asked, replaced: Collection[bytes]) -> Reason | None:
     """Returns the reason why a request to a git host is refused. Returns None if the request is allowed.
 
-    Refused are pushes, requests with a credential from inside the sandbox, and requests that may change
-    something, unless the egress proxy itself sets their credential. replaced: the names of the headers whose
-    credentials the egress proxy itself sets.
+    Three kinds of requests are refused: all pushes; requests with a credential from inside the sandbox; and
+    requests that may change data at the git host, if the egress proxy does not set a credential in them.
+    replaced: the names of the headers whose credentials the egress proxy itself sets.
     """
     target, is_reading = _decoded(asked.path or ""), asked.request.method.upper() in _READING_METHODS
     if _PUSH in target:

@@ -22,8 +22,8 @@ async def search(
 ) -> Sequence[EgressRecord]:
     """Returns records of the hosts that the user's sandboxes tried to reach, latest first.
 
-    sandbox_id: None means all sandboxes of the user. before: returns only records before this position, which
-    is the time and the id of a record.
+    sandbox_id: None means all sandboxes of the user. before: the time and the id of a record; only older
+    records are returned. None means the latest records.
     """
     query = select(EgressRecord).where(EgressRecord.user_id == user_id)
     if sandbox_id is not None:

@@ -36,8 +36,9 @@ class EgressScope(StrEnum):
 class CredentialScope(StrEnum):
     """The range of requests that the egress proxy adds a credential to.
 
-    SERVER: requests from the sandboxes of all users of the default organisation. USER: requests from all
-    sandboxes of one user. REPOSITORY: requests from the sandboxes of one user that work on one repository.
+    SERVER: requests from the sandboxes of all users of the default organisation (whose administrators manage
+    the installation). USER: requests from all sandboxes of one user. REPOSITORY: requests from the sandboxes
+    of one user that work on one repository.
     """
 
     SERVER = "server"
@@ -61,9 +62,10 @@ class EgressSetting(Base):
     """The database row of one network setting of a user: which hosts the sandboxes in one scope may call.
 
     subject: what the setting applies to. It is empty for the scope USER, the identity of the repository
-    (`Address.identity`) for REPOSITORY, and the id of the sandbox for SANDBOX. mode: None means that the mode
-    of the next wider scope applies. hosts: hosts that are allowed in addition to those of the wider scopes.
-    ignored: refused hosts that the user does not want to be notified of.
+    (`host/owner/name` or a path) for REPOSITORY, and the id of the sandbox for SANDBOX. mode: None means that
+    the mode of the next wider scope applies. The scopes are, from wide to narrow: the installation, the user,
+    the repository, the sandbox. hosts: hosts that are allowed in addition to the allowed hosts of the wider
+    scopes. ignored: refused hosts that the user does not want to be notified of.
     """
 
     __tablename__ = "egress_settings"
@@ -115,10 +117,10 @@ class EgressCredential(Base):
 
     user_id: the user that owns the credential; None for a credential of the server. owner: `user_id` as text;
     empty for a credential of the server. The unique constraint uses `owner`, because a database does not
-    regard two NULL values as equal. subject: the identity of the repository for the scope REPOSITORY, else
-    empty. path_prefix: the credential is added only to requests for this path and the paths below it; empty
-    for all paths. header: the name of the header for the kind HEADER, else empty. username: the user name for
-    the kind BASIC, else empty.
+    regard two NULL values as equal. subject: the identity of the repository (`host/owner/name` or a path) for
+    the scope REPOSITORY, else empty. path_prefix: the credential is added only to requests for this path and
+    the paths below it; empty for all paths. header: the name of the header for the kind HEADER, else empty.
+    username: the user name for the kind BASIC, else empty.
     """
 
     __tablename__ = "egress_credentials"
@@ -145,7 +147,7 @@ class EgressCredentialUse(Base):
     the request is sent.
 
     The row stays when the credential or the sandbox is deleted. Therefore it has no foreign keys to them. It
-    is deleted together with its user. path: the path of the request without the query.
+    is deleted together with the user `user_id`. path: the path of the request without the query.
     """
 
     __tablename__ = "egress_credential_uses"

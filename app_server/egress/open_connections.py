@@ -35,17 +35,17 @@ class OpenConnections:
         """Counts the current task as one open connection of the sandbox during the `with` block. Yields the
         record of this connection. Yields None if the sandbox already has MAX_CONNECTIONS connections.
         """
-        places = self._places.setdefault(sandbox_id, set())
-        if len(places) >= MAX_CONNECTIONS:
+        slots = self._places.setdefault(sandbox_id, set())
+        if len(slots) >= MAX_CONNECTIONS:
             yield None
             return
-        place = ConnectionSlot(asyncio.current_task())
-        places.add(place)
+        slot = ConnectionSlot(asyncio.current_task())
+        slots.add(slot)
         try:
-            yield place
+            yield slot
         finally:
-            places.discard(place)
-            if not places and self._places.get(sandbox_id) is places:
+            slots.discard(slot)
+            if not slots and self._places.get(sandbox_id) is slots:
                 del self._places[sandbox_id]
 
     def targets(self) -> Mapping[UUID, set[EgressTarget]]:
@@ -53,13 +53,13 @@ class OpenConnections:
         sandbox without such connections is left out.
         """
         found = {
-            sandbox_id: {place.target for place in places if place.target}
-            for sandbox_id, places in self._places.items()
+            sandbox_id: {slot.target for slot in slots if slot.target}
+            for sandbox_id, slots in self._places.items()
         }
         return {sandbox_id: targets for sandbox_id, targets in found.items() if targets}
 
     def end(self, sandbox_id: UUID, targets: set[EgressTarget]) -> None:
         """Closes the sandbox's open connections to these hosts and ports by cancelling their tasks."""
-        for place in self._places.get(sandbox_id, ()):
-            if place.task and place.target in targets:
-                place.task.cancel()
+        for slot in self._places.get(sandbox_id, ()):
+            if slot.task and slot.target in targets:
+                slot.task.cancel()

@@ -62,7 +62,7 @@ async def save_for_level(
     session: AsyncSession, owner: LevelOwner, name: str, body: SaveEgressRule, set_by: UUID
 ) -> LevelItem:
     """Adds or replaces the rule of the organisation or of a team for one host, and returns it. Raises
-    Conflict `too_many_items`.
+    Conflict `too_many_items` if the owner already has the maximum number of rules for hosts.
 
     owner: the organisation or the team. name: the host as text, such as `example.org`, `*.example.org` or
     `example.org:8443`. set_by: the id of the administrator who saves the rule.

@@ -1,5 +1,6 @@
 """Resolves the name of a host once, checks its addresses, and connects to one of the checked addresses. If an
-upstream proxy is used, connects through the proxy, which resolves the name itself.
+upstream proxy (an outgoing proxy of the server's network) is used, connects through this proxy, which
+resolves the name itself.
 """
 
 import asyncio
@@ -32,9 +33,10 @@ class PinnedConnection:
 async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
     """Returns the IP addresses of the host, which `resolve` looks up, at most MAX_ADDRESSES.
 
-    named: private addresses and hosts that an administrator allows. Raises Refused `unknown_host` if no
-    address is found, and `private_address` if one of the addresses is not allowed. One such address is enough
-    to refuse the host, because a name with both allowed and forbidden addresses may be an attack.
+    named: the private addresses and hosts that an administrator has allowed; all other private addresses are
+    refused. Raises Refused `unknown_host` if no address is found. Raises Refused `private_address` if one of
+    the addresses is not allowed. The host is refused even if its other addresses are allowed, because a name
+    with both allowed and forbidden addresses may be an attack.
     """
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
@@ -64,8 +66,9 @@ async def connect(
     """Connects to the first of the addresses that accepts a connection. If `tunnel` is given, connects
     through this tunnel instead.
 
-    tls: None means a connection without TLS. Raises Refused `unreachable`, `bad_certificate`, and with a
-    tunnel `upstream_refused`.
+    tls: None means a connection without TLS. Raises Refused `unreachable` if no address accepts a connection.
+    Raises Refused `bad_certificate` if the host's certificate is not valid. Raises Refused `upstream_refused`
+    if the upstream proxy (an outgoing proxy of the server's network) does not allow the tunnel.
     """
     if tunnel:
         return await _through(tunnel, port, tls)
@@ -89,17 +92,20 @@ async def connect(
 
 @dataclass(frozen=True)
 class ProxyTunnel:
-    """The settings of a tunnel to `host` through an upstream proxy, which resolves the name of the host."""
+    """The settings of a tunnel to `host` through an upstream proxy (an outgoing proxy of the server's
+    network), which resolves the name of the host.
+    """
 
     proxy: UpstreamProxy
     host: str
 
 
 async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedConnection:
-    """Connects to the host of the tunnel through its upstream proxy. tls: None means a connection without
-    TLS.
+    """Connects to the host of the tunnel through the tunnel's upstream proxy (an outgoing proxy of the
+    server's network). tls: None means a connection without TLS.
 
-    Raises Refused `unreachable`, `bad_certificate`, and `upstream_refused` if the upstream proxy does not
+    Raises Refused `unreachable` if the proxy or the host cannot be reached. Raises Refused `bad_certificate`
+    if the host's certificate is not valid. Raises Refused `upstream_refused` if the upstream proxy does not
     allow the tunnel.
     """
     line = await connect_to_proxy(tunnel.proxy)
@@ -127,7 +133,9 @@ async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedCon
 
 
 async def connect_to_proxy(proxy: UpstreamProxy) -> PinnedConnection:
-    """Opens a connection to an upstream proxy. Raises Refused `unreachable`."""
+    """Opens a connection to an upstream proxy (an outgoing proxy of the server's network). Raises Refused
+    `unreachable` if this fails.
+    """
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return PinnedConnection(*await asyncio.open_connection(proxy.host, proxy.port))

@@ -61,8 +61,9 @@ class Reason(StrEnum):
 
 
 ALLOWABLE = frozenset((Reason.NOT_ALLOWED,))
-"""The reasons for which a user is asked to allow the host. DENIED is not among them. A user can allow a
-denied host only in the network settings, and only if the rule that denies it is not enforced.
+"""The reasons for which a user is asked to allow the host. The reason DENIED (a rule of the organisation or a
+team denies the host) is not one of them. A user can allow such a host only in the network settings, and
+only if the rule is not enforced.
 """
 
 
@@ -70,10 +71,10 @@ denied host only in the network settings, and only if the rule that denies it is
 class Policy:
     """The rules that decide which hosts a sandbox may call.
 
-    rules: the allowed hosts. In the mode OPEN, all public hosts are allowed on the default ports, and `rules`
-    allow further ports. own: those of the `rules` that the user has added. of_levels: the rules of the
-    organisation and of the user's teams, which allow or deny hosts. others: further policies; a request must
-    be allowed by all of them, too.
+    rules: the allowed hosts. In the mode OPEN, all public hosts are allowed on the ports 80 and 443, and
+    `rules` contains hosts that are allowed on other ports. own: the part of `rules` that the user has added.
+    of_levels: the rules of the organisation and of the user's teams, which allow or deny hosts. others:
+    additional policies; a request is allowed only if this policy and all of `others` allow it.
     """
 
     mode: EgressMode
@@ -91,8 +92,8 @@ class Policy:
         return replace(first, others=others)
 
     def with_hosts(self, rules: Sequence[HostRule]) -> "Policy":
-        """Returns a copy of the policy that allows these additional hosts. In the mode NONE, the additional
-        hosts are refused, too.
+        """Returns a copy of the policy that allows these additional hosts. If the mode is NONE (the sandbox
+        may call no host), the copy also refuses the additional hosts.
         """
         others = [replace(policy, rules=[*policy.rules, *rules]) for policy in self.others]
         return replace(self, rules=[*self.rules, *rules], others=others)
@@ -136,11 +137,11 @@ def _refusal(policy: Policy, host: str, port: int) -> Reason | None:
 def _decided(policy: Policy, host: str, port: int) -> bool | None:
     """Returns True if the rules of the organisation, the teams and the user together allow the host, and
     False if they deny it. Returns None if neither the organisation nor a team has a rule for the host; then
-    the user's own settings decide alone.
+    only the settings of the installation and the user decide.
 
     An enforced rule of the organisation has the highest priority. Then follow enforced rules of teams, rules
-    of the user, other rules of teams, and other rules of the organisation. Of two rules with the same owner,
-    the one that denies the host has priority.
+    of the user, rules of teams that are not enforced, and rules of the organisation that are not enforced. Of
+    two rules with the same owner, the one that denies the host has priority.
     """
     said = [one.level_value for one in policy.of_levels if _is_about(one, host, port)]
     if not said:

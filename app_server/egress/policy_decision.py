@@ -35,14 +35,14 @@ from app_server.sandboxes.auth import authenticate_patiently, is_revoked
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
-"""A function that returns the repository identity of each conversation in a sandbox. The identity is None for
-a conversation without a repository.
+"""A function that returns the identity (`host/owner/name` or a path) of the repository of each conversation
+in a sandbox. The identity is None for a conversation without a repository.
 """
 
 IsPackageHost = Callable[[str, int], bool]
 
 DECIDED_AT_ONCE = 2
-"""Maximum number of decisions for one sandbox that read the database at the same time."""
+"""The maximum number of requests of one sandbox that are checked against the database at the same time."""
 
 _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 
@@ -53,10 +53,10 @@ class AllowedRoute:
     with it.
 
     addresses: the checked IP addresses of the host; empty if only the upstream proxy can resolve its name.
-    proxy: the upstream proxy to use; None to connect to the host directly. held: the credentials for the
-    host. brokered: the secret variables whose values may be sent to the host; the sandbox has only
-    placeholders of them. is_git_host: whether the host is a git host of the user, where pushes must use the
-    git proxy. has_packages: whether some files of the host can be cached.
+    proxy: the upstream proxy (the outgoing proxy of the server's network) to use; None to connect to the host
+    directly. held: the credentials for the host. brokered: the secret variables whose values may be sent to
+    the host; the sandbox has only placeholders of them. is_git_host: whether the host is a git host of the
+    user, where pushes must use the git proxy. has_packages: whether some files of the host can be cached.
     """
 
     target: EgressTarget
@@ -78,14 +78,15 @@ class AllowedRoute:
         return next((one for one in self.held if one.opens(asked.path or "")), None)
 
     def exchange(self, asked: Asked) -> Exchange:
-        """Replaces the placeholders of secret variables in the headers of the request `asked` by the real
-        values. Returns the changed headers.
+        """Replaces the placeholders of secret variables (secrets of which the sandbox has only placeholders)
+        in the headers of the request `asked` by the real values. Returns the changed headers.
         """
         return exchange(asked.request.headers, self.brokered)
 
     def check(self, asked: Asked, replaced: Collection[bytes] = ()) -> None:
         """Checks a request to a git host of the user. Does nothing for other hosts. Raises Refused if the
-        request has a credential from inside the sandbox or may change something at the git host.
+        request has a credential from inside the sandbox. Also raises Refused if the request may change data
+        at the git host and the egress proxy does not add a credential to it.
 
         replaced: the names of the headers whose credentials the egress proxy itself sets.
         """
@@ -93,8 +94,9 @@ class AllowedRoute:
             raise Refused(reason)
 
     async def connect(self, tls: Tls | None = None) -> PinnedConnection:
-        """Connects to the allowed host, through the upstream proxy if there is one. tls: None means a
-        connection without TLS. Raises Refused if the connection fails.
+        """Connects to the allowed host, through the upstream proxy (the outgoing proxy of the server's
+        network) if there is one. tls: None means a connection without TLS. Raises Refused if the connection
+        fails.
         """
         tunnel = ProxyTunnel(self.proxy, self.target.host) if self.proxy else None
         return await connect(self.addresses, self.target.port, tls, tunnel)
@@ -126,14 +128,15 @@ class PolicyDecisions:
         self._named = parse_named(config.egress_private)
 
     async def sandbox(self, key: str) -> Sandbox | None:
-        """Returns the sandbox that has this session key. Returns None if there is none. Raises Unavailable
-        `session_key_expired` if an expired key is not renewed within some seconds.
+        """Returns the sandbox that has this session key (the secret with which a sandbox identifies itself).
+        Returns None if there is none. Raises Unavailable `session_key_expired` if the key has expired and is
+        not renewed within some seconds.
         """
         return await authenticate_patiently(self._database, key)
 
     async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
-        """Reads the sandbox from the database again and returns it. Returns None if the argument is None, or
-        if the sandbox was deleted or its session keys are no longer valid.
+        """Reads the sandbox from the database again and returns the new row. Returns None if the argument is
+        None, or if the sandbox was deleted or its session keys are no longer valid.
         """
         async with self._database.read() as session:
             found = await session.get(Sandbox, sandbox.id) if sandbox else None
@@ -143,9 +146,10 @@ class PolicyDecisions:
         """Checks whether a request is allowed, and returns how it reaches its host. Raises Refused if it is
         not allowed.
 
-        written: the host, as the program in the sandbox wrote it. scheme: selects the upstream proxy. The
-        name of a host is looked up in the DNS only if the policy allows the host. If the name is not found
-        there, but an upstream proxy is used, the upstream proxy resolves the name.
+        written: the host, as the program in the sandbox wrote it. scheme: the scheme of the request's URL; it
+        selects the upstream proxy (the outgoing proxy of the server's network). The name of a host is looked
+        up in the DNS only if the policy allows the host. If the DNS does not know the name, but an upstream
+        proxy is used, the upstream proxy resolves the name.
         """
         try:
             host = parse_host(written)
@@ -185,7 +189,7 @@ class PolicyDecisions:
         )
 
     async def ended(self, sandbox_id: UUID, targets: Collection[EgressTarget]) -> set[EgressTarget]:
-        """Returns those of the targets that the sandbox may no longer call. Returns all targets if the
+        """Returns the elements of `targets` that the sandbox may no longer call. Returns all targets if the
         sandbox is deleted, or is neither starting nor running.
 
         targets: the hosts and ports of the sandbox's open connections.
@@ -204,7 +208,8 @@ class PolicyDecisions:
         """Returns the reason for a refusal in the form that is shown to the user.
 
         For an address that only an administrator can allow, the reason NOT_ALLOWED is replaced by
-        PRIVATE_ADDRESS. Otherwise the user would be asked to allow an address that the user cannot allow.
+        PRIVATE_ADDRESS. Without this replacement, the user would be asked to allow an address that the user
+        cannot allow.
         """
         is_closed = is_address(host) and is_refused(host, host, self._named)
         return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason

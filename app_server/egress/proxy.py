@@ -2,8 +2,8 @@
 host name, connects to an address that was checked, and records the request.
 
 A program in a sandbox asks the proxy for a tunnel (CONNECT) or sends a plain HTTP request. The proxy
-recognises the sandbox by its session key. The agent server adds this key to the request, so the commands that
-the agent runs do not know the key.
+recognises the sandbox by its session key, a secret of the sandbox. The agent server adds this key to the
+request, so the commands that the agent runs do not know the key.
 """
 
 import asyncio
@@ -41,10 +41,11 @@ PLAIN_PORT = 80
 class EgressProxy:
     """The proxy through which sandboxes reach the network. There is one for each process of the app server.
 
-    repositories_of: returns the repositories of the conversations in a sandbox. resolve: looks up the
-    addresses of a host name. outside: the TLS context that verifies the certificates of real hosts. upstream:
-    the outgoing proxies of this server's network, if any. head_seconds: the time limit for the head of the
-    first request of a connection.
+    repositories_of: a function that returns the repositories of the conversations in a sandbox. resolve: a
+    function that looks up the addresses of a host name. outside: the TLS context that verifies the
+    certificates of real hosts; None means a context with the certificate authorities of this machine.
+    upstream: the outgoing proxies of this server's network; None means none. head_seconds: the time limit in
+    seconds for the head of the first request of a connection.
     """
 
     def __init__(
@@ -108,12 +109,12 @@ class EgressProxy:
                 return await client.refuse(refusal_replies.KEY_EXPIRED)
             if sandbox is None:
                 return await client.refuse(refusal_replies.NOT_A_SANDBOX)
-            with self._open.place(sandbox.id) as place:
-                if place is None:
+            with self._open.place(sandbox.id) as slot:
+                if slot is None:
                     return await client.refuse(refusal_replies.TOO_MANY)
                 if asked.path is None:
-                    return await self._connect(line, client, asked, sandbox, place)
-                if not await self._pass(client, asked, sandbox, place):
+                    return await self._connect(line, client, asked, sandbox, slot)
+                if not await self._pass(client, asked, sandbox, slot):
                     return None
         return None
 
@@ -123,14 +124,14 @@ class EgressProxy:
         client: ClientSide,
         asked: Asked,
         sandbox: Sandbox,
-        place: ConnectionSlot,
+        slot: ConnectionSlot,
     ) -> None:
-        way = await self._admit(client, asked, sandbox, place)
+        way = await self._admit(client, asked, sandbox, slot)
         if way is None:
             return None
         if asked.port == PLAIN_PORT or self._interception.reads(way):
             early = await client.open_tunnel()
-            return await self._speak(line, early, way, sandbox, place)
+            return await self._speak(line, early, way, sandbox, slot)
         world = await self._await_connection(client, way, way.connect())
         if world is None:
             return None
@@ -143,16 +144,16 @@ class EgressProxy:
             await self._ended(way.target, world, traffic)
 
     async def _speak(
-        self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
+        self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, slot: ConnectionSlot
     ) -> None:
         """Serves a tunnel whose requests the proxy must read.
 
         On port 80, the requests are plain HTTP. On other ports, the proxy decrypts TLS. If the first data is
-        not TLS, the proxy reads plain HTTP, but not on port 443 and not for a host with a credential: there,
-        the data must be TLS.
+        not TLS, the proxy reads plain HTTP. But on port 443, and for a host with a credential, the data must
+        be TLS.
 
         line: the connection to the program in the sandbox. early: the data that the program has already sent
-        in the tunnel. way: the checked route to the host. place: the record of this connection among the open
+        in the tunnel. way: the checked route to the host. slot: the record of this connection among the open
         connections of the sandbox. Raises TimeoutError if no data arrives.
         """
         if way.target.port != PLAIN_PORT:
@@ -160,13 +161,15 @@ class EgressProxy:
                 early = early or await line.reader.read(PIECE_BYTES)
             if way.held or way.target.port == TLS_PORT or early.startswith(HANDSHAKE_RECORD):
                 return await self._interception.serve(line, early, way, sandbox)
-        return await self._speak_plainly(line, early, way, sandbox, place)
+        return await self._speak_plainly(line, early, way, sandbox, slot)
 
     async def _speak_plainly(
-        self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
+        self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, slot: ConnectionSlot
     ) -> None:
         """Serves a tunnel with plain HTTP requests. All requests go to the host that was checked when the
-        tunnel was opened, even if they name another host. The arguments are those of `_speak`.
+        tunnel was opened, even if they name another host. line: the connection to the program in the
+        sandbox. early: the data that the program has already sent in the tunnel. way: the checked route to
+        the host. slot: the record of this connection among the open connections of the sandbox.
         """
         inside = ClientSide(
             _Begun(early, line.reader), line.writer, of_host(way.target.host, way.target.port)
@@ -175,7 +178,7 @@ class EgressProxy:
             while asked := await inside.next_request():
                 if await self._decisions.again(sandbox) is None:
                     return await inside.refuse(refusal_replies.NOT_A_SANDBOX)
-                if not await self._pass(inside, asked, sandbox, place):
+                if not await self._pass(inside, asked, sandbox, slot):
                     return None
         except Malformed:
             await inside.refuse(refusal_replies.NOT_HTTP)
@@ -183,15 +186,15 @@ class EgressProxy:
             await inside.refuse(refusal_replies.BROKEN)
         return None
 
-    async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot) -> bool:
+    async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, slot: ConnectionSlot) -> bool:
         """Sends one plain HTTP request to the called host, and the reply to the program in the sandbox. If
         the package cache contains the requested package file, serves the file from there instead.
 
-        place: the record of this connection among the open connections of the sandbox. Returns False if the
+        slot: the record of this connection among the open connections of the sandbox. Returns False if the
         request was refused. Then the connection must be closed. Returns True if another request may follow on
         the connection.
         """
-        way = await self._admit(client, asked, sandbox, place)
+        way = await self._admit(client, asked, sandbox, slot)
         if way is None:
             return False
         wanted = self.packages.wanted(asked, way, "http", None)
@@ -213,7 +216,7 @@ class EgressProxy:
         return True
 
     async def _admit(
-        self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot
+        self, client: ClientSide, asked: Asked, sandbox: Sandbox, slot: ConnectionSlot
     ) -> AllowedRoute | None:
         target = EgressTarget(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
         try:
@@ -223,7 +226,7 @@ class EgressProxy:
         except Refused as refused:
             await self._refuse(client, target, refused.reason)
             return None
-        place.target = way.target
+        slot.target = way.target
         return way
 
     async def _await_connection(
@@ -260,7 +263,7 @@ class EgressProxy:
 
 class _Begun:
     """A stream reader that returns first the data `early`, which was already read from the connection, and
-    then the rest of the connection's data.
+    then the data that arrives later on the connection.
     """
 
     def __init__(self, early: bytes, reader: asyncio.StreamReader) -> None:
@@ -291,7 +294,7 @@ async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: b
     host.
 
     A TLS connection must name that host; for an IP address, it must name no host. On port 443 the data must
-    be TLS. On other ports, data that is not TLS is not checked. Raises _Disguised if the check fails, and
+    be TLS. On other ports, data that is not TLS is not checked. Raises _Disguised if the check fails. Raises
     TimeoutError if no data arrives on port 443.
     """
     async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):

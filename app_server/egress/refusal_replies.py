@@ -70,8 +70,8 @@ NOT_HTTP = ProxyAnswer(
 
 
 def answer_to(reason: Reason, host: str, port: int) -> ProxyAnswer:
-    place = f"{host}:{port}"
-    why, fix = (text.format(place=place, host=host) for text in _WORDS[reason])
+    address = f"{host}:{port}"
+    why, fix = (text.format(place=address, host=host) for text in _WORDS[reason])
     phrase = f"Slipway: {why}" + (", your user can allow it in the chat" if reason == "not_allowed" else "")
     return ProxyAnswer(_STATUS.get(reason, HTTPStatus.FORBIDDEN), reason, phrase, f"Refused: {why}. {fix}")
 

@@ -48,7 +48,8 @@ async def set_network(
     """Replaces the network settings of the current user and returns them. They apply at once to new requests
     of the user's sandboxes.
 
-    403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`.
+    403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
+    `too_many_hosts` for more hosts than the maximum.
     """
     await settings.save(session, user.id, OF_USER, body.mode, [parse_rule(host) for host in body.hosts])
     trail.record(
@@ -64,8 +65,9 @@ async def set_repository_network(
     """Replaces the current user's network settings for a repository and returns them. They apply at once to
     new requests of the sandboxes that work on the repository.
 
-    403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`, 422
-    `repository_not_found`.
+    403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
+    `too_many_hosts` for more hosts than the maximum. 422 `repository_not_found` if `repository` is not a
+    repository.
     """
     scope = Scope.of_repository(await identity_of(session, user.id, body.repository))
     hosts = [parse_rule(host) for host in body.hosts]
@@ -80,7 +82,7 @@ async def forget_repository_network(
 ) -> None:
     """Deletes the current user's network settings for a repository. Does nothing if there are none.
 
-    repository: the identity of the repository, as in the replies of the API.
+    repository: the identity of the repository (`host/owner/name` or a path), as in the replies of the API.
     """
     await settings.forget(session, user.id, Scope.of_repository(repository))
     trail.record(session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, repository), change="forgotten")
@@ -97,8 +99,8 @@ async def search_network_records(
 ) -> NetworkRecordPage:
     """Returns a page of the records of network requests from the current user's sandboxes, latest first.
 
-    One record counts the requests of one sandbox to one host and port within one hour. Allowed requests and
-    refused requests, by reason, have separate records.
+    One record counts the requests of one sandbox to one host and port within one hour. Allowed requests have
+    a separate record, and refused requests have a separate record for each reason.
     """
     before = position_of(page_id) if page_id else None
     found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)

@@ -19,7 +19,9 @@ def _checked(text: str) -> str:
 
 
 HostText = Annotated[str, StringConstraints(max_length=300), AfterValidator(_checked)]
-"""A host name or an IP address. A name may begin with `*.`, for all names below it. A port may follow."""
+"""A host name or an IP address, with or without a port. A name that begins with `*.` means all names below
+it.
+"""
 
 RepositoryText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARACTERS)]
 RepositoryInQuery = Annotated[RepositoryText, Query()]
@@ -29,8 +31,8 @@ class SetNetwork(BaseModel):
     """A request to replace a user's network settings: which hosts the user's sandboxes may call.
 
     mode: null means that the mode of the next wider scope applies. hosts: hosts that are allowed in addition
-    to those of the wider scopes. The scopes are, from wide to narrow: the installation, the user, the
-    repository, the sandbox.
+    to the allowed hosts of the wider scopes. The scopes are, from wide to narrow: the installation, the user,
+    the repository, the sandbox.
     """
 
     mode: EgressMode | None

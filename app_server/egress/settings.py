@@ -26,8 +26,8 @@ class Scope:
     """The scope of a network setting: which sandboxes the setting applies to. These are all sandboxes of a
     user, those that work on one repository, or a single sandbox.
 
-    subject: empty for all sandboxes of a user; otherwise the identity of the repository, or the id of the
-    sandbox as hexadecimal text. sandbox_id: None except for a single sandbox.
+    subject: empty for all sandboxes of a user; otherwise the identity of the repository (`host/owner/name` or
+    a path), or the id of the sandbox as hexadecimal text. sandbox_id: None except for a single sandbox.
     """
 
     kind: EgressScope
@@ -40,8 +40,8 @@ class Scope:
 
     @classmethod
     def of_repository(cls, identity: str) -> "Scope":
-        """Returns the scope of the sandboxes that work on the repository with this identity. Raises
-        BadRequest if the identity is empty or too long to be stored.
+        """Returns the scope of the sandboxes that work on the repository with this identity
+        (`host/owner/name` or a path). Raises BadRequest if the identity is empty or too long to be stored.
         """
         if not 0 < len(identity) <= MAX_SUBJECT_CHARACTERS:
             raise BadRequest("The name of the repository is too long to be remembered.")
@@ -59,12 +59,14 @@ async def policy_of(
     repositories: Sequence[str | None],
     sandbox_id: UUID | None,
 ) -> Policy:
-    """Returns the network policy of a sandbox. Its mode is the one of the narrowest scope that has a mode.
-    Its allowed hosts are those of all scopes together.
+    """Returns the network policy of a sandbox. The policy gets the mode of the narrowest scope that has a
+    mode, and the allowed hosts of all scopes together. The scopes are, from wide to narrow: the
+    installation, the user, the repository, the sandbox.
 
-    repositories: the repository identity of each conversation in the sandbox; None stands for a conversation
-    without a repository. If the policies of the repositories differ, a host is allowed only if all of them
-    allow it. sandbox_id: if None, the settings of single sandboxes are left out.
+    repositories: the identity (`host/owner/name` or a path) of the repository of each conversation in the
+    sandbox; None stands for a conversation without a repository. If the policies of the repositories differ,
+    a host is allowed only if all of them allow it. sandbox_id: if None, the settings of single sandboxes are
+    left out.
     """
     settings = await _about(session, user_id, repositories, sandbox_id)
     of_levels = await rules_for(session, user_id)
@@ -92,7 +94,7 @@ def _policy(
 
 async def get(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
     """Returns the user's network setting for this scope. If there is none, returns a new setting without a
-    mode and without hosts, which is not stored.
+    mode and without hosts, and does not store it.
     """
     found = await session.scalar(_query(user_id, scope))
     return found or EgressSetting(
@@ -113,8 +115,8 @@ async def save(
     """Replaces the mode and the allowed hosts of the user's network setting for this scope, and returns the
     setting. The list of ignored hosts does not change.
 
-    Raises Conflict `too_many_hosts`. Raises Forbidden `setting_enforced` if an enforced rule of the
-    organisation or of a team denies one of the new hosts.
+    Raises Conflict `too_many_hosts` if there are more than MAX_HOSTS hosts. Raises Forbidden
+    `setting_enforced` if an enforced rule of the organisation or of a team denies one of the new hosts.
     """
     setting = await _locked(session, user_id, scope)
     await require_not_denied(session, user_id, [rule for rule in hosts if str(rule) not in setting.hosts])
@@ -128,8 +130,8 @@ async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRu
     """Adds a host to the allowed hosts of the user's network setting for this scope. Creates the setting if
     there is none.
 
-    Raises Conflict `too_many_hosts`. Raises Forbidden `setting_enforced` if an enforced rule of the
-    organisation or of a team denies the host.
+    Raises Conflict `too_many_hosts` if the setting already has MAX_HOSTS hosts. Raises Forbidden
+    `setting_enforced` if an enforced rule of the organisation or of a team denies the host.
     """
     await require_not_denied(session, user_id, [rule])
     setting = await _locked(session, user_id, scope)
@@ -138,7 +140,8 @@ async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRu
 
 async def ignore(session: AsyncSession, user_id: UUID, sandbox_id: UUID, rule: HostRule) -> None:
     """Stops notifications to the user about a host that the egress proxy refuses to this sandbox. The host
-    stays refused. Raises Conflict `too_many_hosts`.
+    stays refused. Raises Conflict `too_many_hosts` if notifications are already stopped for MAX_HOSTS
+    hosts.
     """
     setting = await _locked(session, user_id, Scope.of_sandbox(sandbox_id))
     setting.ignored = _few([*dict.fromkeys([*setting.ignored, str(rule)])])

@@ -1,10 +1,10 @@
 """Stores large parts of events (images and long outputs of tools) in a separate table. A part that occurs
 several times in a conversation is stored once.
 
-In the stored event, each large part is replaced by a reference. Clients that know only the protocol can still
-read such an event. The reference to an image is the URL of a route of this server. The reference to a text is
-the beginning and the end of the text with such a URL between them. `restored` returns the event exactly as
-the sandbox reported it.
+In the stored event, each large part is replaced by a reference. Clients that do not know these references can
+still read such an event, because a reference is a valid value of the field. The reference to an image is the
+URL of a route of this server. The reference to a text is the beginning and the end of the text with such a
+URL between them. The function `restored` returns the event exactly as the sandbox reported it.
 """
 
 import base64
@@ -24,9 +24,11 @@ from app_server.events.models import EventBlob
 
 MAX_INLINE_CHARACTERS = 64 * 1024
 SHOWN_CHARACTERS = 4000
-"""How many characters of the beginning and of the end of a long text stay in the stored event."""
+"""The number of characters at the beginning of a long text, and also the number at its end, that stay in the
+stored event.
+"""
 MAX_WHOLE_BYTES = 32 * 1024 * 1024
-"""The maximum total size of the large parts in one reply with several complete events. A part that several
+"""The maximum total size, in bytes, of the large parts in one reply with complete events. A part that several
 events contain is stored once, but counts for each of these events.
 """
 
@@ -34,8 +36,9 @@ TEXT = "text/plain"
 _IMAGE = re.compile(r"data:(image/[A-Za-z0-9.+-]{1,80});base64,")
 
 Reference = dict[str, Any]
-"""A reference to a large part of an event. `path`: the keys and indexes that lead to the part in the event;
-`sha256`: the hash of the part as it was in the event; `media_type`; `size`: in bytes.
+"""A reference to a large part of an event, as a dictionary. `path`: the keys and indexes that lead to the
+part in the event. `sha256`: the hash of the part as it was in the event. `media_type`: the type of the
+content. `size`: the size of the part in bytes.
 """
 
 
@@ -49,7 +52,7 @@ class Blob:
 @dataclass(frozen=True)
 class StoredForm:
     """An event in the form in which the log stores it. `body`: the event as JSON text with references in
-    place of large parts. `references`: these references. `blobs`: the large parts themselves.
+    place of large parts. `references`: the references in `body`. `blobs`: the large parts of the event.
     """
 
     body: str
@@ -83,21 +86,21 @@ def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> Stored
 
 def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
     """Returns a stored event as JSON text with its large parts in place of the references. `body`: the stored
-    JSON text. `references`: the references in it. `parts`: the large parts by their SHA-256 hash.
+    JSON text. `references`: the references in `body`. `parts`: the large parts by their SHA-256 hash.
     """
     event = from_json(body)
     for reference in references:
         *way, last = reference["path"]
-        place = event
+        container = event
         for step in way:
-            place = place[step]
-        place[last] = parts[reference["sha256"]]
+            container = container[step]
+        container[last] = parts[reference["sha256"]]
     return _encoded(event)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-    """Stores those large parts of the conversation's events that are not in the database yet. The caller must
-    hold the lock of the conversation's row.
+    """Stores large parts of the conversation's events, except for those that are in the database already. The
+    caller must hold the lock of the conversation's row.
     """
     new = {blob.sha256: blob for blob in blobs}
     if not new:
@@ -190,8 +193,8 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 def _blob(value: str, is_text: bool) -> Blob | None:
     """Returns the large string `value` of an event as a Blob that is stored outside the event. Returns None
-    if `value` must stay in the event, because it is the text of a message or a URL that is not canonical
-    base64.
+    if `value` must stay in the event. This is so for strings that are neither the text of a tool result nor
+    the data URL of an image, and for data URLs whose base64 is not canonical.
 
     `is_text`: whether `value` is the text of a tool result; otherwise it can be the data URL of an image.
     """

@@ -54,8 +54,9 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
 
     `frames`: the events with their positions (seq), sorted by seq. The caller must hold the lock of the
     conversation's row, so that only one caller appends at a time. Raises Conflict `seq_gap` (with
-    `acknowledged_seq`) if an event between the log and the frames is missing. Raises Conflict `seq_conflict`
-    if another event is stored with the seq of a frame, or if the event of a frame is stored with another seq.
+    `acknowledged_seq`, the position of the newest event in the log) if an event between the end of the log
+    and the first frame, or between two frames, is missing. Raises Conflict `seq_conflict` if another event is
+    stored with the seq of a frame, or if the event of a frame is stored with another seq.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -148,16 +149,16 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of the conversation's events that meet the criteria, as JSON text. The events are in
-    the order of the log. If the criteria contain an earliest or latest time, the events are sorted by
-    timestamp instead.
+    """Returns one page of the conversation's events that meet the criteria, as JSON text. The events are
+    sorted by their position in the log. If the criteria contain an earliest or latest time, the events are
+    sorted by timestamp instead.
 
-    `page_id`: the id of the page; None for the first page. `full`: whether the events contain their large
-    parts instead of references to them. Then a page has fewer events if the events together would be too
-    large (see blobs.fitting).
+    `order`: TIMESTAMP means oldest first, TIMESTAMP_DESC newest first. `page_id`: the id of the page; None
+    for the first page. `full`: whether the events contain their large parts instead of references to them. A
+    page with `full` has fewer than `limit` events if their total size is too large (see blobs.fitting).
 
-    The two orders differ only if a sandbox reports timestamps that do not grow. The database has an index for
-    each order.
+    Sorting by position and sorting by timestamp differ only if a sandbox reports timestamps that do not
+    increase. The database has an index for both.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
@@ -204,8 +205,8 @@ async def batch(
             code="events_too_large",
             fix="Ask for fewer ids, or with full=false.",
         )
-    whole = await blobs.whole(session, conversation_id, shown)
-    bodies = {event_id: body for (event_id, *_), body in zip(rows, whole, strict=True)}
+    full_bodies = await blobs.whole(session, conversation_id, shown)
+    bodies = {event_id: body for (event_id, *_), body in zip(rows, full_bodies, strict=True)}
     return f"[{','.join(bodies.get(event_id, 'null') for event_id in event_ids)}]"
 
 
@@ -274,7 +275,7 @@ def _filtered(query: Select[*Columns], conversation_id: UUID, criteria: EventFil
 
 
 def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
-    """Returns the SQL conditions that select the events that meet the criteria."""
+    """Returns the SQL conditions that an event must meet to be selected by `criteria`."""
     found: list[ColumnElement[bool]] = []
     if criteria.kind is not None:
         found.append(StoredEvent.kind == criteria.kind)
@@ -286,8 +287,9 @@ def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
 
 
 def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
-    """Returns the SQL condition that selects the events after the event at the position `at`, if events are
-    sorted by timestamp. `ascending`: whether the oldest event is first.
+    """Returns the SQL condition that selects the events that follow the event at the position `at` when
+    events are sorted by timestamp. `ascending`: whether the oldest event comes first; otherwise the newest
+    event comes first.
     """
     moment = select(StoredEvent.timestamp).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.seq == at
@@ -308,7 +310,7 @@ def next_page(seqs: Sequence[int], number: int) -> str:
 
 def page_position(page_id: str) -> int:
     """Returns the position in the log that a page id contains: the position of the last event on the page
-    before. Raises BadRequest `bad_page_id`.
+    before. Raises BadRequest `bad_page_id` if the page id is not valid.
     """
     name, position = decode_page_id(page_id, 2)
     if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:

@@ -28,31 +28,31 @@ async def search(
     full: bool = False,
 ) -> str:
     """Returns one page of the conversation's events that contain all words of the query and meet the
-    criteria, in the order of the log. The result is a JSON text with the events, the passages around the
-    searched words, and the id of the next page. The page is empty if the query contains no word.
+    criteria, sorted by their position in the log. The result is a JSON text with the events, the passages
+    around the searched words, and the id of the next page. The page is empty if the query contains no word.
 
-    `page_id`: the id of the page; None for the first page. `full`: whether the events contain their large
-    parts instead of references to them.
+    `order`: TIMESTAMP means oldest first, TIMESTAMP_DESC newest first. `page_id`: the id of the page; None
+    for the first page. `full`: whether the events contain their large parts instead of references to them.
     """
     wanted = wanted_words(query)
     at = None if page_id is None else log.page_position(page_id)
     if not wanted:
         return '{"items":[],"next_page_id":null,"matches":[]}'
     columns = select(StoredEvent.seq, StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs)
-    found, place = word_index.having(session, columns, conversation_id, wanted)
+    found, sort_value = word_index.having(session, columns, conversation_id, wanted)
     found = found.join(StoredEvent, word_index.of_event()).where(*log.conditions(criteria))
     ascending = order is EventSortOrder.TIMESTAMP
     if at is not None:
         last = word_index.sort_value_of(session, conversation_id, at)
-        found = found.where(place > last if ascending else place < last)
-    found = found.order_by(place.asc() if ascending else place.desc()).limit(limit + 1)
+        found = found.where(sort_value > last if ascending else sort_value < last)
+    found = found.order_by(sort_value.asc() if ascending else sort_value.desc()).limit(limit + 1)
     rows = (await session.execute(found)).all()
     shown = [(body, references if full else None) for *_, body, references in rows[:limit]]
     number = blobs.fitting(shown)
     items = await blobs.whole(session, conversation_id, shown[:number])
     following = log.next_page([seq for seq, *_ in rows], number)
-    places = [(seq, event_id, body) for seq, event_id, body, _ in rows[:number]]
-    matches = await asyncio.to_thread(_matches, places, wanted)
+    matched_events = [(seq, event_id, body) for seq, event_id, body, _ in rows[:number]]
+    matches = await asyncio.to_thread(_matches, matched_events, wanted)
     return f'{{"items":[{",".join(items)}],"next_page_id":{following},"matches":{matches}}}'
 
 

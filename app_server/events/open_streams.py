@@ -16,7 +16,9 @@ MAX_STREAMS = 256
 
 
 class OpenStream(Protocol):
-    """A live stream to a client: a WebSocket, or an object with the same states as a WebSocket."""
+    """A live stream to a client: a WebSocket, or an object whose attributes have the same states (connecting,
+    connected, disconnected) as those of a WebSocket.
+    """
 
     @property
     def client_state(self) -> WebSocketState: ...
@@ -26,9 +28,7 @@ class OpenStream(Protocol):
 
 
 class OpenStreams:
-    """The live streams that are open in this server process, by user. A stream no longer counts when it has
-    ended.
-    """
+    """The live streams that are open in this server process, by user."""
 
     def __init__(self, limit: int = MAX_STREAMS) -> None:
         self._limit = limit

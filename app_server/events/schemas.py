@@ -24,15 +24,18 @@ from app_server.events.blobs import Reference, StoredForm, shortened
 
 MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
-"""The maximum size of a report of a sandbox. A report is decoded in the event loop, which blocks other
-requests meanwhile (webhooks/fairness.py).
+"""The maximum size, in bytes, of a report of a sandbox. A report is decoded in the event loop, which blocks
+other requests during this time (sandbox_reports/fairness.py).
 """
 
 MAX_OUTPUT_CHARS = 16_000
-"""The maximum length of the output of one running tool call in an output frame."""
+"""The maximum length, in characters, of the output of one running tool call in an OutputFrame (a message of
+the live stream).
+"""
 
 OUTPUT, RETRY = "output", "retry"
-"""The subjects of those frames that clients which connect later also get. OUTPUT: the output of running tool
+"""Values of `Frame.subject`. The newest frame (message of the live stream) with one of these subjects is also
+sent to clients that connect later, as long as the frame is still valid. OUTPUT: the output of running tool
 calls. RETRY: the announcement that a failed model call will be tried again.
 """
 
@@ -161,7 +164,7 @@ class DeltaFrame(_ItemFrame):
 
 class Retry(BaseModel):
     """The part of a frame (message of the live stream) about a failed model call. It announces that the call
-    will be tried again, possibly with another model. `wait_seconds`: the time until then.
+    will be tried again, possibly with another model. `wait_seconds`: the time until the next attempt.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -198,8 +201,8 @@ class _LiveOutput(BaseModel):
 
 
 class OutputFrame(BaseModel):
-    """A frame (message of the live stream) with the output of the running tool calls from the beginning until
-    now. The next frame of this kind replaces this frame.
+    """A frame (message of the live stream) with the output that the running tool calls have written since
+    they began. The next frame of this kind replaces this frame.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -218,9 +221,9 @@ ReportedFrame = Annotated[
 
 
 def as_of_now(frame: Frame) -> Frame:
-    """Returns a stored frame (message for clients) in the form that a client which connects now must get. If
-    the frame announces that a model call will be tried again, the remaining seconds until then are updated.
-    Other frames are returned unchanged.
+    """Returns a stored frame (message for clients) in the form for a client that connects now. If the frame
+    announces that a model call will be tried again, the remaining seconds until the next attempt are
+    updated. Other frames are returned unchanged.
     """
     if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
         return frame
@@ -276,9 +279,9 @@ class EventWindow(BaseModel):
     """A reply with consecutive events of a conversation's log, from the position `first_seq` to the position
     `last_seq`. There are no events if `first_seq` is after `last_seq`.
 
-    `log_seq`: the position of the newest event of the log. `state`: the events outside the window that
-    determine the conversation's settings, task list and open tool calls. It is null if the request named a
-    position.
+    `log_seq`: the position of the newest event of the log. `state`: events outside this range that a client
+    needs to show the conversation's present settings, task list and open tool calls. It is null if the
+    request names a position in the log.
     """
 
     first_seq: int

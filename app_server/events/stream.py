@@ -2,8 +2,8 @@
 (messages) as they arrive. No event is missing or sent twice.
 
 The frame `sync` names the positions of the stored events that follow. Between this frame and the events, the
-stream sends frames about the present state of the conversation. The caller supplies these frames and checks
-the user's access.
+stream sends frames about the present state of the conversation. The caller supplies these frames. The caller
+must also check that the user may read the conversation.
 """
 
 import asyncio
@@ -38,8 +38,8 @@ _CLOSE_CODES = {
 }
 
 DELETED = Frame('{"type":"deleted"}', stands=False)
-"""The frame that is published when a conversation is deleted. It is not sent to clients. It makes the server
-close the streams of the conversation.
+"""The frame that is published when a conversation is deleted. The frame is not sent to clients. When a live
+stream of the conversation receives it, the server closes the stream.
 """
 
 SendText = Callable[[str], Awaitable[None]]
@@ -67,7 +67,7 @@ async def serve(
     after the `sync` frame, which names the positions of these events. `opening`: a function that returns the
     position of the first event to send, and a frame that is sent before all others; None means that the
     stream begins after `after_seq`. `shown`: a function that returns the part of a frame that the client may
-    see, or None if the client may not see the frame; without this function, all frames are sent.
+    see, or None if the client may not see the frame. If `shown` is None, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 
@@ -220,8 +220,9 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Returns the frames (messages) of a subscription without pieces of those model replies that are finished
-    at the position `reached` or before. The client gets a finished reply as a stored event.
+    """Removes from the frames (messages) of a subscription the pieces of model replies whose finished reply
+    is an event at the position `reached` of the log or before it, and returns the other frames. The client
+    gets a finished reply as a stored event.
     """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),

@@ -12,7 +12,9 @@ from typing import Any
 from app_server.events.blobs import SHOWN_CHARACTERS
 
 MAX_MESSAGE_CHARACTERS = 20_000
-"""The search finds only words in this many characters at the beginning of a message."""
+"""The number of characters at the beginning of a message that the search looks through. It does not find
+words after these characters.
+"""
 
 _MAX_CHARACTERS = 40_000
 _MAX_DEPTH = 4
@@ -77,8 +79,8 @@ def wanted_words(query: str) -> list[str]:
 
 
 def is_prefix(word: str) -> bool:
-    """Returns whether a searched word also finds longer words that begin with it. Every word with at least
-    two letters does.
+    """Returns whether a searched word also finds longer words that begin with it. This is true for every word
+    with at least two letters.
     """
     return len(word) > 1
 
@@ -106,11 +108,11 @@ def _matches(text: str, wanted: Sequence[str], begin: int) -> Iterator[re.Match[
     if text.isascii():
         yield from _pattern_of(tuple(wanted)).finditer(text, begin)
         return
-    whole = {word for word in wanted if not is_prefix(word)}
+    exact_words = {word for word in wanted if not is_prefix(word)}
     beginnings = tuple(word for word in wanted if is_prefix(word))
     for match in _WORD.finditer(text, begin):
         word = _folded(match[0])
-        if word in whole or (beginnings and word.startswith(beginnings)):
+        if word in exact_words or (beginnings and word.startswith(beginnings)):
             yield match
 
 

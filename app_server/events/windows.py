@@ -17,8 +17,8 @@ from app_server.events.schemas import durable_frame
 
 MAX_EVENTS = 500
 MAX_CHARACTERS = 192 * 1024
-"""The maximum total size of the events of a window. A window has at least one event, even if this event is
-larger.
+"""The maximum total size, in characters, of the events of a window. A window has at least one event, even if
+this event is larger.
 """
 
 
@@ -67,7 +67,7 @@ async def around(session: AsyncSession, conversation_id: UUID, event_id: str, li
     """Returns a window with the event `event_id` and the events before and after it, at most `limit` events
     together. Their total size is at most twice MAX_CHARACTERS.
 
-    Raises NotFound `event_not_found`.
+    Raises NotFound `event_not_found` if the conversation has no such event.
     """
     query = select(StoredEvent.seq).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id == event_id
@@ -83,8 +83,8 @@ async def around(session: AsyncSession, conversation_id: UUID, event_id: str, li
 
 
 async def read_at(session: AsyncSession, conversation_id: UUID, positions: Collection[int]) -> list[Frame]:
-    """Returns the events at these positions of the conversation's event log, sorted by position. Positions
-    without an event are ignored.
+    """Returns the events at these positions of the conversation's event log, sorted by position. Ignores
+    positions at which the log has no event.
     """
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)

@@ -3,7 +3,7 @@ uses FTS5. PostgreSQL uses a text search vector with a GIN index.
 
 In the index, each word begins with a short form of the conversation's id. Therefore a search reads only the
 entries of this conversation, and words of the conversation with the same beginning are neighbours in the
-index. The index contains which events have a word, but not where in the event the word is.
+index. The index states which events contain a word, but not the place of the word in the event.
 """
 
 import asyncio
@@ -45,12 +45,14 @@ from app_server.events.texts import is_prefix, text_of, words_of
 
 _SQLITE: Final = "sqlite"
 _KEY_CHARACTERS = 6
-"""How many characters of a conversation's id are put in front of each word. If two conversations have the
-same characters, the table EventWords distinguishes them.
+"""How many characters of a conversation's id are put in front of each word. If the ids of two conversations
+begin with the same characters, the column `conversation_id` of EventWords distinguishes the conversations.
 """
 
 _LONG_REPORT = 64 * 1024
-"""In characters. The words of events that are longer in total are extracted in a thread."""
+"""A number of characters. If the texts of new events are longer than this together, their words are extracted
+in a thread, so that the event loop is not blocked.
+"""
 
 
 class EventWords(Base):
@@ -90,8 +92,8 @@ END
 """
 _GIN = "CREATE INDEX ix_event_words_words ON event_words USING gin (words)"
 INDEX: Final[Mapping[str, tuple[str, ...]]] = {_SQLITE: (_FTS, _ADDED, _REMOVED), "postgresql": (_GIN,)}
-"""The SQL statements that create the search index of the table, by the name of the database system. The
-migration that creates the table has the same statements.
+"""The SQL statements that create the search index of the table EventWords, by the name of the database
+system. The migration that creates this table contains the same statements.
 """
 
 _INDEX = table("event_words_index", column("rowid", Integer))
@@ -146,7 +148,7 @@ async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int |
 def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
-    """Adds to an SQL query the condition that an event contains all these words. Returns the new query, in
+    """Adds to an SQL query the condition that an event contains all of `words`. Returns the new query, in
     which each event is joined with its row in the search index (EventWords). Also returns the column by which
     the events must be sorted to be in the order of the log.
 

@@ -25,8 +25,8 @@ from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORT
 
 KEY_PARAMETER: Final = "session_api_key"
 OPEN_PATHS: Final = ("/alive", "/health")
-"""Paths at which the gateway itself replies to requests without a key. Clients of the protocol use them to
-check whether the agent server runs.
+"""Paths at which the gateway itself replies to requests without a key. API clients call these paths to check
+whether the agent server runs.
 """
 
 _PREFIX = "agent-"
@@ -35,7 +35,7 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 def address_of(sandbox_id: UUID) -> str:
     """Returns the part of the URL of a sandbox's agent server that names the sandbox: `agent-` and the id of
-    the sandbox. The URL of a link to another port has the token of the link in this part.
+    the sandbox. In the URL of a link to a port of the sandbox, this part is the token of the link.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 
@@ -60,7 +60,7 @@ def make(
     Calls within the same hour return the same key, so that pages which ask repeatedly do not get a new key
     each time. `made_by`: the API key or browser session for which the key is made. `moment`: the current
     time. `conversation_id`: the only conversation that the key gives access to; the key becomes invalid when
-    this conversation is deleted.
+    this conversation is deleted. None means that the key gives access to all conversations in the sandbox.
     """
     expires_at = (moment + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
     grant = PreviewGrant(
@@ -77,9 +77,10 @@ def make(
 
 
 def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> PreviewGrant:
-    """Checks the key in a request and returns the access that it gives. The key is in the header
+    """Checks the key in a request and returns the access that the key gives. The key is in the header
     `X-Session-API-Key` or, for a WebSocket, in the parameter `session_api_key`. Raises NotAuthenticated
-    `session_key_missing` and `session_key_invalid`.
+    `session_key_missing` if there is no key. Raises NotAuthenticated `session_key_invalid` if the key is
+    not valid or is for another sandbox.
     """
     key = connection.headers.get(API_KEY_HEADER) or connection.query_params.get(KEY_PARAMETER)
     if not key:
@@ -97,13 +98,17 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
     return replace(grant, is_key=True)
 
 
-def asks_for_health(connection: HTTPConnection, place: PreviewLocation) -> UUID | None:
-    """Returns the id of the sandbox if the request is a health check of its agent server without a key.
-    Returns None for all other requests. `place`: the address of the request.
+def asks_for_health(connection: HTTPConnection, location: PreviewLocation) -> UUID | None:
+    """Returns the id of the sandbox if the request has no key and is a health check of the sandbox's agent
+    server. Returns None for all other requests. `location`: the address of the request.
     """
-    if not isinstance(place, Below) or place.path not in OPEN_PATHS or connection.scope["method"] != "GET":
+    if (
+        not isinstance(location, Below)
+        or location.path not in OPEN_PATHS
+        or connection.scope["method"] != "GET"
+    ):
         return None
-    return None if API_KEY_HEADER in connection.headers else sandbox_of(place.token)
+    return None if API_KEY_HEADER in connection.headers else sandbox_of(location.token)
 
 
 def ended() -> NotAuthenticated:

@@ -1,10 +1,10 @@
-"""Decides which requests to an agent server are allowed through the gateway, and sets the headers of these
-requests. This module does no I/O.
+"""Decides which requests to an agent server are allowed through the gateway (the way from browsers and API
+clients to sandboxes), and sets the headers of these requests. This module does no I/O.
 
-Through the gateway, a client can read, and can do most of what a user can do with the agent server. But the
-app server keeps records of some actions: new, deleted and imported conversations, models, secrets, consents,
-approvals and keys. Clients must send these actions to the app server, because its records would otherwise be
-wrong.
+Through the gateway, a client can read the data of the agent server, and can request most of its actions. But
+some actions must also be stored by the app server: changes of conversations (create, delete, import), models,
+secrets, consents, approvals and keys. Clients must request these actions from the app server, and the gateway
+refuses them. Otherwise the data of the app server would be wrong.
 """
 
 import re
@@ -55,11 +55,11 @@ _NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
 
 def require_allowed(method: str, path: str, conversation_id: UUID | None = None) -> None:
     """Checks that a link or a key allows a request to the agent server. Raises Forbidden `not_by_link` if
-    links and keys do not allow this method and path, and `other_conversation` if the path names another
-    conversation than `conversation_id`.
+    links and keys do not allow this method and path. Raises Forbidden `other_conversation` if the path
+    names another conversation than `conversation_id`.
 
-    `path`: the raw path, so that an encoded character cannot change its meaning. `conversation_id`: the only
-    conversation that the path may name; None means any in the sandbox.
+    `path`: the path as the client sent it, before percent-decoding. `conversation_id`: the only conversation
+    that the path may name; None means that the path may name any conversation.
     """
     allowed = _ALLOWED.get(method)
     if allowed is None or not allowed.fullmatch(path):
@@ -79,8 +79,8 @@ def require_allowed(method: str, path: str, conversation_id: UUID | None = None)
 
 
 def started_plugin(path: str) -> str | None:
-    """Returns the name of the runtime plugin that a request to this path starts. Returns None for all other
-    paths.
+    """Returns the name of the runtime plugin (such as VS Code) that a request to this path starts. Returns
+    None if a request to this path starts no plugin.
     """
     found = re.fullmatch(_START_PLUGIN, path)
     return found["plugin"] if found else None

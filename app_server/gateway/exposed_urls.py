@@ -28,9 +28,9 @@ def exposed_urls(
     """Returns one link for each named port that works in this sandbox. The names of the ports, such as
     AGENT_SERVER and VSCODE, are those of OpenHands.
 
-    The URL of the agent server needs a key (`agent_server_key`), the other URLs need none. `made_by`: the API
-    key or browser session for which the links are made; the links become invalid when it ends. `folder`: the
-    directory that VS Code opens.
+    Requests to the URL of the agent server need a key (`agent_server_key`). Requests to the other URLs need
+    no key. `made_by`: the API key or browser session for which the links are made; the links become invalid
+    when it ends. `folder`: the directory that VS Code opens.
     """
     have_names = has_names(request.state.config, request.headers["host"])
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)
@@ -72,7 +72,7 @@ def agent_server_key(
 ) -> str:
     """Returns a key for requests to the sandbox's agent server through the gateway. `made_by`: the API key or
     browser session for which the key is made. `conversation_id`: the only conversation that the key gives
-    access to; None means all in the sandbox.
+    access to; None means all conversations in the sandbox.
     """
     return agent_keys.make(request.state.cipher, sandbox_id, made_by, now(), conversation_id)
 
@@ -80,7 +80,8 @@ def agent_server_key(
 def url_of(request: Request, grant: PreviewGrant) -> str:
     """Returns the URL of a link to a port of a sandbox. `grant`: the access that the link gives.
 
-    The URL of an agent server has no final slash and needs no cookie, because programs append paths to it.
+    The URL of an agent server has no final slash, because programs append paths to it. A request to this URL
+    needs no cookie.
     """
     token = links.sign(request.state.cipher, grant)
     config, asked_at = request.state.config, request.headers["host"]

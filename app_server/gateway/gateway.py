@@ -1,8 +1,8 @@
 """The gateway: the only way from browsers and API clients to the ports of sandboxes. It handles each request
 before all other parts of the app server.
 
-The gateway itself replies to every request at a sandbox's host name or below a link, for all paths. None of
-Slipway's routes, files or cookies can be reached there.
+The gateway handles every request at a sandbox's host name and below a link, for all paths. None of Slipway's
+routes, files or cookies can be reached there.
 """
 
 import asyncio
@@ -58,25 +58,25 @@ class Gateway:
         self._previews = RequestContext(self._serve, page_headers={})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        place = self._places.find(scope) if scope["type"] in {"http", "websocket"} else None
-        if place is None:
+        location = self._places.find(scope) if scope["type"] in {"http", "websocket"} else None
+        if location is None:
             await self._app(scope, receive, send)
         else:
-            await self._previews({**scope, _PLACE: place}, receive, send)
+            await self._previews({**scope, _PLACE: location}, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection, place = HTTPConnection(scope), scope[_PLACE]
+        connection, location = HTTPConnection(scope), scope[_PLACE]
         try:
-            response = await self._answer(connection, place)
+            response = await self._answer(connection, location)
             if response is None:
-                await self._relay(connection, place, receive, send)
+                await self._relay(connection, location, receive, send)
                 return
         except AppError as error:
             logger.info("preview refused", extra={"code": error.code, "status": error.status})
             if scope["type"] == "websocket":
                 await refuse_socket(send)
                 return
-            response = refusal(Request(scope), error, " ".join(self._framed_by(place)))
+            response = refusal(Request(scope), error, " ".join(self._framed_by(location)))
         except UNAVAILABLE as error:
             if scope["type"] == "websocket":
                 await refuse_socket(send)
@@ -84,30 +84,30 @@ class Gateway:
             response = await on_database_error(Request(scope), error)
         await response(scope, receive, send)
 
-    async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
-        """Returns the reply if the gateway itself replies, or None if the request goes on to the sandbox."""
+    async def _answer(self, connection: HTTPConnection, location: PreviewLocation) -> Response | None:
+        """Returns the gateway's own reply, such as to a health check; None if the sandbox must reply."""
         if connection.scope["type"] == "websocket":
             return None
-        if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
-            return await self._open(connection, place)
-        if isinstance(place, Below) and _is_preflight(connection):
+        if isinstance(location, OwnName) and connection.scope["path"] == OPEN_PATH:
+            return await self._open(connection, location)
+        if isinstance(location, Below) and _is_preflight(connection):
             return _allowed(connection)
-        if (sandbox_id := agent_keys.asks_for_health(connection, place)) is not None:
+        if (sandbox_id := agent_keys.asks_for_health(connection, location)) is not None:
             await self._running(connection, sandbox_id)
             return JSONResponse({"status": "ok"})
-        if isinstance(place, Below) and not place.path:
-            return RedirectResponse(f"{place.prefix}/", 307, headers={"Referrer-Policy": "no-referrer"})
+        if isinstance(location, Below) and not location.path:
+            return RedirectResponse(f"{location.prefix}/", 307, headers={"Referrer-Policy": "no-referrer"})
         return None
 
-    async def _open(self, connection: HTTPConnection, place: OwnName) -> Response:
-        """Opens a link at a sandbox's host name: returns a redirect to the page that the link opens. The
-        response stores the link's token in a cookie for this host name only, so that the URL of the page does
-        not contain the token.
+    async def _open(self, connection: HTTPConnection, location: OwnName) -> Response:
+        """Opens a link (a URL that gives access to a port of a sandbox) at a host name of the sandbox:
+        returns a redirect to the page. The response stores the link's token in a cookie for this host name
+        only, so that the URL of the page does not contain the token.
         """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)
         await require_maker(connection, grant)
-        await self._client(connection, grant, place)
+        await self._client(connection, grant, location)
         response = RedirectResponse(grant.path, 303)
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["Cache-Control"] = "no-store"
@@ -121,26 +121,26 @@ class Gateway:
         return response
 
     async def _relay(
-        self, connection: HTTPConnection, place: PreviewLocation, receive: Receive, send: Send
+        self, connection: HTTPConnection, location: PreviewLocation, receive: Receive, send: Send
     ) -> None:
-        grant = self._grant(connection, place)
+        grant = self._grant(connection, location)
         await require_maker(connection, grant)
-        client = await self._client(connection, grant, place)
-        if grant.to_agent_server and isinstance(place, Below):
-            await _require_allowed(connection, grant, place)
+        client = await self._client(connection, grant, location)
+        if grant.to_agent_server and isinstance(location, Below):
+            await _require_allowed(connection, grant, location)
             await require_conversation(connection, grant)
-        await _require_shown_there(client, grant, place)
+        await _require_shown_there(client, grant, location)
         scope = connection.scope
-        target = _target(connection, place, grant, client)
-        if addition := _addition(connection, place, grant):
+        target = _target(connection, location, grant, client)
+        if addition := _addition(connection, location, grant):
             target = replace(target, headers=unpacked(target.headers))
             send = rewriting(send, addition)
-        framed_by = self._framed_by(place)
+        framed_by = self._framed_by(location)
 
         def on_reply(_status: int, headers: list[Header]) -> list[Header]:
             if code := first(headers, NOT_ANSWERED_HEADER.lower().encode()):
                 raise _not_answered(code.decode("latin-1"), grant.port)
-            return reply_headers(headers, place, grant.port, framed_by)
+            return reply_headers(headers, location, grant.port, framed_by)
 
         try:
             async with (
@@ -155,7 +155,7 @@ class Gateway:
                 try:
                     await relay()
                 except BadGateway as error:
-                    await _start_plugin(connection, client, grant, place, error)
+                    await _start_plugin(connection, client, grant, location, error)
                     await relay()
         except TargetSilentError as error:
             raise _unreachable(str(error)) from error
@@ -164,12 +164,12 @@ class Gateway:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": _CLOSE_POLICY, "reason": "link_expired"})
 
-    def _grant(self, connection: HTTPConnection, place: PreviewLocation) -> PreviewGrant:
-        if isinstance(place, Below):
-            sandbox_id = agent_keys.sandbox_of(place.token)
+    def _grant(self, connection: HTTPConnection, location: PreviewLocation) -> PreviewGrant:
+        if isinstance(location, Below):
+            sandbox_id = agent_keys.sandbox_of(location.token)
             if sandbox_id is not None:
                 return agent_keys.read(connection.state.cipher, connection, sandbox_id)
-            return links.read(connection.state.cipher, place.token)
+            return links.read(connection.state.cipher, location.token)
         token = connection.cookies.get(self._cookie)
         if token is None:
             raise NotAuthenticated(
@@ -177,19 +177,19 @@ class Gateway:
                 code="link_required",
                 fix="Open the port in Slipway, or ask its owner for a new link: an old one may have expired.",
             )
-        _require_own_page(connection, place)
+        _require_own_page(connection, location)
         return links.read(connection.state.cipher, token)
 
     async def _client(
-        self, connection: HTTPConnection, grant: PreviewGrant, place: PreviewLocation
+        self, connection: HTTPConnection, grant: PreviewGrant, location: PreviewLocation
     ) -> AgentClient:
-        """Returns the client for the agent server of the sandbox to which the link leads.
-
-        Raises Gone `link_expired`, NotAuthenticated `session_key_invalid` for a key, and Conflict
-        `sandbox_not_running`.
+        """Returns the client for the agent server of the sandbox to which the link leads. Raises Gone
+        `link_expired` if the sandbox was deleted or the link is for another page. If the client has sent a
+        key, raises NotAuthenticated `session_key_invalid` instead. Raises Conflict `sandbox_not_running` if
+        the sandbox does not run.
         """
-        if isinstance(place, OwnName) and (
-            grant.to_agent_server or (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port)
+        if isinstance(location, OwnName) and (
+            grant.to_agent_server or (grant.sandbox_id, grant.port) != (location.sandbox_id, location.port)
         ):
             raise links.expired("This link leads to another page.")
         try:
@@ -201,7 +201,7 @@ class Gateway:
 
     async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
         """Returns the client for the sandbox's agent server. Raises Gone `link_expired` if the sandbox was
-        deleted, and Conflict `sandbox_not_running`.
+        deleted. Raises Conflict `sandbox_not_running` if the sandbox does not run.
         """
         try:
             client: AgentClient = connection.state.sandboxes.client(sandbox_id)
@@ -218,21 +218,21 @@ class Gateway:
         is_https = self._config.base_url.startswith("https:")
         return PREVIEW_COOKIES[0 if is_https else 1]
 
-    def _framed_by(self, place: PreviewLocation) -> list[str]:
+    def _framed_by(self, location: PreviewLocation) -> list[str]:
         own_url = urlsplit(self._config.base_url)
         sources = ["'self'", f"{own_url.scheme}://{own_url.netloc}"]
         if self._config.preview_suffix == "localhost":
-            port = urlsplit(place.origin).port
+            port = urlsplit(location.origin).port
             ending = f":{port}" if port else ""
             sources += [f"http://localhost{ending}", f"http://127.0.0.1{ending}"]
         return sources
 
 
-async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: PreviewLocation) -> None:
-    """Raises Conflict `host_name_needed` if the link's address (`place`) is only a path, but on its port runs
-    a plugin that needs a separate host name, such as VS Code. `grant`: the access that the link gives.
+async def _require_shown_there(client: AgentClient, grant: PreviewGrant, location: PreviewLocation) -> None:
+    """Raises Conflict `host_name_needed` if a plugin that needs a separate host name, such as VS Code, runs
+    on the link's port, but the link's address (`location`) is below a path. `grant`: the access of the link.
     """
-    if not (isinstance(place, Below) and needs_name(grant.port)):
+    if not (isinstance(location, Below) and needs_name(grant.port)):
         return
     plugin = PLUGINS_OF_PORTS[grant.port]
     # Another program may listen on this port while the plugin does not run.
@@ -244,35 +244,34 @@ async def _start_plugin(
     connection: HTTPConnection,
     client: AgentClient,
     grant: PreviewGrant,
-    place: PreviewLocation,
+    location: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin (such as VS Code) of the link's port. `error`: the error of the request.
-
-    Raises `error` if no plugin can be started. Raises Conflict `host_name_needed` if the plugin's pages could
-    not be shown at this address, and Forbidden `runtime_plugin_not_offered`.
+    """Starts the runtime plugin (such as VS Code) of the link's port. Raises `error`, the error of the
+    request, if no plugin can be started. Raises Conflict `host_name_needed` if the plugin cannot be shown
+    at this address. Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not have the plugin.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
     if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
         raise error
     await _require_offered(connection, grant, plugin)
-    if isinstance(place, Below) and needs_name(grant.port):
+    if isinstance(location, Below) and needs_name(grant.port):
         raise needs_name_problem(grant.port)
     await client.start_runtime_plugin(plugin)
 
 
-async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, place: Below) -> None:
-    """Checks that the link or key allows a request to the agent server.
-
-    Raises Forbidden `not_by_link`, `other_conversation` and `runtime_plugin_not_offered`.
+async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, location: Below) -> None:
+    """Raises Forbidden `not_by_link` if no link and no key allows this method and path at the agent server.
+    Raises Forbidden `other_conversation` if the path is of another conversation. Raises Forbidden
+    `runtime_plugin_not_offered` if the request starts a plugin that the sandbox does not have.
     """
-    agent_server.require_allowed(_method(connection), place.path, grant.conversation_id)
-    if plugin := agent_server.started_plugin(place.path):
+    agent_server.require_allowed(_method(connection), location.path, grant.conversation_id)
+    if plugin := agent_server.started_plugin(location.path):
         await _require_offered(connection, grant, plugin)
 
 
 async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Raises NotAuthenticated `session_key_invalid` if the conversation that the key is for is deleted."""
+    """Raises NotAuthenticated `session_key_invalid` if the link or key is for a deleted conversation."""
     if grant.conversation_id is None:
         return
     async with connection.state.database.read() as session:
@@ -289,9 +288,9 @@ async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plug
 
 
 async def require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Checks that the API key or browser session that made the link has not ended and still has the
-    permission `work`. Raises Gone `link_expired` otherwise, or NotAuthenticated `session_key_invalid` if the
-    client has sent a key (`gateway/agent_keys.py`).
+    """Checks that the API key or browser session that made the link or key in the request is still valid and
+    has the permission `work`. If not, raises Gone `link_expired` for a link. For a key
+    (`gateway/agent_keys.py`), raises NotAuthenticated `session_key_invalid`.
     """
     try:
         await connection.state.credentials_in_use.require(grant.made_by, Permission.WORK)
@@ -304,15 +303,15 @@ async def require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None
 
 
 def _target(
-    connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant, client: AgentClient
+    connection: HTTPConnection, location: PreviewLocation, grant: PreviewGrant, client: AgentClient
 ) -> Target:
     address = urlsplit(client.url)
     assert address.hostname
     path: bytes = connection.scope["raw_path"]
-    if isinstance(place, Below) and not grant.keeps_prefix:
-        path = place.path.encode("latin-1")
+    if isinstance(location, Below) and not grant.keeps_prefix:
+        path = location.path.encode("latin-1")
     query = connection.scope["query_string"]
-    headers = request_headers(connection.scope["headers"], place, grant.port, client.session_key)
+    headers = request_headers(connection.scope["headers"], location, grant.port, client.session_key)
     way = relay_path(grant.port)
     if grant.to_agent_server:
         way = ""
@@ -334,27 +333,27 @@ def _method(connection: HTTPConnection) -> str:
     return "WEBSOCKET" if scope["type"] == "websocket" else str(scope["method"])
 
 
-def _addition(connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant) -> Addition | None:
+def _addition(connection: HTTPConnection, location: PreviewLocation, grant: PreviewGrant) -> Addition | None:
     """Returns the scripts that the gateway inserts into a sandbox's page so that it works at its address
-    `place`. Returns None if the request is not for a page, or if the program itself uses the path prefix.
+    `location`. Returns None if no page is requested, or if the program itself uses URLs with the path prefix.
     """
-    is_below = isinstance(place, Below)
+    is_below = isinstance(location, Below)
     program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)
     if connection.scope["type"] != "http" or program_uses_prefix:
         return None
     if not wants_page(connection.scope, framed=not is_below):
         return None
-    return Addition.of(place.prefix if isinstance(place, Below) else None)
+    return Addition.of(location.prefix if isinstance(location, Below) else None)
 
 
-def _require_own_page(connection: HTTPConnection, place: OwnName) -> None:
-    """Raises Forbidden `origin_not_allowed` if a page of another origin sends a request with the link's
-    cookie. Pages on other ports of the same sandbox are allowed.
+def _require_own_page(connection: HTTPConnection, location: OwnName) -> None:
+    """Checks the origin of a request with a link's cookie. Raises Forbidden `origin_not_allowed` if a page of
+    another origin has sent the request. Pages on other ports of the same sandbox may send requests.
     """
     origin = connection.headers.get("origin")
-    if origin is None or is_safe(connection.scope) or origin == place.origin:
+    if origin is None or is_safe(connection.scope) or origin == location.origin:
         return
-    label, _, suffix = place.origin.partition("//")[2].partition(".")
+    label, _, suffix = location.origin.partition("//")[2].partition(".")
     theirs, _, their_suffix = origin.partition("//")[2].partition(".")
     if their_suffix == suffix and theirs.partition("-")[2] == label.partition("-")[2]:
         return

@@ -1,8 +1,8 @@
-"""Decides which headers of a browser's request the gateway passes on to a sandbox, and which headers of the
-sandbox's reply it passes on to the browser. This module does no I/O.
+"""Decides which headers of a browser's request the gateway (the way from browsers to sandboxes) passes on to
+a sandbox, and which headers of the sandbox's reply it passes on to the browser. This module does no I/O.
 
-Slipway's cookies and keys never reach the sandbox. Headers of a reply can affect only pages at the same
-address as the sandbox's page.
+Slipway's cookies and keys never reach the sandbox. Headers of a reply that could affect pages at other
+addresses than the sandbox's page are removed or changed.
 """
 
 import re
@@ -39,7 +39,7 @@ _OPAQUE_ORIGIN = b"sandbox allow-scripts allow-forms allow-modals allow-popups a
 
 
 def request_headers(
-    given: Iterable[Header], place: PreviewLocation, port: int, session_key: str
+    given: Iterable[Header], location: PreviewLocation, port: int, session_key: str
 ) -> list[Header]:
     """Returns the headers that the gateway sends to the agent server for a browser's request to a port of the
     sandbox.
@@ -54,10 +54,12 @@ def request_headers(
         if not name.startswith(_FORWARDED_PREFIX) and not _is_our_key(name, value)
     ]
     passed += [
-        (name, _localised(value, place, port)) for name, value in headers if name in {b"origin", b"referer"}
+        (name, _localised(value, location, port))
+        for name, value in headers
+        if name in {b"origin", b"referer"}
     ]
-    if isinstance(place, Below):
-        passed.append((b"x-forwarded-prefix", place.prefix.encode()))
+    if isinstance(location, Below):
+        passed.append((b"x-forwarded-prefix", location.prefix.encode()))
     else:
         passed += [
             (name, rest) for name, value in headers if name == b"cookie" and (rest := _foreign_cookies(value))
@@ -66,22 +68,22 @@ def request_headers(
 
 
 def reply_headers(
-    given: list[Header], place: PreviewLocation, port: int, framed_by: Sequence[str]
+    given: list[Header], location: PreviewLocation, port: int, framed_by: Sequence[str]
 ) -> list[Header]:
     """Returns the headers that the gateway sends to the browser for a sandbox's reply. `given`: the headers
     of the sandbox's reply.
 
-    `place`: where the browser sees the page, at a separate host name or below a path. `port`: the port of the
-    program in the sandbox. `framed_by`: the origins whose pages may show this page in a frame.
+    `location`: where the browser sees the page, at a separate host name or below a path. `port`: the port of
+    the program in the sandbox. `framed_by`: the origins whose pages may show this page in a frame.
     """
-    if isinstance(place, OwnName):
+    if isinstance(location, OwnName):
         return [
             *_with_own_cookies(_moved(without(given, _FAR_REACHING), port, prefix="")),
             (b"content-security-policy", f"frame-ancestors {' '.join(framed_by)}".encode()),
         ]
-    kept = [(name, value) for name, value in given if name in _HARMLESS or name.startswith(b"x-")]
+    harmless = [(name, value) for name, value in given if name in _HARMLESS or name.startswith(b"x-")]
     return [
-        *_moved(kept, port, prefix=place.prefix),
+        *_moved(harmless, port, prefix=location.prefix),
         (b"content-security-policy", _OPAQUE_ORIGIN),
         (b"referrer-policy", b"no-referrer"),
         *SHARED_WITH_OPAQUE_ORIGINS,
@@ -93,7 +95,8 @@ SHARED_WITH_OPAQUE_ORIGINS: Final[tuple[Header, ...]] = (
     (b"access-control-expose-headers", b"*"),
 )
 """The CORS headers for replies to pages in an opaque origin. The browser treats the address of such a page as
-another origin. These headers allow the page to load its modules and to make its calls.
+another origin. These headers allow the page to load its modules and to send requests to the program in the
+sandbox that serves the page.
 """
 
 
@@ -101,13 +104,13 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
     return name in _CREDENTIALS and API_KEY_PREFIX.encode() in value
 
 
-def _localised(url: bytes, place: PreviewLocation, port: int) -> bytes:
+def _localised(url: bytes, location: PreviewLocation, port: int) -> bytes:
     """Converts a URL of the sandbox's page, as the browser sees it, to the URL that the program in the
     sandbox knows: `http://localhost:PORT`. Returns other URLs unchanged.
     """
-    here = place.origin.encode() + (place.prefix.encode() if isinstance(place, Below) else b"")
+    here = location.origin.encode() + (location.prefix.encode() if isinstance(location, Below) else b"")
     local = f"http://localhost:{port}".encode()
-    if url == b"null" and isinstance(place, Below):
+    if url == b"null" and isinstance(location, Below):
         return local
     is_here = url == here or url.startswith(here + b"/")
     return local + url.removeprefix(here) if is_here else url

@@ -19,8 +19,8 @@ _MAX_TRIED = 5
 
 @dataclass(frozen=True)
 class LinkInUse:
-    """A link whose path a program in a sandbox uses. It has not expired. `token`: the token in its URL.
-    `grant`: the access that it gives.
+    """A link whose path a program in a sandbox uses. The link has not expired. `token`: the token in the URL
+    of the link. `grant`: the access that the link gives.
     """
 
     token: str
@@ -33,8 +33,8 @@ async def find_link_in_use(
     """Returns the link whose path the first page of the program on this port contains. Returns None if the
     page contains no such path.
 
-    Only links with `keeps_prefix` to this port of this sandbox count, and only if they were made with the
-    same API key or browser session (`made_by`).
+    Considers only links to this port of this sandbox that have `keeps_prefix` (the program receives the whole
+    path, with the link's prefix) and that were made with the API key or browser session `made_by`.
     """
     tokens = dict.fromkeys(_PATH.findall(await client.first_page(port)))
     for token in list(tokens)[:_MAX_TRIED]:

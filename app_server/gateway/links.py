@@ -21,8 +21,8 @@ _FIX = "Open the port again in Slipway, or ask the sender of the link for a new 
 class PreviewGrant:
     """The access that a link gives: one port of one sandbox until `expires_at`.
 
-    The link becomes invalid earlier if the sandbox is deleted, or if the API key or browser session that made
-    it (`made_by`) ends.
+    The link becomes invalid before `expires_at` if the sandbox is deleted, or if the API key or browser
+    session that made it (`made_by`) ends.
 
     `path`: the path on the port that the link opens. `keeps_prefix`: whether the program receives the whole
     path, with the link's prefix; only for a link below a path. `to_agent_server`: whether the link opens the
@@ -60,7 +60,8 @@ def sign(cipher: Cipher, grant: PreviewGrant) -> str:
 
 def read(cipher: Cipher, token: str) -> PreviewGrant:
     """Checks the signature and the expiry time of a link's token. Returns the access that the link gives.
-    Raises Gone `link_expired` and NotFound `link_unknown`.
+    Raises Gone `link_expired` if the link has expired. Raises NotFound `link_unknown` if the token is not
+    valid.
     """
     for key in cipher.signing_keys(_PURPOSE):
         try:

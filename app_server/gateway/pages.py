@@ -1,5 +1,5 @@
-"""Builds the error replies of the gateway for requests to pages of a sandbox: an HTML page for browsers,
-problem JSON for programs.
+"""Builds the error replies of the gateway (the way from browsers and API clients to sandboxes) for requests
+to pages of a sandbox: an HTML page for browsers, problem JSON for programs.
 """
 
 from html import escape

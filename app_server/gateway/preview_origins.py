@@ -30,7 +30,7 @@ _LABEL = r"p([1-9]\d{0,4})-([0-9a-f]{32})"
 @dataclass(frozen=True)
 class OwnName:
     """The location of a sandbox page that has a separate host name. `origin`: the origin of the pages at this
-    host name. `port`: the port of the sandbox on which the program listens that serves the page.
+    host name. `port`: the port of the sandbox on which the program that serves the page listens.
     """
 
     origin: str
@@ -81,8 +81,8 @@ class PreviewOrigins:
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
     """Returns the origin (scheme, host name and port of the URL) at which a browser opens this port of the
-    sandbox. The host name belongs to this port only. Returns None if there are no such host names; then the
-    pages are shown below a path of Slipway's own address.
+    sandbox. The host name belongs to this port only. Returns None if ports have no separate host names at
+    this address; then the pages are shown below a path of Slipway's own address.
 
     `asked_at`: the Host header of the user's request.
     """

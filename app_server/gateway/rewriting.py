@@ -62,7 +62,7 @@ class Addition:
 def wants_page(scope: Scope, *, framed: bool) -> bool:
     """Returns whether the request asks for a whole HTML page, as a browser does when a user opens a URL.
 
-    `framed`: True means that only requests for a page in a frame count.
+    `framed`: if True, the function returns True only for a page that is shown in a frame of another page.
     """
     headers = scope["headers"]
     is_page = scope["method"] == "GET" and b"text/html" in (first(headers, b"accept") or b"")
@@ -89,8 +89,8 @@ def rewriting(send: Send, addition: Addition) -> Send:
             headers = message["headers"]
             if _is_plain_html(headers):
                 page = PageRewriter(addition)
-                kept = without(headers, _NO_LONGER_TRUE)
-                message = {**message, "headers": [_allowing(header, addition.hashes) for header in kept]}
+                remaining = without(headers, _NO_LONGER_TRUE)
+                message = {**message, "headers": [_allowing(header, addition.hashes) for header in remaining]}
         elif page is not None:
             piece = page.feed(message.get("body", b""))
             if not message.get("more_body", False):
@@ -148,8 +148,8 @@ def _is_plain_html(headers: list[Header]) -> bool:
 
 
 def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
-    """Returns a header of the reply. If it is a content security policy that lists the allowed scripts, the
-    hashes of the gateway's scripts are added to the list.
+    """Returns the header `header` of a page's reply. If this header is a content security policy that lists
+    the allowed scripts, adds the hashes of the scripts that the gateway inserts (`hashes`) to the list.
     """
     name, value = header
     if name != _POLICY:

@@ -38,9 +38,9 @@ async def create_link(
 ) -> Link:
     """Creates a link to one port of a sandbox and returns it. All people who have the link can open the port.
 
-    The link becomes invalid at its expiry time, when the sandbox is deleted, and when its maker signs out or
-    deletes the API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host
-    names.
+    The link becomes invalid at its expiry time, when the sandbox is deleted, and when the user who created it
+    signs out or deletes the API key that created it. 409 `host_name_needed` for a link to VS Code if ports
+    have no separate host names.
     """
     await find_own(request, principal.user, sandbox_id)
     if body.name and needs_name(body.number) and not has_names(config, request.headers["host"]):
@@ -62,9 +62,10 @@ async def create_link(
 async def _link_in_use(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
-    """Returns an earlier link to this port if the program on the port already serves its pages below the path
-    of that link. Returns None if no such link exists, or if the program does not reply. Also returns None if
-    the request sets `keeps_prefix` or names the port by its name, or if ports have separate host names.
+    """Returns an existing link to this port if the program on the port already serves its pages below the
+    path of that link. Returns None if no such link exists, or if the program does not reply. Also returns
+    None if the request sets `keeps_prefix` or names the port by its name, or if ports have separate host
+    names.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

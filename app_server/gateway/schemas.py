@@ -17,8 +17,8 @@ NAMED_PORTS: dict[PortName, int] = {
     "WORKER_2": 8012,
 }
 PLUGINS_OF_PORTS: Final = {NAMED_PORTS["VSCODE"]: "vscode", NAMED_PORTS["DESKTOP"]: "desktop"}
-"""The runtime plugin that belongs to a port, by port number. The gateway starts the plugin when a user opens
-a link to the port.
+"""Maps the number of a port to the runtime plugin (the web version of VS Code, or the desktop) that uses the
+port. The gateway starts the plugin when a user opens a link to the port.
 """
 
 DEFAULT_SECONDS = 12 * 3600
@@ -27,13 +27,15 @@ MAX_SECONDS = 7 * 24 * 3600
 
 class CreateLink(BaseModel):
     """A request to create a link to a port of a sandbox (POST /api/v1/sandboxes/{id}/links). It has either
-    the number or the name of the port. The name `AGENT_SERVER` means a part of the agent server's REST API.
+    the number or the name of the port. The link with the name `AGENT_SERVER` opens the part of the agent
+    server's REST API that is allowed through links.
 
     `path`: the path on that port which the link opens. `keeps_prefix`: true if the program on the port was
     configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
-    path. Null: Slipway reads the program's first page; if that page names the path of an earlier such link to
-    this port, the same link is returned again. If ports have host names, `keeps_prefix` has no effect and
-    Slipway does not read the page. `lifetime_seconds`: for how long the link is valid.
+    path. If `keeps_prefix` is null, Slipway reads the program's first page. If this page contains the path of
+    an existing link to this port with `keeps_prefix`, that link is returned and no new link is created. If
+    ports have host names, `keeps_prefix` has no effect and Slipway does not read the page.
+    `lifetime_seconds`: for how long the link is valid.
     """
 
     name: PortName | None = None
@@ -58,8 +60,8 @@ class CreateLink(BaseModel):
 
 class Link(BaseModel):
     """The reply with a link to a port of a sandbox. All people who have `url` can open the port until
-    `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out or deletes the
-    API key that made it.
+    `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created
+    it signs out or deletes the API key that created it.
 
     `keeps_prefix`: whether the program on the port receives the whole path of `url`.
     """
@@ -71,8 +73,8 @@ class Link(BaseModel):
 
 class SandboxPort(ListeningPort):
     """One port on which a process of the sandbox listens. `conversation_id`: the conversation whose agent has
-    started the process; null if this is not known or a person has started it. The sandbox reports it, so it
-    may be wrong.
+    started the process; null if this is not known or a person has started it. The value comes from the
+    sandbox, so it may be wrong.
     """
 
     conversation_id: Id | None

@@ -1,5 +1,5 @@
-"""Lists the runtime plugins that can be shown only if their port has a separate host name. The only one is VS
-Code, because it does not start in an opaque origin.
+"""Determines which runtime plugins can be shown only if their port has a separate host name. The only such
+plugin is VS Code, because VS Code does not start in an opaque origin.
 """
 
 from typing import Final

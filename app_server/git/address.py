@@ -39,7 +39,7 @@ class Address:
     url: str
     public_url: str
     name: str
-    """The name of the directory that the repository is put in."""
+    """The name of the directory into which the repository is cloned."""
     local_path: Path | None = None
     """The path of a repository on this machine. None for a repository on another host."""
 
@@ -124,7 +124,8 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
 
 def parse_identity(repository: str) -> str:
     """Returns the identity of a repository (see `Address.identity`). `repository`: any text that
-    `parse_address` accepts, or an identity such as `github.com/owner/name`. Raises InvalidRepository (422).
+    `parse_address` accepts, or an identity such as `github.com/owner/name`. Raises InvalidRepository (422)
+    for other texts.
     """
     host, _, path = repository.partition("/")
     names_host = "://" not in repository and "@" not in host and "." in host.strip(".") and "/" in path

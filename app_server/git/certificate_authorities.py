@@ -1,5 +1,5 @@
-"""Additional certificate authorities for a self-hosted git host. Users paste them as certificates in PEM
-form. HTTPS certificates of the host are verified with them.
+"""Additional certificate authorities for a self-hosted git host. Users paste the certificates of these
+authorities in PEM form. The HTTPS certificate of the host is verified with the pasted certificates.
 """
 
 import ssl
@@ -29,14 +29,14 @@ def _certificates(text: str) -> str:
     except ValueError:
         found = []
     # Only the certificates are stored, without the text between them.
-    whole = "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
+    pem_text = "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=whole)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem_text)
     except (ssl.SSLError, ValueError):
         raise ValueError(
             "these are no certificates in PEM form; each begins with -----BEGIN CERTIFICATE-----"
         ) from None
-    return whole
+    return pem_text
 
 
 CertificateAuthorities = Annotated[str, AfterValidator(_certificates)]

@@ -16,7 +16,7 @@ from app_server.http.additional_trust import AdditionalTrust
 
 OUTPUT_CHARACTERS = 8192
 END_SECONDS = 10.0
-"""The time limit for the end of a killed git and of its output."""
+"""How long run_git waits, in seconds, until a killed git has ended and its output is closed."""
 _PASSED_ON = ("PATH", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
 _SETTINGS = {
     "core.hooksPath": "/dev/null",
@@ -43,7 +43,7 @@ _ANSWER = (
 class Credentials:
     """A user name and a password for a git host. git sends them only to the server at `origin` (scheme, host
     and port), even after a redirect. `authorities`: additional certificate authorities for this server, as
-    PEM.
+    PEM; None if there are none.
     """
 
     origin: str
@@ -86,12 +86,13 @@ async def run_git(
 ) -> GitResult:
     """Runs git in `directory`, which is also git's home directory, and returns the exit code and output.
 
-    `report` is called with progress lines. `way`: options for the connection to the host of the repository.
-    `credentials` never appear on a command line, where every user of this machine could read them.
-    `largest_file_bytes`: git fails as soon as it writes a larger file.
+    `report`: a function that is called with each progress line of git. `way`: options for the connection to
+    the host of the repository; None means that git connects with its default options. `credentials` never
+    appear on a command line, where every user of this machine could read them. `largest_file_bytes`: git
+    fails as soon as it writes a larger file; None means no limit.
 
-    Raises GitTimeout after `timeout_seconds`. At the end, no process of this git command is left and its
-    output is closed, also after an error or a cancellation.
+    Raises GitTimeout after `timeout_seconds`. When the function ends, also after an error or a cancellation,
+    all processes of the git command have ended and the output is closed.
     """
     with _trusted(credentials) as trusted:
         start = asyncio.create_subprocess_exec(

@@ -75,8 +75,8 @@ async def provider_with_token(
     session: AsyncSession, user_id: UUID, repository: str | None, provider: str | None
 ) -> GitProvider | None:
     """Returns the provider (kind of git host) of a repository if the user has a token for its host. Returns
-    None if the user has no token, or if the repository is a path on the app server's machine. `provider`: the
-    provider for a `repository` without a host, as `owner/name`.
+    None if the user has no token, or if the repository is a path on the app server's machine. `provider`:
+    the provider to use if `repository` contains no host, as in `owner/name`.
     """
     origin = parse_address(repository, provider).origin if repository else None
     row = await _of_origin(session, user_id, origin) if origin else None
@@ -84,7 +84,9 @@ async def provider_with_token(
 
 
 async def push_scope_of(session: AsyncSession, user_id: UUID, address: Address) -> PushScope:
-    """Returns which branches of the repository the user lets agents push to."""
+    """Returns which branches of the repository the user lets agents push to. The result is PushScope.OWN
+    (only branches that the conversation has created) if the user has no token for the repository's host.
+    """
     row = await _of_origin(session, user_id, address.origin)
     return row.push_scope if row else PushScope.OWN
 
@@ -101,7 +103,8 @@ async def save_credential(
     """Stores a token for a git host and returns its row. If the user already has a token for the host,
     replaces it.
 
-    Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
+    Raises Conflict `too_many_git_credentials` if the user already has MAX_CREDENTIALS tokens. Raises Conflict
+    `git_credential_exists` if another request stores a token for the same host at the same time.
     """
     row = await _of_origin(session, user_id, given.host)
     if row is None:
@@ -138,9 +141,11 @@ async def save_token(
     provider: GitProvider | None = None,
 ) -> None:
     """Stores a token for a git host. If the user already has a token for the host, replaces only the token,
-    and the provider if one is given. The other fields of the stored row do not change.
+    and the provider if one is given. The other fields of the stored row do not change, except that a new
+    provider removes the stored API address.
 
-    Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
+    Raises Conflict `too_many_git_credentials` if the user already has MAX_CREDENTIALS tokens. Raises Conflict
+    `git_credential_exists` if another request stores a token for the same host at the same time.
     """
     if row := await _of_origin(session, user_id, origin):
         changes = ChangeGitCredential(token=token, provider=provider)
@@ -153,8 +158,8 @@ async def save_token(
 async def change_credential(
     session: AsyncSession, cipher: Cipher, user_id: UUID, credential_id: UUID, changes: ChangeGitCredential
 ) -> GitCredential:
-    """Changes the given fields of a stored token for a git host and returns its row. Raises NotFound
-    `git_credential_not_found`.
+    """Changes the given fields of a user's stored token for a git host and returns its row. Raises NotFound
+    `git_credential_not_found` if the user has no token with this id.
     """
     row = await _require(session, user_id, credential_id)
     if changes.token is not None:
@@ -176,7 +181,8 @@ async def change_credential(
 
 async def delete_credential(session: AsyncSession, user_id: UUID, credential_id: UUID) -> str:
     """Deletes a user's token and returns the origin of its git host. If a sign-in granted the token, stores a
-    job that revokes the token at the host. Raises NotFound `git_credential_not_found`.
+    job that revokes the token at the host. Raises NotFound `git_credential_not_found` if the user has no
+    token with this id.
     """
     row = await _require(session, user_id, credential_id)
     await forget_grant(session, row)

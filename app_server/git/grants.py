@@ -14,7 +14,7 @@ from app_server.git.providers import GitProvider, provider_of
 
 REVOCATION_KIND = "git_token_revocation"
 _REVOKING = frozenset((GitProvider.GITHUB, GitProvider.GITLAB))
-"""The hosts that have an endpoint to revoke tokens."""
+"""The kinds of git hosts that have an endpoint to revoke tokens."""
 
 
 async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Mapping[UUID, GitGrant]:

@@ -12,7 +12,7 @@ def refuse_foreign_path(address: Address, home: Path, *, administers: bool) -> N
     installation may use such repositories. Every user may use the sample repository in `home`, the data
     directory of the server. `administers`: whether the user is an administrator of the installation.
 
-    Raises StartFailure `repository_not_allowed`.
+    Raises StartFailure `repository_not_allowed` if the user may not use the repository.
     """
     is_foreign = address.local_path is not None and address.local_path != repository_path(home)
     if is_foreign and not administers:

@@ -34,13 +34,13 @@ class GitCredential(Base):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     origin: Mapped[str] = mapped_column(String(300))
     provider: Mapped[GitProvider | None] = mapped_column(enum_column(GitProvider))
-    """The kind of the host that the user has stated. None means that the host's name decides
-    (provider_of).
+    """The kind of git host, as the user has stated it. None means that the kind is guessed from the host's
+    name (provider_of).
     """
     api_url: Mapped[str | None] = mapped_column(String(500))
-    """The address of the host's API. None means the usual address for its provider."""
+    """The address of the host's API. None means the usual address for this kind of git host."""
     certificate_authorities: Mapped[str | None] = mapped_column(Text)
-    """Certificates as PEM that vouch for this host, beside the usual authorities. None: there are none."""
+    """Additional certificate authorities for this host only, as PEM. None means that there are none."""
     username: Mapped[str | None] = mapped_column(String(200))
     token_encrypted: Mapped[str] = mapped_column(Text)
     push_scope: Mapped[PushScope] = mapped_column(enum_column(PushScope))
@@ -83,8 +83,9 @@ class GitGrant(Base):
     app_id: the OAuth application of the sign-in; None if an administrator has removed the application, so
     that the token cannot be renewed. installation_id: the installation of a GitHub App whose tokens are used;
     None for a token of the user. expires_at, renew_at: None if the token does not expire. is_refused: the
-    host no longer renews the token; the user must connect again. claimed_until: until this time only one app
-    server may renew the token. version: the number of renewals.
+    host no longer renews the token, so the user must sign in to the host again. claimed_until: until this
+    time only one app server may renew the token; None if no app server renews it. version: is increased by
+    each renewal.
     """
 
     __tablename__ = "git_grants"

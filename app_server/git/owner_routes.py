@@ -23,12 +23,13 @@ async def get_repository_owner(
     repository: Annotated[str, Query(min_length=1, max_length=2000)],
     git_provider: Annotated[str | None, Query(max_length=50)] = None,
 ) -> RepositoryOwner | None:
-    """Returns the team that owns a repository. Returns null if no team owns it. Also returns null if the user
-    is not in the owning team, but may work on the repository, because the team does not reserve it for its
-    members.
+    """Returns the team that owns a repository. Returns null if no team owns it.
+
+    If the user is not a member of the owning team, the result depends on whether the team reserves the
+    repository for its members. If it does, returns the team. If it does not, returns null.
 
     `repository`: the name or URL of the repository. `git_provider`: the kind of git host for a name without a
-    host; null means GitHub. 422 `repository_not_found` if the text names no repository.
+    host; null means GitHub. 422 `repository_not_found` if the text is not the name or URL of a repository.
     """
     identity = parse_address(repository, git_provider).identity
     owner = await owner_of(session, user.id, identity)

@@ -43,8 +43,9 @@ async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
     connects.
 
     `url`: a URL over http, https or ssh, or `user@host:path`. `guard`: checks that the host's addresses are
-    not private; None means that every host is allowed. With these options git never follows redirects. Raises
-    StartFailure `repository_not_allowed` and `repository_not_found`.
+    not private; None means that every host is allowed. With the returned options, git never follows
+    redirects. Raises StartFailure `repository_not_allowed` if git may not connect to the host. Raises
+    StartFailure `repository_not_found` if the host cannot be found.
     """
     if guard is None:
         return GitConnectionOptions(_NO_REDIRECTS)

@@ -24,8 +24,8 @@ _MAX_PROVIDERS = 20
 
 class ProviderToken(BaseModel):
     """A token for one provider (kind of git host) in the request body of save_provider_tokens. If `token` is
-    missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if it is not
-    the provider's usual host.
+    missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if this
+    host is not the provider's usual host.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -46,7 +46,9 @@ class SaveProviderTokens(BaseModel):
 async def save_provider_tokens(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveProviderTokens, cipher: ServerCipher
 ) -> Done:
-    """Adds the given tokens, or replaces the stored tokens of the same hosts. Tokens of other hosts stay."""
+    """Stores the given tokens for git hosts. A stored token for the same host is replaced. Stored tokens for
+    other hosts do not change.
+    """
     for provider, given in body.provider_tokens.items():
         origin = _origin_of(provider, given.host)
         if given.token:
@@ -76,7 +78,7 @@ def _origin_of(provider: str, host: str | None) -> str:
 
 def checked_origin(host: str) -> str:
     """Returns the origin of a git host, such as `https://github.com`. `host`: the name or URL that the user
-    gives. Raises BadRequest `git_host_wrong`.
+    gives. Raises BadRequest `git_host_wrong` if this is not the name or URL of a host.
     """
     try:
         return _ORIGIN.validate_python(host)

@@ -22,7 +22,9 @@ HOSTS: dict[GitProvider, str | None] = {
     GitProvider.AZURE_DEVOPS: "dev.azure.com",
     GitProvider.BITBUCKET_DATA_CENTER: None,
 }
-"""Maps a provider to its usual host. None: the provider has no usual host, so a host must be given."""
+"""Maps a provider to its usual host. None means that the provider has no usual host, so the user must state
+the host.
+"""
 
 
 def provider_of(origin: str, stated: GitProvider | None = None) -> tuple[GitProvider, str | None]:

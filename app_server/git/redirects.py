@@ -1,5 +1,6 @@
-"""Asks a git host whether it redirects a repository, before git connects to this host. The check is needed
-because git could follow a redirect into the private network, and Slipway could not prevent this.
+"""Asks a git host whether it redirects requests for a repository, before git connects to this host. Slipway
+then gives the new address to git. Git itself must not follow redirects, because a redirect could lead into
+the private network.
 """
 
 from base64 import b64encode
@@ -23,8 +24,8 @@ _REFS = "/info/refs?service=git-upload-pack"
 
 
 async def moved_address(url: str, credentials: Credentials | None, guard: Guard | None) -> str | None:
-    """Returns the address to which the git host redirects a repository. Returns None if the host does not
-    redirect the repository, or if the redirect leads to another origin.
+    """Returns the address to which the git host redirects requests for a repository. Returns None if the host
+    does not redirect the repository, or if the redirect leads to another origin.
 
     `url`: the repository's address over http or https. `guard`: refuses private network addresses; None means
     that the host may be private.
@@ -36,11 +37,11 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
     if credentials and is_same_origin(credentials.origin, url):
         pair = f"{credentials.username}:{credentials.password}"
         headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
-    place = url
+    address = url
     async with httpx.AsyncClient(transport=transport, verify=verify, timeout=_TIMEOUT_SECONDS) as client:
         for _ in range(MAX_REDIRECTS):
             try:
-                async with client.stream("GET", place + _REFS, headers=headers) as reply:
+                async with client.stream("GET", address + _REFS, headers=headers) as reply:
                     target = str(reply.next_request.url) if reply.next_request else None
             except (httpx.HTTPError, httpx.InvalidURL):
                 return None
@@ -48,14 +49,14 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
                 break
             if not is_same_origin(url, target) or not target.endswith(_REFS):
                 return None
-            place = target.removesuffix(_REFS)
-    return None if place == url else place
+            address = target.removesuffix(_REFS)
+    return None if address == url else address
 
 
-async def require_member_of_moved(database: Database, user_id: UUID, place: str) -> None:
-    """Checks that the user may work on the repository to which a git host has redirected. `place`: the
-    address of that repository. Raises Forbidden `repository_of_team` if a team reserves the repository for
-    its members and the user is not a member.
+async def require_member_of_moved(database: Database, user_id: UUID, address: str) -> None:
+    """Checks that the user may work on the repository to which a git host has redirected a request.
+    `address`: the address of that repository. Raises Forbidden `repository_of_team` if a team reserves the
+    repository for its members and the user is not a member.
     """
     async with database.read() as session:
-        await require_member(session, user_id, [parse_address(place).identity])
+        await require_member(session, user_id, [parse_address(address).identity])

@@ -52,14 +52,15 @@ async def pack(
     """Fetches a repository and writes all its branches and tags into one bundle file in `directory`. Returns
     the packed repository.
 
-    `branch`: the branch to check out, which must exist; None means the default branch. `report`: is called
-    with progress lines. `credentials`: the user's credentials for the host; they work over HTTP only, so ssh
-    is not used if they are given. `guard`: keeps git from connecting to private network addresses; None means
-    that all addresses are allowed. `require_moved`: is called with the address to which the host redirects,
-    before the repository there is fetched; may raise an error to refuse it.
+    `branch`: the branch to check out, which must exist; None means the default branch. `report`: a function
+    that is called with each progress line of git. `credentials`: the user's credentials for the host; they
+    work over HTTP only, so ssh is not used if they are given. `guard`: keeps git from connecting to private
+    network addresses; None means that all addresses are allowed. `require_moved`: a function that is called
+    if the git host redirects, before git fetches from the new address. Its argument is the new address. It
+    raises an error if the user may not use the repository at this address.
 
-    Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
-    `repository_clone_failed`, `certificate_not_trusted`.
+    Raises StartFailure with one of the codes `repository_not_found`, `repository_not_allowed`,
+    `branch_not_found`, `repository_clone_failed` and `certificate_not_trusted`.
     """
     clone = directory / "clone.git"
     await _clone(address, clone, timeout_seconds, report, credentials, guard, require_moved)
@@ -84,10 +85,11 @@ async def check_out(
     """Fetches a repository and returns a folder in `directory` with the files of a branch. The folder has no
     `.git` directory.
 
-    `branch`: None means the default branch. `credentials`: the user's credentials for the git host; None if
-    there are none. `guard`: keeps git from connecting to private network addresses; None means that all
-    addresses are allowed. Raises StartFailure: `repository_not_found`, `repository_not_allowed`,
-    `branch_not_found`, `repository_clone_failed`, `certificate_not_trusted`.
+    `branch`: the branch whose files are wanted; None means the default branch. `credentials`: the user's
+    credentials for the git host; None if there are none. `guard`: keeps git from connecting to private
+    network addresses; None means that all addresses are allowed. Raises StartFailure with one of the codes
+    `repository_not_found`, `repository_not_allowed`, `branch_not_found`, `repository_clone_failed` and
+    `certificate_not_trusted`.
     """
     clone, tree = directory / "clone.git", directory / "tree"
     await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)
@@ -191,7 +193,8 @@ async def _bundle(clone: Path, bundle: Path) -> None:
 
 async def _default_branch(clone: Path) -> str | None:
     """Returns the branch to which HEAD of the fetched repository points. If this branch has no commit,
-    returns `main`, `master` or the first branch in alphabetical order. Returns None for a detached HEAD.
+    returns the first of these that exists: `main`, `master`, the first branch in alphabetical order.
+    Returns None for a detached HEAD.
     """
     head = await _head(clone)
     if head is None:

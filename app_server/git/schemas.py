@@ -99,9 +99,10 @@ class GitCredentialInfo(BaseModel):
     provider: the kind of the host, as the user has stated it, or else as guessed from the host's name.
     has_stated_provider: whether the user has stated the provider. is_signed_in: true if a sign-in at the host
     granted the token; false if the user pasted it. installation_id: the installation of a GitHub App whose
-    tokens are used. scopes, expires_at: what the host stated at the sign-in; null if the host stated nothing,
-    or if the token does not expire. needs_reconnect: the host no longer renews the token, so the user must
-    connect again. certificate_authorities: PEM; null if there are none.
+    tokens are used; null if no installation is used. scopes: what the token may do, as the host stated at the
+    sign-in; null if the host stated no scopes. expires_at: when the token expires; null if it does not expire
+    or the host did not say. needs_reconnect: the host no longer renews the token, so the user must sign in to
+    the host again. certificate_authorities: PEM; null if there are none.
     """
 
     id: Id

@@ -48,7 +48,8 @@ async def get_git_info(
     host: Annotated[str | None, Query(max_length=300)] = None,
 ) -> UserGitInfo:
     """Returns the account at a git host that the user's stored token belongs to. `host`: the name of the git
-    host; if missing, GitHub, or else GitLab, or else the user's first host.
+    host. If it is missing, uses the first of these hosts for which the user has a token: GitHub, GitLab,
+    other hosts in alphabetical order.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:

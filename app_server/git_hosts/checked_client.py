@@ -1,5 +1,5 @@
-"""Wraps a client of a git host. The wrapper renews the token before calls. It also raises an error for the
-user if the client cannot read a reply of the host.
+"""Wraps a client of a git host. Before each call, the wrapper gets a valid token. The wrapper also raises an
+error for the user if the client cannot read a reply of the host.
 """
 
 import inspect

@@ -1,5 +1,5 @@
-"""Calls one git host with one user's token. Headers, errors, limits and retries are handled in the same way
-for all hosts.
+"""Calls one git host with one user's token. Handles headers, errors, rate limits and repeated requests in the
+same way for all hosts.
 
 The token is sent only to the host that it belongs to. If this host redirects a request to another host, the
 token is not sent to the other host. A redirect to a private network address is never followed.
@@ -37,9 +37,13 @@ Result = TypeVar("Result")
 
 Query = Mapping[str, str | int | bool | None]
 ReasonOf = Callable[[Any], str]
-"""Finds the host's own words in the JSON of an error. Returns an empty text if there are none."""
+"""A function that returns the error message of a git host. Its argument is the parsed JSON of the error
+reply. It returns an empty text if the reply contains no message.
+"""
 MissingScope = Callable[[httpx.Response, Any], str | None]
-"""Reads from the reply and its JSON which permission the token lacks. Returns None if that is not known."""
+"""A function that returns which permission the token lacks. Its arguments are the error reply of a git host
+and the parsed JSON of this reply. It returns None if the reply does not say.
+"""
 
 
 def _unknown_scope(_reply: httpx.Response, _said: Any) -> str | None:
@@ -54,8 +58,8 @@ class _TryAgain(Exception):
 
 @dataclass(frozen=True)
 class HostReply:
-    """A successful reply of a git host with its whole body. `headers`: upper and lower case in the names do
-    not matter. `url`: the address that replied.
+    """A successful reply of a git host with its whole body. `headers`: a look-up ignores upper and lower
+    case. `url`: the address that replied, after redirects.
     """
 
     status: int
@@ -89,8 +93,8 @@ class FormFile:
 @dataclass(frozen=True)
 class HostConnection:
     """A connection to a git host's API that uses one token. `api_url`: the base URL of the API, without a
-    slash at the end. `headers`: contain the token. `reason_of`: a function that returns the host's message in
-    an error reply.
+    slash at the end. `headers`: the headers of each request, which contain the token. `reason_of`: a
+    function that returns the host's message in an error reply.
 
     `missing_scope`: a function that returns the permission that is missing for the token according to an
     error reply. It returns None if the reply does not say.
@@ -129,11 +133,11 @@ class HostConnection:
         accept: str | None = None,
         max_bytes: int = MAX_REPLY_BYTES,
     ) -> HostReply:
-        """Sends a GET request and returns the reply. Repeats the request up to twice if the git host does not
-        reply or fails.
+        """Sends a GET request and returns the reply. If the git host does not reply or reports a failure,
+        repeats the request at most twice.
 
-        `path`: a path below `api_url` with quoted segments, or a whole address on the same host, as in links
-        to the next page. Raises the errors of `errors.py`.
+        `path`: a path below `api_url` whose segments are percent-encoded, or a whole address on the same
+        host, such as a link to the next page. Raises the errors that the module `errors.py` lists.
         """
         return await self._repeated("GET", path, query, None, accept, max_bytes)
 
@@ -150,7 +154,9 @@ class HostConnection:
     async def find(
         self, path: str, query: Query | None = None, *, accept: str | None = None
     ) -> HostReply | None:
-        """Sends a GET request for a resource that may not exist. Returns None for status 404."""
+        """Sends a GET request for a resource that may not exist. Returns the reply, or None for status
+        404.
+        """
         from_host = await self._repeated(
             "GET", path, query, None, accept, MAX_REPLY_BYTES, may_be_missing=True
         )
@@ -210,8 +216,9 @@ class HostConnection:
 
     def _redirected(self, method: str, reply: httpx.Response) -> str | None:
         """Returns the address to which a redirected request must be sent again. Returns None if the request
-        must not be sent again. A request that changes data is sent again only to the same git host, and only
-        if the redirect keeps the HTTP method, as for a renamed repository.
+        must not be sent again. A request that changes data is sent again only to the same git host, and
+        only if the status of the redirect is 307 or 308, which keep the HTTP method; hosts use them for
+        renamed repositories.
         """
         if not reply.is_redirect or "location" not in reply.headers:
             return None
@@ -316,10 +323,10 @@ async def all_at_once(calls: Iterable[Awaitable[Result]], limit: int = 4) -> lis
     """Awaits the calls, at most `limit` at the same time. Returns their results in the order of `calls`. If
     calls fail, waits until all calls have ended and raises the first error.
     """
-    places = asyncio.Semaphore(limit)
+    semaphore = asyncio.Semaphore(limit)
 
     async def one(call: Awaitable[Result]) -> Result:
-        async with places:
+        async with semaphore:
             return await call
 
     results = await asyncio.gather(*map(one, calls), return_exceptions=True)

@@ -1,15 +1,16 @@
 """The errors that Slipway raises for failed calls of a git host. Each error says what a user can do.
+The first column states the HTTP status of the host's reply, or another cause in parentheses.
 
-status at the host          error                        code
-401, a sign-in page         BadGateway 502               git_token_refused
+host's status               error                        code
+401, (a sign-in page)       BadGateway 502               git_token_refused
 403                         Forbidden 403                git_host_forbidden
 404                         NotFound 404                 git_host_not_found
 409                         Conflict 409                 git_host_conflict
 400, 405, 406, 413, 422     BadRequest 400               git_host_refused
 410                         Gone 410                     git_host_feature_off
 423                         Conflict 409                 git_host_archived
-429, 503 with a wait        TooManyRequests 429          git_rate_limited
-others, no answer           BadGateway 502               git_host_failed
+429, 503 with Retry-After   TooManyRequests 429          git_rate_limited
+others, (no reply)          BadGateway 502               git_host_failed
 (certificate not trusted)   BadGateway 502               git_host_untrusted
 (no such feature)           BadRequest 400               git_host_cannot
 """
@@ -30,7 +31,7 @@ from app_server.core.errors import (
 _MAX_REASON_CHARACTERS = 500
 
 TOKEN_REFUSED = "git_token_refused"  # noqa: S105 (the code of an error)
-"""The code of the error for a token that the host does not accept."""
+"""The code of the error that is raised if the git host does not accept the token."""
 
 TRUST_FIX = (
     "If a private authority has signed it, paste the certificate of that authority in the settings, under "

@@ -1,4 +1,4 @@
-"""Selects the latest review of each reviewer of a pull request. Only these reviews count."""
+"""Selects the latest review of each reviewer of a pull request. Slipway ignores earlier reviews."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,8 @@ from app_server.git_hosts.schemas import Review, ReviewVerdict
 
 
 def latest_reviews(found: Iterable[tuple[str, ReviewVerdict | None, str | None]]) -> list[Review]:
-    """Returns the latest review of each reviewer. A review that only comments does not replace an earlier
-    approval or request for changes.
+    """Returns the latest review of each reviewer. A later review that only comments does not replace an
+    approval or a request for changes of the same reviewer.
 
     `found`: author, verdict and text of each review, oldest first. A verdict of None means that this review
     and the author's earlier reviews were dismissed.

@@ -1,5 +1,6 @@
-"""Marks the comments that Slipway writes at git hosts. The mark lets Slipway find such a comment again. It
-also lets triggers ignore the comment.
+"""Marks the comments that Slipway writes at git hosts with an invisible text. With this text, Slipway later
+finds a comment again. Triggers (rules that start a conversation after an event) ignore comments with this
+text.
 """
 
 from typing import Final
@@ -9,12 +10,14 @@ from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import ItemKind
 
 MARKER: Final = "<!-- slipway:comment"
-"""The beginning of the mark in each comment that Slipway writes. Triggers ignore such comments."""
+"""The beginning of the invisible text in each comment that Slipway writes. Triggers ignore comments with this
+text.
+"""
 
 
 def mark(of: UUID) -> str:
     """Returns the invisible text that marks a comment of Slipway, so that Slipway can find the comment again.
-    of: the id of the object that the comment belongs to, such as a conversation.
+    `of`: the id of the object that the comment belongs to, such as a conversation.
     """
     return f"{MARKER} {of.hex} -->"
 
@@ -22,9 +25,9 @@ def mark(of: UUID) -> str:
 async def find_marked(
     client: GitHostClient, repository: str, kind: ItemKind, number: int, of: UUID
 ) -> str | None:
-    """Returns the id of the comment that Slipway has written for the object with the id `of`, such as a
-    conversation. Finds it by its invisible mark. Returns None if no comment on the issue or pull request has
-    this mark.
+    """Returns the id of the comment that Slipway has written for an object, such as a conversation. Slipway
+    finds the comment by its invisible text, which contains the id of the object (`of`). Returns None if no
+    comment on the issue or pull request contains this text.
     """
     wanted, page = mark(of), None
     while True:

@@ -14,7 +14,9 @@ _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|section_(?:start|end):\d+:[^\r\n]*
 
 
 def end_of_log(content: bytes) -> str:
-    """Returns the last 64 KiB of a job log as text, without colour codes and section marks."""
+    """Returns the last 64 KiB of a job log as text. Removes colour codes, and the codes with which GitLab
+    marks the sections of a log.
+    """
     text = _CONTROL.sub("", content[-2 * MAX_LOG_BYTES :].decode(errors="replace")).encode()
     return text[-MAX_LOG_BYTES:].decode(errors="ignore")
 

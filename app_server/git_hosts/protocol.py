@@ -1,8 +1,8 @@
 """The interface that the clients of all git hosts implement. Each kind of git host (provider) has one class
-that implements it.
+that implements the interface.
 
-A client only converts between the host's JSON and the types in `schemas.py`. It stores nothing and does not
-know conversations. All methods raise the errors of `errors.py`.
+A client only converts between the host's JSON and the types in `schemas.py`. A client stores nothing and does
+not use conversations. If a call fails, all methods raise the errors that the module `errors.py` lists.
 """
 
 from collections.abc import Sequence
@@ -39,8 +39,9 @@ class GitHostClient(Protocol):
 
     provider: GitProvider
     max_body_characters: int
-    """The longest body of a pull request or comment that the host takes. Longer ones are cut by the client,
-    with a sentence that says so."""
+    """The maximum length of the body of a pull request or comment at this git host. The client cuts a longer
+    body and adds a sentence that says so.
+    """
 
     async def me(self) -> HostUser:
         """Returns the owner of the token: a user of the git host."""
@@ -54,8 +55,8 @@ class GitHostClient(Protocol):
         ...
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
-        """Returns the organisations, groups, workspaces or projects in which the user may see
-        repositories.
+        """Returns the organisations, groups, workspaces or projects that contain repositories which the
+        token's user may see.
         """
         ...
 
@@ -67,14 +68,14 @@ class GitHostClient(Protocol):
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories of the user, those with the latest change first. `query`: a part of the name;
-        an empty text means all repositories. `organization`: the `id` or the `installation_id` of an
-        Organization.
+        """Returns repositories of the user. The repository with the latest change is the first. `query`: a
+        part of the name; an empty text means all repositories. `organization`: the `id` or the
+        `installation_id` of an Organization whose repositories are wanted; None means all organisations.
         """
         ...
 
     async def repository(self, repository: str) -> HostRepository:
-        """Returns the repository with this full name."""
+        """Returns the repository with this full name, such as `owner/name`."""
         ...
 
     async def branches(
@@ -84,8 +85,8 @@ class GitHostClient(Protocol):
         ...
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        """Returns the content of a file in the repository, at most 1 MiB. Returns None if there is no such
-        file. `ref`: a branch, tag or commit; None means the default branch.
+        """Returns the content of a file in the repository. Returns None if there is no such file or if it is
+        larger than 1 MiB. `ref`: a branch, tag or commit; None means the default branch.
         """
         ...
 
@@ -115,8 +116,8 @@ class GitHostClient(Protocol):
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[PullRequest]:
-        """Returns pull requests, the newest first. `head`: if given, only pull requests from this branch of
-        the repository.
+        """Returns pull requests of the repository, the newest first. `head`: the name of a branch of the
+        repository; only pull requests from this branch are returned. None means all branches.
         """
         ...
 

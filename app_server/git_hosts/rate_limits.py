@@ -1,8 +1,9 @@
 """Stores how many more calls a git host accepts with a token, as the host's replies state. The numbers are
 stored in the memory of this app server.
 
-Headers: GitHub `x-ratelimit-*` (reset in epoch seconds), GitLab `RateLimit-*`, Bitbucket and Azure DevOps
-`X-RateLimit-*`, all of them `Retry-After`. Azure DevOps also sends `Retry-After` with successful replies.
+The hosts state the numbers in these headers: GitHub in `x-ratelimit-*` (with the end of the period in epoch
+seconds), GitLab in `RateLimit-*`, Bitbucket and Azure DevOps in `X-RateLimit-*`. All hosts also send
+`Retry-After`, Azure DevOps even with successful replies.
 """
 
 import time
@@ -20,9 +21,10 @@ _MAX_WAIT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Allowance:
-    """The rate limit that a git host stated last for a token. `limit`: how many calls one period allows.
-    `remaining`: how many calls are left. Both are None if the host did not state them. `resets_at`: when the
-    period ends. `blocked_until`: until when the host accepts no calls. Both are in epoch seconds.
+    """The rate limit that a git host stated last for a token. `limit`: how many calls the host accepts in one
+    period. `remaining`: how many calls the host still accepts in this period. `resets_at`: the end of the
+    period. These three are None if the host did not state them. `blocked_until`: the time until which the
+    host accepts no calls; 0 if the host accepts calls. Times are in epoch seconds.
     """
 
     limit: int | None = None
@@ -48,7 +50,7 @@ class RateLimits:
 
     def of(self, key: str) -> Allowance:
         """Returns the rate limit that a git host stated last for a token. If the host has stated none yet,
-        returns an empty Allowance. `key`: a text that identifies the host and the token.
+        returns an Allowance with no numbers. `key`: a text that identifies the host and the token.
         """
         return self._seen.get(key, Allowance())
 

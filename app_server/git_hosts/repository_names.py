@@ -9,8 +9,9 @@ def name_in(provider: GitProvider, path: str) -> str:
     """Returns the full name of a repository, in the form of `HostRepository.full_name`. `path`: the path of
     the repository's git address, without the host and a final `.git`.
 
-    For Azure DevOps, the path has the form `organization/project/_git/name`; the project is left out if it
-    has the same name as the repository. For Bitbucket Data Center, the path has the form `scm/PROJECT/name`.
+    For Azure DevOps, the path has the form `organization/project/_git/name`, or `organization/_git/name` if
+    the project has the same name as the repository. For Bitbucket Data Center, the path has the form
+    `scm/PROJECT/name`.
     """
     parts = [unquote(part) for part in path.strip("/").split("/")]
     if provider is GitProvider.AZURE_DEVOPS and "_git" in parts:

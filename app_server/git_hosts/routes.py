@@ -1,7 +1,7 @@
 """Routes that search the user's git hosts for namespaces, repositories, branches and suggested tasks.
 
-The data of the hosts are returned with the field names of OpenHands' API. Nothing is stored, except suggested
-tasks for a minute.
+The data of the hosts are returned with the field names of OpenHands' API. Slipway does not store the data,
+but it keeps suggested tasks in memory for a minute.
 """
 
 from collections.abc import Callable
@@ -38,8 +38,8 @@ HostName = Annotated[str | None, Query(max_length=300, description="Which host, 
 
 
 class SortOrder(StrEnum):
-    """The order of the repositories on a page. If a request contains no order, the git host's own order is
-    used: the latest change first.
+    """The order of the repositories on a page. If a request states no order, the repositories have the order
+    in which the git host returns them: the latest change first.
     """
 
     STARS_DESC = "stars-desc"
@@ -62,7 +62,7 @@ def _git_hosts(request: Request, user: CurrentUser) -> GitHosts:
 
 
 CurrentGitHosts = Annotated[GitHosts, Depends(_git_hosts)]
-"""The git hosts of the current user."""
+"""A FastAPI dependency: the object that finds the git hosts for which the current user has stored a token."""
 
 
 async def _connected(
@@ -80,8 +80,9 @@ Connected = Annotated[ConnectedHost, Depends(_connected)]
 
 @router.get("/installations/search")
 async def search_installations(connected: Connected, page_id: PageId = None, limit: Limit = 100) -> Page[str]:
-    """Returns the ids of the namespaces in which the user may see repositories. These are installations of an
-    app if the git host has apps, and otherwise organisations, groups, workspaces or projects.
+    """Returns the ids of the namespaces that contain repositories which the user may see. A namespace is an
+    organisation, group, workspace or project. If a GitHub App is installed in an organisation, the id of the
+    installation is returned in place of the id of the organisation.
     """
     found = await connected.client.organizations(_host_page(page_id), limit)
     ids = [one.installation_id or one.id for one in found.items]
@@ -98,8 +99,8 @@ async def search_repositories(
     sort_order: SortOrder | None = None,
 ) -> Page[Repository]:
     """Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
-    repository at this host. `sort_order`: the order within each page; the orders by number of forks are not
-    possible.
+    repository at this host. `sort_order`: the order within each page. 400 `sort_order_not_supported` for an
+    order by number of forks.
     """
     words = (query or "").strip()
     if "://" in words:

@@ -15,11 +15,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 Item = TypeVar("Item")
 
 MAX_TITLE_CHARACTERS = 400
-"""Azure DevOps refuses longer titles. The other hosts take at least 255 characters."""
+"""The maximum length of a title. Azure DevOps refuses longer titles. The other git hosts accept titles of at
+least 255 characters.
+"""
 
 
 Text = Annotated[str, AfterValidator(lambda text: text.replace("\x00", ""))]
-"""A text of a host. PostgreSQL takes no null characters."""
+"""A text from a git host. Null characters are removed, because PostgreSQL does not accept them."""
 
 
 class Value(BaseModel):
@@ -83,9 +85,10 @@ class Organization(Value):
 
 
 class HostRepository(Value):
-    """A repository at a git host. `clone_url`: its address for git over HTTP, without credentials.
-    `can_push`: whether the user may push; None if the host does not say. `parent`: the repository that this
-    one is a fork of.
+    """A repository at a git host. `clone_url`: the address of the repository for git over HTTP, without
+    credentials. `can_push`: whether the user may push to the repository; None if the host does not say.
+    `parent`: if this repository is a fork, the full name of the original repository. Otherwise, and if the
+    host does not say, it is None.
     """
 
     id: str
@@ -120,8 +123,8 @@ class PullRequestState(StrEnum):
 
 
 class Mergeability(StrEnum):
-    """The answers to the question whether the git host could merge a pull request now. `checking`: the host
-    has not found out yet.
+    """Whether the git host can merge a pull request now. `blocked`: the host does not allow the merge, for
+    example because of a rule. `checking`: the host has not found out yet. `unknown`: the host does not say.
     """
 
     CLEAN = "clean"
@@ -134,9 +137,10 @@ class Mergeability(StrEnum):
 class PullRequest(Value):
     """A pull request (at GitLab a merge request).
 
-    `number`: the number that users see. `head`: the branch with the changes. `base`: the branch to change.
-    Both are without `refs/heads/`. `head_repository`: the full name of the repository that contains `head`;
-    None if that repository was deleted. `head_commit`: the last commit of `head`.
+    `number`: the number that users see. `head`: the branch with the changes. `base`: the branch into which
+    the changes are to be merged. `head` and `base` do not begin with `refs/heads/`. `head_repository`: the
+    full name of the repository that contains `head`; None if that repository was deleted. `head_commit`: the
+    hash of the last commit of `head`.
     """
 
     number: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -162,9 +166,10 @@ Title = Annotated[str, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS)]
 class NewPullRequest(Value):
     """The data of a pull request that is to be opened at a git host.
 
-    `head`: the branch with the changes. `head_repository`: the fork that contains `head`; None means the
-    repository itself. `labels`: names of labels; a host without labels ignores them and says so in
-    `OpenedPullRequest.left_out`. `reviewers`: logins.
+    `head`: the branch with the changes. `base`: the branch into which the changes are to be merged.
+    `head_repository`: the fork that contains `head`; None means the repository that contains `base`.
+    `labels`: names of labels; a host without labels ignores them and says so in `OpenedPullRequest.left_out`.
+    `reviewers`: logins.
     """
 
     title: Title
@@ -178,9 +183,9 @@ class NewPullRequest(Value):
 
 
 class OpenedPullRequest(Value):
-    """The result of a request to open a pull request. `is_new`: False if the branch already had an open pull
-    request; then the result contains this earlier pull request. `left_out`: sentences for the user about
-    fields that the git host did not accept.
+    """The result of a request to open a pull request. `is_new`: False if there was already an open pull
+    request for the same two branches; then the result contains that pull request. `left_out`: sentences
+    for the user about fields that the git host did not accept.
     """
 
     pull_request: PullRequest
@@ -199,8 +204,8 @@ class PullRequestChanges(Value):
 
 
 class ItemKind(StrEnum):
-    """The kinds of numbered items in a repository: issue or pull request. Some git hosts number issues and
-    pull requests separately, so a number needs a kind.
+    """The kind of a numbered item in a repository: an issue or a pull request. At some git hosts an issue and
+    a pull request can have the same number. Therefore the number alone does not identify the item.
     """
 
     ISSUE = "issue"
@@ -208,7 +213,9 @@ class ItemKind(StrEnum):
 
 
 class Comment(Value):
-    """A comment on an issue or a pull request. `url`: None if the git host has no page for it."""
+    """A comment on an issue or a pull request. `url`: the web address of the comment; None if the git host
+    has none. `is_by_system`: whether the git host itself has written the comment.
+    """
 
     id: str
     author: str
@@ -219,9 +226,10 @@ class Comment(Value):
 
 
 class ReviewThread(Value):
-    """A thread of review comments on one line or file of a pull request, oldest comment first. `line`:
-    counted from 1; None for a comment on a whole file, and for a line that the pull request no longer
-    contains. `can_be_resolved`: whether the git host can mark the thread as resolved.
+    """A thread of review comments on one line or file of a pull request, oldest comment first. `path`: the
+    path of the file; None if the host does not say. `line`: counted from 1; None for a comment on a whole
+    file, and for a line that the pull request no longer contains. `can_be_resolved`: whether the git host can
+    mark the thread as resolved.
     """
 
     id: str
@@ -247,8 +255,8 @@ class Review(Value):
 
 
 class Issue(Value):
-    """An issue (at Azure DevOps a work item). `body`: Markdown, or plain text that was made from the HTML of
-    the git host.
+    """An issue (at Azure DevOps a work item). `body`: Markdown, or plain text if the git host stores HTML
+    (Slipway converts the HTML to plain text).
     """
 
     number: int
@@ -281,8 +289,9 @@ class Check(Value):
 
 
 class TaskKind(StrEnum):
-    """The kinds of tasks at a git host that are suggested to a user: the problem of a pull request, or an
-    open issue or pull request. The values are the names that the API uses.
+    """The kind of a task at a git host that Slipway suggests to a user: a problem of a pull request
+    (conflicts, failing checks or unresolved comments), an open issue or an open pull request. The values are
+    the names that Slipway's API uses.
     """
 
     MERGE_CONFLICTS = "MERGE_CONFLICTS"

@@ -13,7 +13,8 @@ from app_server.git_hosts.schemas import HostBranch, HostRepository, HostTask, O
 
 class Repository(BaseModel):
     """A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
-    repository, with which a client can start a conversation.
+    repository, with which a client can start a conversation. `link_header`: always null; OpenHands' API has
+    this field.
     """
 
     id: str

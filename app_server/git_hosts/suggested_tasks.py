@@ -1,5 +1,5 @@
 """Caches the suggested tasks of users for a minute, because the search for such tasks needs many calls to a
-git host.
+git host. A suggested task is, for example, an open issue that is assigned to the user.
 """
 
 import time
@@ -15,7 +15,9 @@ MAX_KEPT = 1000
 
 
 class SuggestedTasks:
-    """A cache of suggested tasks. It asks a git host for the tasks of a user at most once a minute."""
+    """A cache of suggested tasks, such as open issues that are assigned to the user. It asks a git host for
+    the tasks of a user at most once a minute.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -23,8 +25,8 @@ class SuggestedTasks:
 
     async def of(self, user_id: UUID, host: ConnectedHost) -> Sequence[HostTask]:
         """Returns the suggested tasks of the user at this git host. If the host was asked less than a minute
-        ago, returns the cached tasks. Raises an AppError of `git_hosts/errors.py` if the call of the host
-        fails.
+        ago, returns the cached tasks. If the call of the host fails, raises one of the errors that
+        `git_hosts/errors.py` lists.
         """
         key = (user_id, host.origin)
         asked_at, tasks = self._kept.get(key, (float("-inf"), ()))

@@ -29,7 +29,9 @@ from app_server.users.models import User
 from app_server.users.outgoing import http_of
 
 LOCAL = "local"
-"""Replaces the host in the names of repositories on this machine."""
+"""The first part of the names of repositories on the app server's machine. In the names of other
+repositories, the first part is the host.
+"""
 
 MAX_MOVES = 1000
 
@@ -48,14 +50,15 @@ class ConversationRepository:
 
 
 WorkOf = Callable[[AsyncSession, Cipher, Sandbox], Awaitable[Sequence[ConversationRepository]]]
-"""Returns the repositories of a sandbox's conversations. The function is passed in, because the conversations
-are a higher layer.
+"""A function that returns the repositories of a sandbox's conversations. It is stored in the server's state,
+because this package may not import the package of conversations.
 """
 
 
 class Moves:
-    """A cache of redirects. For a sandbox and the address that it requested, the cache holds the address to
-    which the git host has redirected the repository. It holds at most MAX_MOVES entries and drops the oldest.
+    """A cache of redirects. Each entry maps a sandbox and the address of a repository to the new address to
+    which the git host has redirected requests for this repository. The cache holds at most MAX_MOVES entries
+    and drops the oldest.
     """
 
     def __init__(self) -> None:
@@ -84,15 +87,18 @@ class RepositoryAccess:
     background: Background
     moves: Moves
     http: httpx.AsyncClient
-    """The HTTP client for the git host. For users who are not administrators it refuses private addresses."""
+    """The HTTP client for the git host. If the sandbox's user is not an administrator, the client refuses
+    private network addresses.
+    """
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Identifies the sandbox that sends this git request by its session key, and returns the sandbox's
-        access to the repository. `name`: `host/owner/name`, with or without `.git`.
+        """Identifies the sandbox that sends this git request by the session key (the secret of a sandbox) in
+        the request, and returns the sandbox's access to the repository. `name`: `host/owner/name`, with or
+        without `.git`.
 
         Raises Refusal if the key is not valid, if no conversation in the sandbox works on the repository, or
-        if no valid token for the git host can be obtained.
+        if the user's token for the git host is no longer valid and cannot be renewed.
         """
         state = request.state
         async with state.database.read() as session:
@@ -129,7 +135,7 @@ class RepositoryAccess:
     async def remember(self, address: str) -> None:
         """Stores the address to which the git host has redirected this repository (`address`). Later git
         requests of the sandbox use this address. Raises Refusal if the repository at that address belongs to
-        a team and the sandbox's user is not a member of it.
+        a team and the sandbox's user is not a member of this team.
         """
         if address != self.target.url:
             try:
@@ -180,11 +186,12 @@ def proxied_name(address: Address) -> str | None:
 async def _target(
     session: AsyncSession, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
 ) -> tuple[UpstreamRepository, ConversationRepository]:
-    """Finds the repository with this name among the repositories of a sandbox's conversations. Returns the
-    repository without credentials, and the item of `work` that describes it. `work`: these repositories.
+    """Finds the repository with this name among the repositories of a sandbox's conversations (`work`).
+    Returns the repository at its git host, without credentials, and the item of `work` for this repository.
     `name`: `host/owner/name`, with or without `.git`.
 
-    Raises Refusal if no conversation works on the repository, or if it is on the user's computer.
+    Raises Refusal if no conversation works on the repository, or if the repository is a local one on the app
+    server's machine.
     """
     wanted = name.rstrip("/").removesuffix(".git")
     names = [known for one in work if (known := proxied_name(one.address))]

@@ -11,7 +11,9 @@ from app_server.git_proxy.pkt_line import ProtocolError, Reader
 
 MAX_COMMANDS = 500
 MAX_SHALLOW_LINES = 10_000
-"""A shallow clone sends one line for each commit at which its history ends."""
+"""The maximum number of `shallow` lines in a push. A shallow clone (a clone with an incomplete history) sends
+one such line for each commit at which its history ends.
+"""
 MAX_LIST_BYTES = 1024**2
 _LINES_AT_ONCE = 200
 _PAUSE_SECONDS = 0.01
@@ -34,8 +36,8 @@ _AMBIGUOUS = re.compile(r"\.\.|//|@\{|(^|/)\.|\.lock(/|$)|[./]$")
 @dataclass(frozen=True)
 class Command:
     """A ref (branch or tag) that a push creates, changes or deletes. `old` and `new`: the hashes of the git
-    object before and after the push. `old` is all zeros if the push creates the ref, and `new` if the push
-    deletes it.
+    objects to which the ref points before and after the push. `old` consists of zeros if the push creates the
+    ref. `new` consists of zeros if the push deletes the ref.
     """
 
     ref: str
@@ -70,9 +72,9 @@ async def read_commands(reader: Reader) -> CommandList:
     """Reads the commands of a push up to the flush packet that ends the list, and returns the commands. An
     empty list is valid, because git sends an empty list to test the connection.
 
-    Raises ProtocolError if the data is not a command list or does not end. Also raises ProtocolError for
-    pushes that cannot be checked: signed pushes, pushes that name a ref twice, and pushes that ask for no
-    status report.
+    Raises ProtocolError if the data is not a command list or has no flush packet. Also raises ProtocolError
+    for pushes that cannot be checked: signed pushes, pushes that name a ref twice, and pushes that do not
+    request a status report.
     """
     commands: list[Command] = []
     shallow_lines = 0

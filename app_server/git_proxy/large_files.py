@@ -2,7 +2,8 @@
 
 Source: https://github.com/git-lfs/git-lfs/tree/main/docs/api. The host replies with an address for each file.
 The address often contains a secret. Therefore the sandbox gets an address of this server in its place. The
-address of this server contains an encrypted ticket that only this sandbox can use.
+address of this server contains an encrypted ticket (the permission for one file) that only this sandbox can
+use.
 """
 
 import time
@@ -57,8 +58,8 @@ class _Ref(BaseModel):
 
 
 class Batch(BaseModel):
-    """The body of a request in which git-lfs asks for the addresses of several files. Only the transfer type
-    `basic` is supported.
+    """The body of a request in which git-lfs asks for the addresses of several files. Slipway supports only
+    the transfer type `basic`. `ref`: the branch that git-lfs works on; None if git-lfs does not state one.
     """
 
     operation: Literal["download", "upload"]
@@ -68,7 +69,9 @@ class Batch(BaseModel):
 
 class Ticket(BaseModel):
     """The permission for one sandbox to download or upload one file of Git LFS. `href`, `header`: the address
-    and the HTTP headers that the git host has stated for the file.
+    and the HTTP headers that the git host has stated for the file. `is_authenticated`: whether the host has
+    stated that the request needs no further credentials. `ends_at`: when the ticket expires, in epoch
+    seconds.
     """
 
     purpose: Literal["git-lfs"] = "git-lfs"
@@ -85,9 +88,9 @@ async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: 
     """Asks the git host for the addresses of large files (Git LFS). Returns the host's reply, in which
     addresses of this server replace the host's addresses.
 
-    `content`: the request of git-lfs. `here`: the base URL of the new addresses; an encrypted ticket (the
-    permission for one file) is appended for each file. Raises Refusal if the request cannot be read, a file
-    is too large, or the sandbox may not upload to this repository.
+    `content`: the body of the request that git-lfs has sent. `here`: the base URL of the new addresses; an
+    encrypted ticket (the permission for one file) is appended for each file. Raises Refusal if the request
+    cannot be read, a file is too large, or the sandbox may not upload to this repository.
     """
     try:
         batch = Batch.model_validate_json(content)
@@ -236,14 +239,15 @@ async def download(access: RepositoryAccess, ticket: Ticket, given: Mapping[str,
     if not reply.is_success or is_too_long:
         await reply.aclose()
         raise Refusal(f"The large file {ticket.file.oid[:12]} is not given out (HTTP {reply.status_code}).")
-    kept = ("content-length", "content-range", "content-type", "accept-ranges")
-    returned = {name: reply.headers[name] for name in kept if name in reply.headers}
+    header_names = ("content-length", "content-range", "content-type", "accept-ranges")
+    returned = {name: reply.headers[name] for name in header_names if name in reply.headers}
     return Passing(reply, bytes_of(reply), status=reply.status_code, headers=returned)
 
 
 async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator[bytes]) -> Response:
-    """Streams a file from the sandbox to the git host. Fails if the file has more or fewer bytes than the
-    ticket (the permission for this file) states.
+    """Streams a file from the sandbox to the git host. Returns the HTTP response for the sandbox. Raises
+    Refusal if the number of bytes differs from the size in the ticket (the permission for this file), or if
+    the host refuses the file.
     """
     headers = {"content-type": "application/octet-stream", **_headers(access, ticket)}
     headers["content-length"] = str(ticket.file.size)
@@ -307,7 +311,9 @@ async def _send(access: RepositoryAccess, request: httpx.Request) -> httpx.Respo
 
 
 async def _exactly(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Yields the pieces of a file. Raises httpx.WriteError if their total size is not `limit` bytes."""
+    """Yields the pieces of a file unchanged. Raises httpx.WriteError if their total size is not `limit`
+    bytes.
+    """
     count = 0
     async for piece in pieces:
         count += len(piece)

@@ -11,8 +11,9 @@ from app_server.core.database import Base, enum_column, now
 
 
 class PushOutcome(StrEnum):
-    """The result of a push. `refused`: refused by Slipway. `rejected`: rejected by the git host. `unknown`:
-    not finished, or interrupted before the host reported a result.
+    """The result of a push. `accepted`: the git host has changed the ref. `refused`: Slipway has refused the
+    push. `rejected`: the git host has refused the change. `unknown`: the push is not finished, or it was
+    interrupted before the host reported a result.
     """
 
     REFUSED = "refused"

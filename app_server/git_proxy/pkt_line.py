@@ -22,7 +22,8 @@ def encode(line: bytes) -> bytes:
 
 def length_of(head: bytes) -> int:
     """Returns the number of bytes that follow the first four bytes of a packet line. `head`: these four
-    bytes, hexadecimal digits that state the length. Returns 0 for a flush packet. Raises ProtocolError.
+    bytes, hexadecimal digits that state the length. Returns 0 for a flush packet. Raises ProtocolError if the
+    digits are not a valid length.
     """
     try:
         size = int(head, 16) if head.isalnum() else -1
@@ -34,8 +35,8 @@ def length_of(head: bytes) -> int:
 
 
 def lines_of(data: bytes) -> Iterator[bytes]:
-    """Yields the packet lines in `data` up to a flush packet or the end of the data. Raises ProtocolError if
-    a line is incomplete.
+    """Yields the contents of the packet lines in `data`, without their lengths, up to a flush packet or the
+    end of the data. Raises ProtocolError if a line is incomplete.
     """
     at = 0
     while at < len(data):
@@ -53,8 +54,8 @@ class Reader:
     """A reader of the HTTP request body of a git push. It reads packet lines one by one, and then the rest of
     the body in pieces.
 
-    The processing time grows linearly with the number of bytes, because a bytearray can drop its beginning
-    and grow at its end without a copy of the rest.
+    It stores the bytes in a bytearray, which can drop bytes at its beginning and add bytes at its end without
+    a copy of the other bytes. Therefore the processing time grows only linearly with the number of bytes.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:

@@ -1,8 +1,8 @@
 """Decides which refs (branches and tags) an agent may push. Does no I/O.
 
-The request of a push does not say whether the push is forced. To find out, the server would need the history
-of the sandbox's repository and of the host's repository. Therefore an agent may push only to branches that
-its conversation has created, unless the user allows more.
+The request of a push does not say whether the push is forced. The server could find this out only with the
+history of the sandbox's repository and of the host's repository. Therefore an agent may push only to branches
+that its conversation has created, unless the user's setting (PushScope) allows more.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,13 +30,15 @@ def refusals(
     return {ref: reason for ref, reason in reasons if reason}
 
 
-def _reason(command: Command, scope: PushScope, own: Collection[str], kept: Collection[str]) -> str | None:
+def _reason(
+    command: Command, scope: PushScope, own: Collection[str], protected: Collection[str]
+) -> str | None:
     if not command.ref.startswith(BRANCHES):
         return f"agents may not push {'tags' if command.ref.startswith(TAGS) else 'anything but branches'}"
     if command.ref in own or (scope is PushScope.ANY and not command.is_deletion):
         return None
     if command.is_deletion:
         return "agents may only delete branches that this conversation made"
-    if command.ref.removeprefix(BRANCHES) in kept:
+    if command.ref.removeprefix(BRANCHES) in protected:
         return "agents may not push to the branch that the work began from"
     return None if command.is_creation else "this branch was not made by this conversation"

@@ -23,7 +23,9 @@ MAX_LISTED = 200
 async def own_refs(
     session: AsyncSession, sandbox_id: UUID, repository: str, refs: Iterable[str]
 ) -> frozenset[str]:
-    """Returns those of `refs` that this sandbox has created in the repository and has not deleted since."""
+    """Returns the refs (branches and tags) in `refs` that this sandbox has created in the repository. Leaves
+    out refs that the sandbox has deleted since then.
+    """
     query = select(GitPush).where(
         GitPush.sandbox_id == sandbox_id,
         GitPush.repository == repository,
@@ -47,9 +49,10 @@ async def record(
     commands: Iterable[Command],
     reasons: Mapping[str, str] | None = None,
 ) -> list[UUID]:
-    """Adds one row for each ref of a push and returns the ids of the rows.
+    """Adds one row of GitPush for each ref (branch or tag) of a push and returns the ids of the rows.
 
-    `reasons`: why the push is refused, by ref. None means that the push is passed on to the git host.
+    `reasons`: maps refs to the reasons why Slipway refuses the push. None means that Slipway does not refuse
+    the push but passes it on to the git host.
     """
     rows = [
         GitPush(
@@ -73,11 +76,12 @@ async def record(
 
 
 async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
-    """Stores the outcome of an agent's `git push` in the database rows of the push, one for each changed ref
-    (branch or tag), and in the audit log.
+    """Stores the outcome of an agent's `git push` in the database rows of the push and in the audit log. Each
+    row belongs to one changed ref (branch or tag).
 
-    `outcomes`: by ref, None if the git host has accepted the change, or else the host's reason for the
-    refusal. A ref that is not in `outcomes` keeps the outcome `unknown`.
+    `ids`: the ids of the rows. `outcomes`: maps each ref to None if the git host has accepted the change, or
+    to the host's reason if it has refused the change. A ref that is not in `outcomes` keeps the outcome
+    `unknown`.
     """
     rows = list(await session.scalars(select(GitPush).where(GitPush.id.in_(ids))))
     for row in rows:
@@ -95,7 +99,9 @@ async def list_pushes(session: AsyncSession, sandbox_id: UUID) -> Sequence[GitPu
 
 
 async def _audit(session: AsyncSession, rows: Sequence[GitPush]) -> None:
-    """Adds one entry to the audit log for each branch or tag in these rows."""
+    """Adds one entry to the audit log for each of these rows. Each row states a branch or tag that a push
+    changes.
+    """
     for row in rows:
         trail = await trail_of_sandbox(session, row.user_id, row.sandbox_id)
         is_refused = row.outcome in {PushOutcome.REFUSED, PushOutcome.REJECTED}

@@ -1,4 +1,6 @@
-"""Streams the git host's reply to a push to the sandbox, and stores the outcomes that the reply reports."""
+"""Streams the git host's reply to a push to the sandbox. Stores the outcome of each ref that the reply
+reports.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""Writes the status report for a push that Slipway refuses. Parses the status report of a git host."""
+"""Creates the status report for a push that Slipway refuses, and parses the status report of a git host."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,8 @@ def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> by
     """Returns the bytes of a reply that refuses every ref (branch or tag) of a push with a reason.
 
     `reasons`: the reason for each ref. If a ref has no reason, the reply says that it was not pushed because
-    of another ref. `message`: a text that git shows after `remote:`, if the client accepts messages.
+    of another ref. `message`: a text that the sandbox's git shows after `remote:`, if the git client has
+    stated that it accepts messages.
     """
     lines = [b"unpack ok\n"]
     lines += [

@@ -59,8 +59,8 @@ def to_large_files(refusal: Refusal) -> Response:
 
 
 def no_locks() -> Response:
-    """Returns a response that refuses file locks. Because of its HTTP status, git-lfs continues without
-    locks.
+    """Returns a response with HTTP status 501 that refuses file locks. When git-lfs receives this status, it
+    continues without locks.
     """
     message = "Slipway does not support locks of large files (Git LFS)."
     return JSONResponse({"message": message}, 501, media_type="application/vnd.git-lfs+json")

@@ -31,7 +31,8 @@ router = APIRouter(prefix="/git", tags=["Git proxy"])
 @router.get("/{name:path}/info/refs")
 async def advertise(name: str, request: Request, service: str | None = None) -> Response:
     """Returns the list of refs (branches and tags) of a repository that the sandbox's conversation works on.
-    Git sends this request at the beginning of every fetch and push.
+    Git sends this request at the beginning of every fetch and push. `service`: `git-upload-pack` for a fetch
+    or `git-receive-pack` for a push; requests without one of these are refused.
     """
     wanted = refusal.SERVICES.get(service)
     if wanted is None:
@@ -73,7 +74,9 @@ async def large_files(name: str, cipher: ServerCipher, request: Request) -> Resp
 
 @router.get("/{name:path}/info/lfs/transfers/{ticket}")
 async def download_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Streams a large file (Git LFS) from the git host to the sandbox."""
+    """Streams a large file (Git LFS) from the git host to the sandbox. `ticket`: the encrypted permission of
+    the sandbox for this file, which Slipway has put into the URL.
+    """
     try:
         access = await RepositoryAccess.of(request, name)
         allowed = large.opened(access, cipher, ticket, "download")
@@ -84,7 +87,9 @@ async def download_large_file(name: str, ticket: str, cipher: ServerCipher, requ
 
 @router.put("/{name:path}/info/lfs/transfers/{ticket}")
 async def upload_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Streams a large file (Git LFS) from the sandbox to the git host."""
+    """Streams a large file (Git LFS) from the sandbox to the git host. `ticket`: the encrypted permission of
+    the sandbox for this file, which Slipway has put into the URL.
+    """
     reader = Reader(aiter(request.stream()))
     try:
         try:
@@ -113,15 +118,15 @@ async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, reques
 @router.get("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 @router.post("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 async def locks() -> Response:
-    """Refuses file locks of git-lfs. Because of the HTTP status of the reply, git-lfs continues without
-    locks. The request needs no authentication.
+    """Refuses file locks of git-lfs with HTTP status 501. When git-lfs receives this status, it continues
+    without locks. The request needs no authentication.
     """
     return refusal.no_locks()
 
 
 def _seen_from_the_sandbox(request: Request) -> str:
     """Returns the base URL under which git in the sandbox reaches this server. The proxy program in the
-    sandbox states this URL in a header.
+    sandbox states this URL in a header. Without a valid header, the base URL of the request is used.
     """
     outlet = request.headers.get(GIT_RELAY_HEADER, "")
     return outlet if _OUTLET.fullmatch(outlet) else f"{str(request.base_url).rstrip('/')}{router.prefix}"
@@ -129,8 +134,8 @@ def _seen_from_the_sandbox(request: Request) -> str:
 
 @router.post("/{name:path}/git-upload-pack")
 async def fetch(name: str, request: Request) -> Response:
-    """Streams those objects of the repository from the git host to the sandbox that the sandbox does not have
-    yet.
+    """Handles a `git fetch` of a sandbox: returns the git objects that git in the sandbox requests. The
+    objects are streamed from the git host.
     """
     reader = Reader(aiter(request.stream()))
     try:
@@ -146,8 +151,8 @@ async def fetch(name: str, request: Request) -> Response:
 
 @router.post("/{name:path}/git-receive-pack")
 async def push(name: str, request: Request) -> Response:
-    """Passes a git push on to the git host. The push may change only branches that the conversation may write
-    to. Stores one row for each ref of the push.
+    """Passes a git push on to the git host, or refuses it if the conversation may not write to one of the
+    branches. Stores one row in the table of pushes for each ref of the push.
     """
     reader = Reader(aiter(request.stream()))
     try:

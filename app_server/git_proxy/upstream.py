@@ -42,9 +42,10 @@ _RENEW = "The user can renew it under Settings, Git hosts."
 class UpstreamRepository:
     """A repository at its git host, with the rights that a conversation has there.
 
-    `url`: the address without credentials. `credentials`: the user's credentials; None means that the host is
-    called without credentials. `scope`: which branches agents may push to. `kept`: the base branches of the
-    conversation, which agents may not change. `is_read_only`: nothing may be pushed.
+    `url`: the address without credentials. `credentials`: the user's credentials; None means that requests
+    are sent to the host without credentials. `scope`: which branches agents may push to. `kept`: the branches
+    from which conversations in the sandbox began; agents may not change these branches unless `scope` is ANY.
+    `is_read_only`: true if agents may not push to the repository at all.
     """
 
     name: str
@@ -198,7 +199,7 @@ def untrusted(host: str, problem: str) -> str:
 
 def explained(target: UpstreamRepository, status: int, service: Service) -> str:
     """Returns a message that tells the user what an error reply of the git host means. `status`: the HTTP
-    status of the reply.
+    status of the reply. `service`: whether the request was a push or a fetch.
     """
     host, name = target.host, target.name
     wish = "push to" if service == "git-receive-pack" else "read"

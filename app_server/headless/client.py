@@ -19,12 +19,14 @@ DELETE_POLL_SECONDS = 0.1
 
 
 GONE_ON = frozenset({"nothing_to_confirm", "confirmation_outdated"})
-"""Problem codes for an answer that comes too late: the agent waits for another answer, or for none."""
+"""The error codes of the server for an answer to a confirmation request that arrives too late: the agent no
+longer waits for this answer.
+"""
 
 
 class RunFailed(Exception):
-    """The error that ends a headless run, because its task cannot continue. The message is for the person at
-    the terminal.
+    """The error that ends a headless run (a task that runs from the command line without a browser), because
+    the task cannot continue. The message is for the person at the terminal.
 
     `code`: the code of the error that the server has sent; None if the server has sent no error.
     """
@@ -64,15 +66,15 @@ class Client:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
     def not_allowed(self, conversation_id: str) -> list[Json]:
-        """Returns the project executables (such as hooks) of the conversation's repository that the user has
-        not allowed.
+        """Returns the project executables of the conversation's repository (hooks, setup scripts, MCP servers
+        …) that the user has not allowed to run.
         """
         items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
         return [item["offer"] for item in items if item["state"] != "allowed"]
 
     def refuse(self, conversation_id: str, action_ids: list[str], reason: str) -> None:
-        """Refuses actions for which the agent asks confirmation. The agent is told the reason and continues.
-        If the actions no longer wait for confirmation, does nothing.
+        """Refuses actions for which the agent asks confirmation. The agent receives the reason and continues.
+        Does nothing if the actions no longer wait for confirmation.
         """
         body = {"accept": False, "action_ids": action_ids, "reason": reason}
         try:
@@ -93,8 +95,9 @@ class Client:
         )
 
     def delete(self, conversation_id: str) -> bool:
-        """Deletes the conversation. Returns whether its sandbox is deleted too. The server deletes the
-        sandbox in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for this.
+        """Deletes the conversation. The server deletes the conversation's sandbox later, in the background.
+        This method waits at most DELETE_TIMEOUT_SECONDS for that, and returns whether the sandbox was deleted
+        in this time.
         """
         self._call("DELETE", f"/app-conversations/{conversation_id}")
         deadline = time.monotonic() + DELETE_TIMEOUT_SECONDS
@@ -106,10 +109,11 @@ class Client:
 
     def frames(self, conversation_id: str) -> Iterator[Json]:
         """Yields the messages of the conversation's live stream, called frames. A frame of the type `durable`
-        carries one event of the conversation's log, with the event's position `seq`. Other frames carry what
-        is not in the log. If the connection is closed, connects again and continues after the last event.
+        carries one event of the conversation's log, with the event's position `seq`. Other frames carry data
+        that is not in the log, such as parts of an unfinished reply. If the connection is closed, connects
+        again and continues after the last event.
 
-        Raises RunFailed if the server ends the stream for good or cannot be reached.
+        Raises RunFailed if the server refuses to continue the stream or cannot be reached.
         """
         after = 0
         while True:

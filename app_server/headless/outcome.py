@@ -1,5 +1,5 @@
-"""Computes the state and the result of a headless run from the frames (messages) of the conversation's live
-stream. Does no I/O.
+"""Computes the state and the result of a headless run (a task that runs from the command line without a
+browser) from the frames (messages) of the conversation's live stream. Does no I/O.
 """
 
 from dataclasses import dataclass, field
@@ -9,14 +9,19 @@ ENDED = frozenset({"finished", "error", "stuck", "paused"})
 MAX_WORDS = 200
 ASKS = "waiting_for_confirmation"
 MAX_REFUSALS = 5
-"""After more refusals than this, the run ends: an agent that keeps asking has no other way."""
+"""The maximum number of times that a run refuses an agent's actions. At the next request for confirmation the
+run fails, because the agent probably cannot continue without the refused actions.
+"""
 
 
 @dataclass
 class HeadlessOutcome:
-    """The state of a headless run, which is also the result when the run has ended.
+    """The state of a headless run: a task that runs from the command line without a browser. When the run has
+    ended, this state is the result of the run.
 
-    `status`: the conversation's execution status, or `starting`, `start_failed` or `refused`.
+    `status`: the conversation's execution status, or `starting`, `start_failed` or `refused`. `events`: the
+    position of the latest event in the conversation's log. `refused`: how many times the run has refused
+    actions.
     """
 
     status: str = "starting"
@@ -25,8 +30,8 @@ class HeadlessOutcome:
     failure: dict[str, Any] | None = None
     final_message: str = ""
     pending: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Tool calls without a result, by call id. Each value is the id of the action and a text that says what
-    the action would do.
+    """Tool calls without a result. The keys are the ids of the tool calls. Each value is the id of the action
+    and a text that describes the action.
     """
     refused: int = 0
 

@@ -1,5 +1,5 @@
-"""Prints the progress of a headless run: first the stages of the conversation's start, then each event as a
-short block of text.
+"""Prints the progress of a headless run (a task that runs from the command line without a browser): first the
+stages of the conversation's start, then each event as a short block of text.
 """
 
 import sys
@@ -36,8 +36,9 @@ class Printer(Protocol):
 
 
 class JsonPrinter:
-    """Prints a headless run as JSON, one object per line: every frame (message) of the live stream, every
-    note of the program, and at the end `{"type": "summary", …}`.
+    """Prints a headless run (a task from the command line) as JSON, one object per line: every frame
+    (message) of the live stream, every note to the person at the terminal, and at the end `{"type":
+    "summary", …}`.
     """
 
     def frame(self, frame: dict[str, Any]) -> None:
@@ -55,8 +56,8 @@ class JsonPrinter:
 
 
 class TerminalPrinter:
-    """Prints a headless run for people. Prints without colours and formatting if the output is not a
-    terminal.
+    """Prints a headless run (a task from the command line) as text for the person at the terminal. Prints
+    without colours and formatting if the output is not a terminal.
     """
 
     def __init__(self) -> None:
@@ -176,8 +177,8 @@ def _seconds_between(start: str | None, end: str | None) -> float | None:
 
 
 def stage_seconds(stages: list[dict[str, Any]]) -> dict[str, float]:
-    """Returns how many seconds each finished stage of the conversation's start took, by name of the stage.
-    The stages are in order.
+    """Returns how many seconds each finished stage of the conversation's start took. The keys are the names
+    of the stages.
     """
     times = {stage["status"]: _seconds_between(stage["started_at"], stage["finished_at"]) for stage in stages}
     return {name: round(seconds, 3) for name, seconds in times.items() if seconds is not None}

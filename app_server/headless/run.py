@@ -30,11 +30,14 @@ REFUSAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The settings of a headless run: what the agent has to do, and how.
+    """The settings of a headless run (a task that runs from the command line without a browser): what the
+    agent has to do, and how.
 
-    `verify_command`: a command that runs in the sandbox at the end and must exit with 0; None means no
-    verification. `consent`: hashes of the project executables (such as hooks) that are allowed to run.
-    `keep`: if False, the conversation is deleted at the end.
+    `profile`: the name of the model profile; None means the default profile. `sandbox`: the kind of the
+    sandbox; None means the kind that the server uses. `verify_command`: a command that runs in the sandbox at
+    the end and must exit with 0; None means no verification. `consent`: hashes of the repository's project
+    executables (hooks, setup scripts, MCP servers …) that are allowed to run. `keep`: if False, the
+    conversation is deleted at the end.
     """
 
     task: str
@@ -49,12 +52,13 @@ class Run:
 
 def run(where: Config | tuple[str, str], what: Run, printer: Printer) -> bool:
     """Runs the task and returns whether it succeeded. It succeeds if the agent has finished and the command
-    for verification, if given, has passed.
+    `what.verify_command`, if there is one, has exited with 0.
 
     where: the configuration of a Slipway home directory on this machine, or the URL of a server and an API
     key.
 
-    Raises RunFailed or ServerDidNotStart with a message for the person at the terminal.
+    Raises RunFailed if the task cannot continue. Raises ServerDidNotStart if a new server does not start.
+    Both errors have a message for the person at the terminal.
     """
     with _client_of(where, what) as client:
         sandbox_kind = client.web_client_config()["sandbox"]
@@ -122,8 +126,8 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
 
 
 def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, printer: Printer) -> None:
-    """Refuses the actions for which the agent asks confirmation. In a headless run, no user can confirm them,
-    so the agent would wait forever.
+    """Refuses the actions for which the agent asks confirmation. In a run from the command line, no user can
+    confirm the actions, so the agent would wait forever.
     """
     printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
     action_ids = outcome.refuse()
@@ -163,10 +167,10 @@ def _start_request(what: Run) -> dict[str, Any]:
 
 @contextmanager
 def owner_client(config: Config, url: str) -> Iterator[Client]:
-    """Yields an API client that is signed in as the owner of the installation. For this, an API key is
-    created, and deleted at the end of the `with` block.
+    """Yields an API client that is signed in as the owner of the installation. For this, creates an API key,
+    and deletes the key at the end of the `with` block.
 
-    No sign-in is needed, because a user who can read the home directory may act as the owner.
+    No sign-in is needed: a person who can read Slipway's data directory may act as the owner.
     """
     key = asyncio.run(_make_api_key(config))
     client = Client(url, key)

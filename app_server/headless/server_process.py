@@ -1,4 +1,6 @@
-"""Finds the running server of a Slipway home directory, or starts a server for the time of a headless run."""
+"""Finds the running server of a Slipway home directory (the directory with the server's data), or starts a
+server for one task from the command line.
+"""
 
 import json
 import os
@@ -19,18 +21,18 @@ STOP_TIMEOUT_SECONDS = 30.0
 
 
 class ServerDidNotStart(Exception):
-    """The error that the new server has ended or did not reply in time. The message contains the last output
-    of the server.
+    """The error that is raised if the new server has ended or did not reply in time. The message contains the
+    last output of the server.
     """
 
 
 @contextmanager
 def server_of(home: Path, sandbox: str | None) -> Iterator[str]:
-    """Yields the base URL of a server for the home directory `home`. This is a server that is already
-    running, or a new server that is stopped at the end of the `with` block.
+    """Yields the base URL of a server for the home directory `home`, which contains the server's data. This
+    is a server that is already running, or a new server that is stopped at the end of the `with` block.
 
-    `sandbox`: the kind of sandboxes, such as containers. If a kind is given, a new server is started, because
-    a running server has already chosen its kind.
+    `sandbox`: the kind of sandboxes, such as containers; None means any kind. If a kind is given, a new
+    server is started, because the kind of a running server cannot be changed.
     """
     running = _running_server(home) if sandbox is None else None
     if running:
@@ -97,8 +99,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns ports of the loopback address (127.0.0.1) that are free now. The ports are all different.
-    Another program may use them before the caller does.
+    """Returns different ports of the loopback address (127.0.0.1) that no program uses now. Another program
+    may open one of these ports before the caller opens it.
     """
     sockets = [socket.socket() for _ in range(count)]
     try:

@@ -51,8 +51,9 @@ class _TrustingClient(httpx.AsyncClient):
 
 
 def trusting(http: httpx.AsyncClient, trust: AdditionalTrust | None) -> httpx.AsyncClient:
-    """Returns a client that sends its requests through `http` and trusts the additional authorities for their
-    servers. Returns `http` itself if `trust` is None. The returned client need not be closed.
+    """Returns a client that sends its requests through `http` and trusts the certificate authorities in
+    `trust` for the servers in `trust`. Returns `http` itself if `trust` is None. The returned client need
+    not be closed.
     """
     return http if trust is None else _TrustingClient(http, trust)
 
@@ -68,7 +69,8 @@ def trust_of(request: httpx.Request) -> AdditionalTrust | None:
 @lru_cache(maxsize=64)
 def context_with(authorities: str) -> ssl.SSLContext:
     """Returns a TLS context that trusts the public certificate authorities and additional ones.
-    `authorities`: their certificates as PEM. Raises ssl.SSLError if the text contains no valid certificates.
+    `authorities`: the certificates of the additional authorities as PEM. Raises ssl.SSLError if the text
+    contains no valid certificates.
     """
     context = httpx.create_ssl_context()
     # Newer versions of Python refuse authorities without certain extensions. Many private ones lack them, and
@@ -80,8 +82,8 @@ def context_with(authorities: str) -> ssl.SSLContext:
 
 class SingleUseTransport(httpx.AsyncBaseTransport):
     """An HTTP transport that sends one request over a separate connection, which is closed after the
-    response. So no connection that was opened with the additional authorities is used for another user's
-    request.
+    response. So a connection that trusts the additional certificate authorities of one user is never used
+    for another user's request.
     """
 
     def __init__(self, trust: AdditionalTrust, proxy_url: str | None) -> None:

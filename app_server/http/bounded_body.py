@@ -23,8 +23,8 @@ class BodyTooLong(httpx.ReadError):
 async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:
     """Returns the whole body of a reply that has not been read yet.
 
-    Raises BodyTooLong for more than `max_bytes`, httpx.ReadTimeout if the body takes longer than `seconds`,
-    and other errors of httpx.HTTPError.
+    Raises BodyTooLong if the body has more than `max_bytes` bytes. Raises httpx.ReadTimeout if the body takes
+    longer than `seconds`. Raises another httpx.HTTPError if the connection fails.
     """
     content = bytearray()
     try:

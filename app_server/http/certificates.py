@@ -8,7 +8,7 @@ import httpx
 
 @cache
 def public_authorities() -> ssl.SSLContext:
-    """Returns a TLS context with the authorities that httpx trusts by default. All clients share it, because
-    reading the file takes about 25 ms.
+    """Returns a TLS context with the certificate authorities that httpx trusts by default. All clients share
+    this context, because reading the file of authorities takes about 25 ms.
     """
     return httpx.create_ssl_context()

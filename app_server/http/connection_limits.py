@@ -21,8 +21,8 @@ from uvicorn.server import ServerState
 logger = logging.getLogger(__name__)
 
 HEAD_SECONDS = 10.0
-"""The time for the head of a request. It starts when the connection opens, or with the first byte of a
-further request.
+"""How many seconds a client may take to send the headers of a request. For the first request of a connection,
+the time begins when the connection opens. For a later request, it begins with the first byte of the request.
 """
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -48,8 +48,8 @@ class ConnectionLimits:
         self._last_look = time.monotonic()
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Counts the connection until it is closed and returns True. If there are too many connections,
-        returns False and does not count it.
+        """Decides whether a new connection is allowed. If there is room, counts the connection until it is
+        closed, and returns True. Otherwise returns False.
         """
         visitor = _visitor(transport)
         self._forget_closed(
@@ -67,7 +67,7 @@ class ConnectionLimits:
 
     def _forget_closed(self, seconds: float) -> None:
         """Stops counting connections that are closed. Does nothing if the last check was less than `seconds`
-        ago, because a check of all connections is too expensive during a flood.
+        ago, because a check of all connections takes too long while clients open very many connections.
         """
         if time.monotonic() - self._last_look < seconds:
             return
@@ -112,9 +112,10 @@ class Deadline:
 
 
 def limited_http(limits: ConnectionLimits | None, head_seconds: float = HEAD_SECONDS) -> type["LimitedHttp"]:
-    """Returns a class of HTTP connections for the web server uvicorn, which applies these limits. `limits`:
-    None if the connections are already counted elsewhere. `head_seconds`: how long a client may take to send
-    the headers of a request.
+    """Returns a class of HTTP connections for the web server uvicorn. Connections of this class are closed if
+    `limits` does not admit them, or if the headers of a request do not arrive in time. `limits`: None if the
+    connections are already counted elsewhere. `head_seconds`: how long a client may take to send the headers
+    of a request.
     """
 
     class Limited(LimitedHttp):

@@ -1,5 +1,5 @@
-"""Encrypted cookies that store the state of a sign-in at another site. Only the browser that began the
-sign-in has the cookie.
+"""Encrypted cookies that store the state of a sign-in at another site, such as a git host. Only the browser
+that began the sign-in has the cookie.
 """
 
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class EncryptedCookie:
         )
 
     def forget(self, reply: Response, config: Config) -> None:
-        """Makes the response `reply` remove this cookie from the browser. This happens when the sign-in ends,
-        because each sign-in can be completed only once.
+        """Makes the response `reply` remove this cookie from the browser. The caller does this when the
+        sign-in ends, because each sign-in can be completed only once.
         """
         reply.delete_cookie(self._full_name(config), httponly=True, samesite="lax", secure=_is_https(config))
 

@@ -30,7 +30,9 @@ _NO_LIMITS = httpx.Limits(max_connections=None)
 _HOME = "slipway.home"
 
 Resolver = Callable[[str], Awaitable[list[str]]]
-"""Returns the addresses of a host name. Raises OSError."""
+"""A function that returns the IP addresses of a host name. It raises OSError if the name cannot be
+resolved.
+"""
 
 
 # A name whose servers do not answer blocks a thread for half a minute, and users and sandboxes choose names.
@@ -46,7 +48,7 @@ async def system_resolver(name: str) -> list[str]:
 
 class FairResolver:
     """A DNS resolver that resolves only a few names at a time for each client, such as a user or a sandbox. A
-    lookup counts until it has finished, even if the call that began it has been cancelled.
+    lookup counts until it has finished, even if its caller has been cancelled.
     """
 
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
@@ -57,16 +59,17 @@ class FairResolver:
 
     async def resolve(self, client: Hashable, name: str) -> list[str]:
         """Returns the IP addresses of a host name. `client`: the user or sandbox for which the name is
-        resolved; the limit of lookups at one time applies to each client. Raises OSError.
+        resolved. If this client already has too many lookups, waits until one of them has finished. Raises
+        OSError if the name cannot be resolved.
         """
-        places = self._places.setdefault(client, asyncio.Semaphore(self._at_once))
-        await places.acquire()
+        semaphore = self._places.setdefault(client, asyncio.Semaphore(self._at_once))
+        await semaphore.acquire()
         task = asyncio.ensure_future(self._look_up(name))
         self._running.add(task)
 
         def end(task: asyncio.Task[list[str]]) -> None:
             self._running.discard(task)
-            places.release()
+            semaphore.release()
             if not task.cancelled():
                 task.exception()  # marks the error as seen, also if the caller was cancelled
 
@@ -80,7 +83,8 @@ class FairResolver:
 @dataclass(frozen=True)
 class Route:
     """The way in which a client connects to a server: directly to the IP address `address`, or through the
-    outgoing proxy `proxy`. One of the two fields is None.
+    outgoing proxy `proxy`. If both fields are None, the client resolves the host name itself and connects
+    directly.
     """
 
     address: str | None = None
@@ -88,11 +92,11 @@ class Route:
 
 
 class Guard:
-    """A check that a host is not in a private network. It is made before each connection. `named`: the
-    private hosts and networks that are allowed nevertheless, as an administrator has configured.
+    """Checks before each connection that the host is not in a private network. `named`: the private hosts and
+    networks that an administrator has allowed in the configuration.
 
-    `upstream`: the outgoing proxies. `home`: a URL whose origin is allowed even if it is private; None means
-    that there is no such origin.
+    `upstream`: the outgoing proxies; None means that there are none. `home`: a URL whose origin is allowed
+    even if it is private; None means that there is no such origin.
     """
 
     def __init__(
@@ -108,19 +112,19 @@ class Guard:
         self._home = httpx.URL(home) if home else None
 
     def trusting(self, url: str) -> "Guard":
-        """Returns a guard (a check of network addresses) that allows the origin of this URL and refuses
-        private addresses everywhere else. An administrator has configured the URL, but its server may refer
-        to other addresses, for example in redirects.
+        """Returns a guard (a check of network addresses) that allows the origin of `url` and refuses all
+        other private addresses. `url`: an address that an administrator has configured. Its server may refer
+        to other addresses, for example in redirects, and these must not be private.
         """
         return Guard(self._named, self._resolve, self._upstream, home=url)
 
     async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
-        """Resolves a host, checks that its address is not private, and returns how to connect to it. `port`:
-        None means the default port of the scheme.
+        """Resolves a host, checks that its address is not private, and returns how to connect to the host.
+        `port`: None means the default port of the scheme.
 
-        If this server cannot resolve the name and a proxy is used, the address is not checked here: then the
-        proxy must check it. Raises Forbidden `private_address` for a private address, and OSError or
-        TimeoutError if the name cannot be resolved and no proxy is used.
+        If this server cannot resolve the name and a proxy is used, this method does not check the address;
+        the proxy must check it. Raises Forbidden `private_address` for a private address. If no proxy is
+        used, raises OSError if the name cannot be resolved, and TimeoutError if the DNS does not answer.
         """
         if self._home is not None and is_at(self._home, scheme, host, port):
             return Route(proxy=self._upstream.proxy_for(host, "http" if scheme == "http" else "https"))
@@ -135,8 +139,9 @@ class Guard:
         return Route(proxy=proxy) if proxy else Route(address)
 
     async def address_of(self, host: str) -> str:
-        """Returns the checked address of a host, for protocols that use no proxy. Raises Forbidden
-        `private_address`, OSError and TimeoutError.
+        """Resolves a host, checks that its address is not private, and returns the address. It is used for
+        protocols that use no proxy. Raises Forbidden `private_address` for a private address. Raises OSError
+        if the name cannot be resolved. Raises TimeoutError if the DNS does not answer.
         """
         return await self._address_of(_name_of(host))
 
@@ -187,10 +192,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class BoundClient(httpx.AsyncClient):
-    """An HTTP client that may call any address, for URLs that an administrator has configured. A server may
-    answer with other URLs, for example in redirects. A request to such a URL has the extensions of
-    `bound_to`. If it goes to another origin than the configured URL, it is sent with the client `guarded`,
-    which refuses private addresses. `guard`: the guard of the client `guarded`.
+    """An HTTP client for servers whose URLs an administrator has configured, so that these URLs may be
+    private addresses. Such a server may refer to other URLs, for example in redirects. The caller must send a
+    request to such another URL with the extensions that `bound_to` returns. If this URL has another origin
+    than the configured URL, the client `guarded`, which refuses private addresses, sends the request.
+    `guard`: the check of addresses; it is used if a request trusts additional certificate authorities.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:

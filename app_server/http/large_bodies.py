@@ -1,5 +1,5 @@
-"""A middleware that reads large request bodies only if the sender is a known user. Large bodies of one user
-are read one after the other.
+"""A middleware that refuses large request bodies unless the sender is a known user. It reads large bodies of
+the same user one after the other.
 
 The web framework decodes a body before it finds out which user has sent it, and decoding blocks the event
 loop. Therefore this middleware identifies the sender before it reads the body. It is a plain ASGI class.
@@ -19,12 +19,13 @@ from app_server.core.errors import problem
 MAX_ANONYMOUS_BYTES = 64 * 1024
 LARGE_BYTES = 1024**2
 REST_SECONDS_PER_BYTE = 0.05 / 1024**2
-"""The pause after a large body, per byte. Decoding a MiB takes about 5 ms. The user's next large body waits
-ten times as long, so nine tenths of the event loop's time remain for other users.
+"""The pause after a large body of a user, in seconds per byte. The user's next large body is read after the
+pause. Decoding a MiB takes about 5 ms, and the pause is ten times as long. So about nine tenths of the event
+loop's time remain for other users.
 """
 
 Identify = Callable[[HTTPConnection], Awaitable[Hashable | None]]
-"""Returns the sender of a request. Returns None if the sender is not known."""
+"""A function that returns the sender of a request, or None if the sender is not known."""
 
 _DETAIL = f"A body of more than {MAX_ANONYMOUS_BYTES} bytes is accepted only from users."
 _FIX = "Sign in, or send an API key."
@@ -56,8 +57,9 @@ class LargeBodies:
 
 
 class _Body:
-    """A request body that is being received. Only one large body of a user is read at a time; the next one
-    waits until the response to the first one begins, because that body is decoded by then.
+    """A request body that is being received. A large body waits until the server has finished with the
+    previous large body of the same user. The server has finished with a body when the response to the
+    request begins, because the body is decoded by then, and when a pause after this has passed.
     """
 
     def __init__(

@@ -16,16 +16,16 @@ from app_server.core.errors import ConfigurationError
 
 SHUTDOWN_SECONDS = 4
 ACCEPTED_AT_ONCE = 4
-"""The number of connections that are accepted in one turn of the event loop. asyncio would accept a whole
-backlog: thousands of connections would block all requests.
+"""The maximum number of connections that are accepted in one turn of the event loop. Without this limit,
+asyncio would accept all waiting connections in one turn. Thousands of them would block all requests.
 """
 WAITING_CONNECTIONS = 2048
-"""The number of connections that the kernel keeps until they are accepted."""
+"""The maximum number of connections that wait in the kernel until this server accepts them."""
 
 
 class PortTaken(Exception):
     """The error that is raised if another program already uses a port that the server needs. The message
-    names the port and the setting.
+    names the port and the setting that changes the port.
     """
 
 

@@ -32,8 +32,8 @@ the cookie from pages of subdomains.
 
 PAGE_PROOF_HEADER: Final = "x-slipway-proof"
 PAGE_PROOF_SUBPROTOCOL: Final = "slipway.proof."
-"""The proof follows this prefix. It is sent as a subprotocol, because a browser cannot set headers on a
-WebSocket.
+"""The beginning of the WebSocket subprotocol that contains the page proof (a secret that only pages of this
+server's origin know). The proof is not in a header, because a browser cannot set headers on a WebSocket.
 """
 
 SUBPROTOCOL: Final = "slipway"
@@ -212,9 +212,9 @@ class BodyLimit:
     """A middleware that refuses bodies over `max_bytes` (413), with or without a Content-Length; JSON bodies
     with too many values (413); and null characters in the URL (400).
 
-    If no piece of a body arrives for `piece_seconds`, the request fails (408). `below` and `above`: lower and
-    higher limits for paths that begin with certain texts. `streamed`: the prefixes of paths without a limit,
-    whose bodies are never held in memory.
+    If no piece of a body arrives for `piece_seconds`, the request fails (408). `below`, `above`: lower and
+    higher limits for some paths, in bytes, by the beginning of the path. `streamed`: the beginnings of paths
+    that have no limit, because their bodies are never held in memory.
     """
 
     def __init__(
@@ -304,8 +304,8 @@ def _netloc(origin: str) -> str | None:
 
 
 def is_safe(scope: Scope) -> bool:
-    """Returns whether the request cannot change anything: it uses the method GET, HEAD or OPTIONS and is not
-    a WebSocket.
+    """Returns whether the request cannot change anything on the server: its method is GET, HEAD or OPTIONS,
+    and it is not a WebSocket.
     """
     return scope["type"] != "websocket" and (scope["type"] != "http" or scope["method"] in _SAFE_METHODS)
 

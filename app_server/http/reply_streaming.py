@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 class Passing(StreamingResponse):
     """An HTTP response that forwards the reply of another server while the reply arrives. At the end, the
-    connection to the other server is always closed.
+    response always closes the connection to the other server.
 
     The connection is also closed if the client disconnects before the first piece. In this case the iterator
     `pieces` has not started, so it cannot close the connection itself. `at_end`: a function that releases

@@ -12,15 +12,17 @@ from collections.abc import Collection
 from urllib.parse import quote
 
 MIN_CHARACTERS = 8
-"""Shorter values are not removed: they would match text that is only similar by chance."""
+"""The minimum length of the secret values that are removed. A shorter value could be equal to other text by
+chance.
+"""
 
 
 class ResponseRedaction:
     """A filter that removes secret values from one reply of a server, piece by piece.
 
     `values`: the secret texts to remove. Values with fewer than `min_characters` characters are not removed.
-    `instead`: the text that replaces a value. None: one asterisk for each character, so that the length of
-    the reply does not change.
+    `instead`: the text that replaces a value. None means one asterisk for each character, so that the length
+    of the reply does not change.
     """
 
     def __init__(
@@ -69,9 +71,9 @@ def _forms(value: str) -> set[bytes]:
     }
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
-            whole = encode(b"\0" * offset + data).decode().rstrip("=")
+            encoded = encode(b"\0" * offset + data).decode().rstrip("=")
             # The letters at the edges also depend on the text before and after.
-            texts.add(whole[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6])
+            texts.add(encoded[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6])
     return {text.encode() for text in texts if len(text) >= MIN_CHARACTERS}
 
 

@@ -9,8 +9,8 @@ VARIABLE = "OH_EGRESS_AUTHORITY"
 
 
 def certificate_file(config: Config) -> Path:
-    """Returns the path of the certificate of Slipway's authority. The file is created at the app server's
-    first start (`egress.tls.authority`).
+    """Returns the path of the certificate of Slipway's own certificate authority, which sandboxes trust. The
+    file is created at the app server's first start (`egress.tls.authority`).
     """
     return config.home / "egress-authority.crt"
 
@@ -27,8 +27,8 @@ def trust_variables(config: Config) -> dict[str, str]:
 
 
 def read_authority(config: Config) -> str | None:
-    """Returns the certificate of Slipway's authority as PEM. Returns None if there is no certificate yet.
-    Reads a small file, so it blocks the thread briefly.
+    """Returns the certificate of Slipway's own certificate authority, which sandboxes trust, as PEM. Returns
+    None if there is no certificate yet. Reads a small file, so it blocks the thread briefly.
     """
     try:
         return certificate_file(config).read_text()

@@ -1,4 +1,4 @@
-"""Serves the built front end. For each path of a page that only the front end knows, the server returns
+"""Serves the built front end. If a path belongs to a page that only the front end knows, the server returns
 index.html.
 """
 
@@ -34,7 +34,9 @@ _NOT_BUILT = """<!doctype html>
 
 
 def install_frontend(app: FastAPI, dist: Path = DIST) -> None:
-    """Serves the front end for paths that have no route in `app`."""
+    """Makes `app` serve the front end for all paths for which `app` has no route. `dist`: the directory with
+    the built front end.
+    """
     # Not a mount: one at "/" would also answer wrong methods on known routes (405) with a 404.
     app.router.default = Frontend(directory=dist, check_dir=False)
 
@@ -51,7 +53,9 @@ class Frontend(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """Returns the file, compressed if the client accepts it and the build has made a compressed copy."""
+        """Returns the response with the file. If the build has made a compressed copy and the client accepts
+        its encoding, the response contains this copy.
+        """
         request_headers = Headers(scope=scope)
         encoding, path = _as_accepted(Path(full_path), request_headers.get("accept-encoding", ""))
         response = FileResponse(
@@ -68,8 +72,8 @@ class Frontend(StaticFiles):
         return response
 
     async def check_config(self) -> None:
-        """Does nothing. It replaces Starlette's method, which stops the server if the directory of the front
-        end is missing. In this case, Slipway shows a page that explains the problem.
+        """Does nothing. It overrides the method of Starlette that stops the server if the directory of the
+        front end is missing. If this directory is missing, Slipway shows a page that explains the problem.
         """
 
     async def get_response(self, path: str, scope: Scope) -> Response:

@@ -1,4 +1,4 @@
-"""Refuses requests with text that no database can store: null characters and lone surrogates in JSON
+"""Refuses requests with text that the database cannot store: null characters and lone surrogates in JSON
 bodies.
 """
 

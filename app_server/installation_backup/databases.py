@@ -25,10 +25,10 @@ def sqlite_file(config: Config) -> Path | None:
 
 
 def dump(config: Config, target: Path) -> None:
-    """Writes a consistent copy of the database to `target`. Other processes may write to the database
-    meanwhile.
+    """Writes a consistent copy of the database to `target`. Other processes may write to the database during
+    this time.
 
-    Raises ConfigurationError if PostgreSQL's programs are missing or fail.
+    Raises ConfigurationError if PostgreSQL's program pg_dump is missing or fails.
     """
     if file := sqlite_file(config):
         with (
@@ -43,7 +43,7 @@ def dump(config: Config, target: Path) -> None:
 def load_postgresql(config: Config, source: Path) -> None:
     """Loads the database dump `source` into the empty PostgreSQL database of `config`, in one transaction.
 
-    Raises ConfigurationError if PostgreSQL's programs are missing or fail.
+    Raises ConfigurationError if PostgreSQL's program pg_restore is missing or fails.
     """
     _run(
         config,

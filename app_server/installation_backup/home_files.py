@@ -1,4 +1,4 @@
-"""Lists the files of a home directory that belong in a backup."""
+"""Lists the files of a home directory (the server's data directory) that belong in a backup."""
 
 import stat
 from collections.abc import Collection, Iterator
@@ -18,13 +18,16 @@ _LEFT_OUT = frozenset(
 
 
 UNFINISHED_COPY = ".backup-"
-"""How folders begin in which the database lies while it is copied. A killed backup leaves one behind."""
+"""The beginning of the names of temporary folders in the home (the server's data directory). A backup copies
+the database into such a folder. Such a folder remains if the program that writes the backup is killed.
+Backups do not include these folders.
+"""
 
 
 def files_of(home: Path, left_out: Collection[Path], unreadable: list[Path]) -> Iterator[Path]:
     """Yields the folders, regular files and symbolic links below `home`, parents first. Links are not
-    followed. Leaves out sockets, pipes, devices, the paths in `left_out`, and files that disappear in the
-    meantime. Folders that cannot be read are added to `unreadable`.
+    followed. Leaves out sockets, pipes, devices, the paths in `left_out`, and files that are deleted while
+    this function runs. Adds folders that cannot be read to `unreadable`.
     """
     for path in sorted(home.iterdir()):
         if path.name not in _LEFT_OUT and not path.name.startswith(UNFINISHED_COPY):

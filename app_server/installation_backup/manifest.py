@@ -15,7 +15,7 @@ HOME = "home"
 KEY_FILE = "encryption.key"
 
 KEY_CHECK = "the encryption key fits"
-"""The text that `Manifest.key_check` decrypts to."""
+"""The text that `Manifest.key_check` contains in encrypted form."""
 
 
 def listed(name: str) -> str:

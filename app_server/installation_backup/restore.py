@@ -1,4 +1,4 @@
-"""Restores a backup of an installation into a new home directory."""
+"""Restores a backup of an installation into a new, empty home (the server's data directory)."""
 
 import hashlib
 import os
@@ -26,8 +26,8 @@ from app_server.installation_backup.manifest import (
 )
 
 UNFINISHED = "restore-unfinished"
-"""The name of a folder in a home that exists while a backup is being restored. No server starts while it
-exists.
+"""The name of a folder in a home (a server's data directory). The folder exists while a backup is being
+restored. No server starts while it exists.
 """
 
 _MAY_BE_THERE = frozenset({"server.lock"})
@@ -35,13 +35,14 @@ _DAMAGED = "The backup is damaged: {}. Use another one."
 
 
 def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
-    """Restores the backup in `source` into an empty home directory. If the database is PostgreSQL, it must be
-    empty too. Blocking.
+    """Restores the backup in `source` into an empty home (the server's data directory). If the database is
+    PostgreSQL, it must be empty too. Returns the backup's manifest. The function blocks its thread.
 
-    All checksums and the encryption key are checked before any file is put in its place.
+    Checks all checksums and the encryption key before it moves any file to its final place.
 
-    Raises ConfigurationError if the home or the database is not empty, the backup is damaged or was made by a
-    newer version or with another kind of database, or the encryption key is missing or wrong.
+    Raises ConfigurationError in each of these cases: the home or the database is not empty; the backup is
+    damaged; a newer version of Slipway made the backup; the backup contains another kind of database than
+    `config` names; the encryption key is missing or wrong.
     """
     _require_empty(config)
     staging = config.home / UNFINISHED
@@ -59,7 +60,9 @@ def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
 
 
 def require_whole_home(home: Path) -> None:
-    """Checks that no restore into `home` was interrupted. Raises ConfigurationError if one was."""
+    """Raises ConfigurationError if a restore into `home` (the server's data directory) was interrupted,
+    because `home` then does not contain all files of the backup.
+    """
     if (home / UNFINISHED).exists():
         raise ConfigurationError(
             f"A restore into {home} did not finish. Remove all files in it, empty the database if it "
@@ -82,8 +85,8 @@ def _require_empty(config: Config) -> None:
 
 
 def _unpack(source: IO[bytes], staging: Path) -> Manifest:
-    """Unpacks the backup's files into `staging` and checks each against the manifest. Returns the
-    manifest.
+    """Unpacks the backup's files into the temporary folder `staging`, and compares each file with its
+    checksum in the manifest (the description inside the backup). Returns the manifest.
     """
     found: dict[str, str] = {}
     folders: list[tuple[Path, tarfile.TarInfo]] = []
@@ -110,8 +113,8 @@ def _unpack(source: IO[bytes], staging: Path) -> Manifest:
 
 
 def _path_of(member: tarfile.TarInfo, staging: Path) -> Path:
-    """Returns the path below `staging` where a member is put. Raises ConfigurationError if the path would
-    lead out of `staging`.
+    """Returns the path to which a member of the tar file is unpacked. The path is below `staging`, the
+    temporary folder of the restore. Raises ConfigurationError if the member's name leads out of `staging`.
     """
     parts = PurePosixPath(member.name).parts
     path = staging.joinpath(*parts)
@@ -136,8 +139,9 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> str:
 
 
 def _own(path: Path, member: tarfile.TarInfo) -> None:
-    """Sets the owner and the group of the restored file as the tar file names them, because files of process
-    sandboxes may belong to other users. Does nothing unless this process runs as root.
+    """Sets the owner and the group of the restored file to those that the tar file states. So files keep
+    their owners if sandboxes ran as processes of other users of the machine. Does nothing unless this process
+    runs as root.
     """
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid, follow_symlinks=False)
@@ -185,9 +189,9 @@ def _require_usable(config: Config, manifest: Manifest, staging: Path) -> None:
 
 
 def _put_in_place(config: Config, staging: Path) -> None:
-    """Moves all restored files from `staging` to their places in the home (the server's data directory), and
-    the database file if the database is SQLite. The folder `staging` is removed last, because no server
-    starts while it exists.
+    """Moves all restored files from `staging` to their places in the home (the server's data directory).
+    Moves the database file to its place if the database is SQLite. Removes the folder `staging` last, because
+    no server starts while this folder exists.
     """
     below = staging / HOME
     for path in sorted(below.iterdir()) if below.is_dir() else []:

@@ -65,10 +65,11 @@ def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest
     tar. Returns the backup's manifest. The function blocks its thread. `with_key`: whether the backup
     contains the key that decrypts the stored secrets.
 
-    The server may run meanwhile: first a consistent copy of the database is written, then the files.
+    The server may run while the backup is written: first a consistent copy of the database is written, then
+    the files.
 
-    Raises ConfigurationError if no server was ever started in this home, or PostgreSQL's programs are
-    missing.
+    Raises ConfigurationError if no server was ever started in this home, or if PostgreSQL's programs (such as
+    pg_dump) are missing.
     """
     revision = asyncio.run(_revision(config))
     with (
@@ -119,12 +120,12 @@ def _database_files(config: Config) -> list[Path]:
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
-    """Adds a folder, a link or a file to the tar. A file that grows in the meantime is added with its earlier
-    size. A file that was deleted in the meantime is left out.
+    """Adds a folder, a link or a file to the tar. If the file changes while it is copied, adds the bytes that
+    were read. Adds nothing if the file has been deleted.
 
-    `name`: the name in the tar. `sha256`: the checksum of a regular file is added to this dictionary.
-    `scratch`: a folder for a temporary copy of the file. Raises PermissionError for a file that cannot be
-    read; nothing is added then.
+    `name`: the name in the tar. `sha256`: the dictionary to which the checksum of a regular file is added.
+    `scratch`: a folder for a temporary copy of the file. Raises PermissionError, and adds nothing, if the
+    file cannot be read.
     """
     try:
         member = tar.gettarinfo(path, name)

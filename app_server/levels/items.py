@@ -1,9 +1,10 @@
-"""Items that the organisation or a team provides to its members: secrets, MCP servers, network rules and
-sandbox specs. Each item has a name.
+"""Items that the organisation or a team provides to its members: secrets, MCP servers, network rules (which
+hosts sandboxes may call) and sandbox specs (the image and settings of new sandboxes). Each item has a
+name.
 
 Items are rows of the same table as settings. If a user gets several items with the same name, the rule for
-settings decides which item applies. Items that a user adds for personal use are in other tables, one for each
-kind. They are treated like items of the level USER.
+settings (resolution.py) decides which item applies. Items that a user adds for personal use are in other
+tables, one for each kind. For the rule, such a personal item has the level USER.
 """
 
 from collections import defaultdict
@@ -24,7 +25,9 @@ from app_server.teams.models import Team
 from app_server.teams.repositories.first_team import first_team
 
 MAX_ITEMS = 100
-"""The maximum number of items of one kind that the organisation has, or that one team has."""
+"""The maximum number of items of one kind (for example secrets) that the organisation has, or that one team
+has.
+"""
 
 T = TypeVar("T")
 
@@ -58,10 +61,10 @@ class LevelItem:
 async def items_for(
     session: AsyncSession, user_id: UUID, *kinds: LevelItemKind
 ) -> Mapping[tuple[LevelItemKind, str], Sequence[LevelItem]]:
-    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that the user's organisation
-    and teams provide to the user. The keys of the result are the kind and the name of an item. The values are
-    lists, because the organisation and several teams can provide items of the same kind and name. The first
-    item of a list applies to the user.
+    """Returns the items (secrets, MCP servers, network rules and sandbox specs, which are the images and
+    settings of new sandboxes) that the user's organisation and teams provide to the user. The keys of the
+    result are the kind and the name of an item. The values are lists, because the organisation and several
+    teams can provide items of the same kind and name. The first item of a list applies to the user.
 
     kinds: the kinds of items to return; if empty, all kinds.
     """
@@ -80,7 +83,9 @@ async def in_effect(
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
     """Returns the items of one kind that apply to a user, by name: the user's items, and the items that the
-    organisation and the user's teams provide. The rule for settings decides between items with the same name.
+    organisation and the user's teams provide. If several items have the same name, the rule for settings
+    (resolution.py) decides which one applies: usually the user's item, but an enforced item of the
+    organisation or a team has priority.
 
     own: the items that the user has added, by name. given: a function that converts an item of the
     organisation or a team to the type of the items in `own`.
@@ -104,8 +109,9 @@ async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: Level
 async def all_items(
     session: AsyncSession, organisation_id: UUID | None, *kinds: LevelItemKind
 ) -> Sequence[LevelItem]:
-    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that an organisation and its
-    teams provide to their members, sorted by kind and name.
+    """Returns the items (secrets, MCP servers, network rules and sandbox specs, which are the images and
+    settings of new sandboxes) that an organisation and its teams provide to their members, sorted by kind
+    and name.
 
     organisation_id: None means all organisations. kinds: the kinds of items to return; if empty, all kinds.
     """
@@ -120,8 +126,8 @@ async def all_items(
 async def find_item(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str
 ) -> LevelItem | None:
-    """Returns the item (a secret, MCP server, network rule or sandbox spec) of this name that the
-    organisation or team `owner` provides to its members. Returns None if there is no such item.
+    """Returns the item of this kind and name (such as a secret or an MCP server) that the organisation or
+    team `owner` provides to its members. Returns None if there is no such item.
     """
     row = await session.get(LevelSetting, (owner.id, _stored_name(kind, name)))
     return None if row is None else _item(row, owner.team.name if owner.team else None)
@@ -138,8 +144,8 @@ async def save_item(
     enforced: bool,
     set_by: UUID,
 ) -> LevelItem:
-    """Stores an item (a secret, MCP server, network rule or sandbox spec) of the organisation or team
-    `owner`, and returns the stored item. Replaces an existing item of the same kind and name.
+    """Stores an item (such as a secret or an MCP server) of the organisation or team `owner`, and returns the
+    stored item. Replaces an existing item of the same kind and name.
 
     value: the part of the item that all members may read. encrypted: the encrypted part; None if there is
     none. enforced: whether users, and teams if the owner is the organisation, cannot override the item by
@@ -172,17 +178,17 @@ async def save_item(
 async def change_value(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str, value: Any
 ) -> None:
-    """Replaces the value of an item (a secret, MCP server, network rule or sandbox spec), which is the part
-    that all members may read. The encrypted part does not change. Does nothing if the organisation or team
-    `owner` has no such item.
+    """Replaces the value of an item (such as an MCP server). The value is the part of the item that all
+    members may read. The encrypted part does not change. Does nothing if the organisation or team `owner`
+    has no such item.
     """
     this = LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     await session.execute(update(LevelSetting).where(*this).values(value=value))
 
 
 async def delete_item(session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str) -> None:
-    """Deletes an item (a secret, MCP server, network rule or sandbox spec) of the organisation or team
-    `owner`. Raises NotFound `item_not_set` if there is no such item.
+    """Deletes an item (such as a secret or an MCP server) of the organisation or team `owner`. Raises
+    NotFound `item_not_set` if there is no such item.
     """
     this = delete(LevelSetting).where(
         LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)

@@ -22,8 +22,8 @@ class Level(StrEnum):
 
 
 class SettingName(StrEnum):
-    """The names of the settings that an organisation, its teams and single users can set. The names from
-    RUNNING_SANDBOXES on are quotas, see quotas.py.
+    """The names of the settings that an organisation, its teams and single users can set. RUNNING_SANDBOXES
+    and all names after it are quotas: limits on how much users may use (quotas.py).
     """
 
     CONFIRMATION_MODE = "confirmation_mode"
@@ -47,7 +47,8 @@ class SettingName(StrEnum):
 
 class LevelItemKind(StrEnum):
     """The kinds of items that an organisation or a team can provide to all its members: a secret, an MCP
-    server, a rule for network access of sandboxes, or a sandbox spec.
+    server, a rule for network access of sandboxes, or a sandbox spec (the image and settings of new
+    sandboxes).
     """
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)
@@ -61,8 +62,9 @@ MAX_NAME_CHARACTERS = 300
 
 class LevelSetting(Base):
     """A row of the table that contains the settings of organisations, teams and users, and the items of
-    organisations and teams. An item is a secret, an MCP server, a network rule or a sandbox spec that is
-    provided to all members. A row is one setting, or one item, of one owner.
+    organisations and teams. An item is a secret, an MCP server, a network rule or a sandbox spec (the
+    image and settings of new sandboxes) that is provided to all members. A row is one setting, or one
+    item, of one owner.
 
     owner_id: the id of the organisation, team or user that the row belongs to. team_id, user_id: the same id
     again if the owner is a team or a user, so that the database deletes the row with its owner. name: the

@@ -22,8 +22,8 @@ TOTALS: Mapping[SettingName, SettingName] = MappingProxyType(
         SettingName.STORAGE_GIB: SettingName.ORGANISATION_STORAGE_GIB,
     }
 )
-"""Maps each quota for one user to the quota for all users of the organisation together. Only the organisation
-can have the second one.
+"""Maps each quota for one user to the quota of the same kind for all users of the organisation together. A
+quota for all users together can be set only for the organisation, not for a team or a user.
 """
 
 QUOTAS = frozenset(
@@ -75,8 +75,8 @@ def quota_reached(
     """Returns the error for a request that is refused because a quota is used up. The caller raises the
     error.
 
-    frees_at: the time from which such a request is possible again; None if the time is not known. error: the
-    class of the error, which determines the HTTP status.
+    frees_at: the time from which the request can succeed; None if the time is not known. error: the class of
+    the error, which determines the HTTP status.
     """
     set_by = "administrator" if quota.level is Level.USER else quota.level.value
     headers = None

@@ -4,8 +4,9 @@ The user's own value overrides the values of teams. A team's value overrides the
 But an enforced value overrides the values of all lower levels: the organisation can enforce a value for teams
 and users, and a team can enforce a value for its members.
 
-If several teams of a user set the same setting, the value of the team that owns the conversation's repository
-applies. If none of them owns it, the value of the team whose name comes first in the alphabet applies.
+If several teams of a user set the same setting, the value of the team that owns the repository of the
+conversation applies. If none of these teams owns the repository, the value of the team whose name comes first
+in the alphabet applies.
 """
 
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ class LevelValue:
     below teams. team_id, team_name: the team that has set the value; None for the levels ORGANISATION and
     USER. owner_id: the id of the organisation, team or user that has set the value; None for a value that is
     not stored. comes_first: whether the value belongs to the team that owns the repository of the
-    conversation.
+    conversation for which the setting is read; such a value has priority over the values of other teams.
     """
 
     level: Level

@@ -1,5 +1,5 @@
-"""Reads and changes the settings of organisations, teams and users. The code that needs to know which value
-of a setting applies to a user asks this module.
+"""Reads and changes the settings of organisations, teams and users. Other packages call this module to find
+out which value of a setting applies to a user.
 """
 
 from collections import defaultdict
@@ -84,9 +84,9 @@ async def require_allowed(session: AsyncSession, user_id: UUID, name: SettingNam
 
 
 async def save_own(session: AsyncSession, user_id: UUID, name: SettingName, value: Any) -> None:
-    """Stores a user's own value of a setting. value: None deletes the own value.
+    """Stores a user's own value of a setting. value: None deletes the user's own value.
 
-    If the organisation or a team enforces a value, nothing is stored. Then raises Forbidden
+    If the organisation or a team enforces a value, stores nothing. In this case, raises Forbidden
     `setting_enforced` if `value` differs from the enforced value.
     """
     enforced = await enforced_for(session, user_id, name)
@@ -109,8 +109,8 @@ async def save_for(
     enforced: bool,
     set_by: UUID,
 ) -> None:
-    """Stores the value of a setting for an owner: the organisation, a team or a user. Replaces the owner's
-    earlier value.
+    """Stores the value of a setting for an owner: the organisation, a team or a user. Replaces the value that
+    is stored for this owner, if there is one.
 
     enforced: whether users, and teams if the owner is the organisation, cannot override the value. set_by:
     the user who sets the value.
@@ -149,8 +149,8 @@ def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | Non
     """Converts a row of the settings table to a LevelValue. team_name: the name of the team that owns the
     row; None if no team owns it.
 
-    first_team_id: the team that owns the repository of the conversation, so that its values have priority
-    over the values of other teams; None if there is no such team.
+    first_team_id: the team that owns the repository of the conversation for which the setting is read. The
+    values of this team have priority over the values of other teams. None if there is no such team.
     """
     comes_first = first_team_id is not None and row.team_id == first_team_id
     return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name, row.owner_id, comes_first)

@@ -15,11 +15,12 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Caller:
-    """The conversation that makes a model call, with the data that the gateway needs to charge and forward
+    """The conversation that makes a model call, with the data that the app server needs to charge and forward
     the call. `user`: the user of the conversation, who pays.
 
-    `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`: no
-    other conversation works in the sandbox. `events`: the number of events of the conversation.
+    `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`:
+    whether this conversation is the only one that works in the sandbox. `events`: the number of events of the
+    conversation.
     """
 
     user: User
@@ -29,8 +30,9 @@ class Caller:
 
 
 CallerOf = Callable[[AsyncSession, Sandbox, UUID], Awaitable[Caller | None]]
-"""Finds the caller with this conversation id. Returns None if the conversation does not work in that sandbox.
-The function is passed in, because this package may not import conversations.
+"""A function that finds the conversation with this id as a Caller. It returns None if the conversation does
+not work in the given sandbox. Other functions get it as an argument, because this package may not import
+conversations.
 """
 
 
@@ -41,7 +43,9 @@ async def require_caller(
     call must contain the secret text that proves which conversation it comes from (conversation_proof.py).
 
     `find`: the function that looks the conversation up. `is_proven`: whether the call contains this proof.
-    Raises NotFound `conversation_not_found`, Forbidden `conversation_proof_missing`.
+    Raises NotFound `conversation_not_found` if the conversation does not work in the sandbox. Raises
+    Forbidden `conversation_proof_missing` if several conversations share the sandbox and the call contains no
+    proof.
     """
     caller = await find(session, sandbox, conversation_id)
     if caller is None:

@@ -1,5 +1,6 @@
-"""Makes a chat completion with any model profile and charges its cost to the payer. Also charges the cost of
-calls in other protocols.
+"""Makes a chat completion with any model profile (a model with its address, key and options) and charges its
+cost to the payer (the user of the conversation that makes the call). Also charges the cost of calls in other
+protocols.
 """
 
 from collections.abc import Awaitable, Callable
@@ -29,9 +30,11 @@ async def completed(
     *,
     working_dir: str,
 ) -> Response:
-    """Makes a chat completion, charges its cost to the payer and returns the reply. If the model supports
-    only OpenAI's Responses protocol, the request and the reply are translated. `size`: the size of the
-    request's body in bytes.
+    """Sends the chat completion `body` to the model of the profile (a saved model with its address and key),
+    charges its cost to the user who pays (`payer`) and returns the reply. If the model supports only OpenAI's
+    Responses protocol, the request and the reply are translated. `size`: the size of the request's body in
+    bytes. `working_dir`: the conversation's working directory; it is used only if the profile names a
+    recording (stored replies that replace a real model), which contains paths.
     """
     vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
     if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):

@@ -1,8 +1,9 @@
 """Creates and checks the proof that a model call comes from a certain conversation. The proof is a secret
 text. This module does no I/O.
 
-All conversations of a sandbox use the same session key for the gateway. The model address of each
-conversation contains a proof, so that no conversation can make another conversation pay.
+All conversations of a sandbox use the same session key for their model calls. Therefore the URL to which a
+conversation sends its model calls also contains a proof. So no conversation can make another conversation
+pay.
 """
 
 import hmac
@@ -20,7 +21,7 @@ def proof_of(cipher: Cipher, conversation_id: UUID) -> str:
 
 def is_proof(cipher: Cipher, conversation_id: UUID, given: str) -> bool:
     """Returns whether `given` is the secret text that proves that a model call comes from this conversation.
-    The text may be made with any current key of this server.
+    The text may have been made with any of the encryption keys that this server uses now.
     """
     keys = cipher.signing_keys(_PURPOSE)
     return any(hmac.compare_digest(_proof(key, conversation_id).encode(), given.encode()) for key in keys)

@@ -27,8 +27,8 @@ LARGE_BYTES = 2 * 1024**2
 LARGE_AT_ONCE = 8
 READ_SECONDS = 60.0
 DECODING_SHARE = 0.1
-"""The largest share of the time that is spent on decoding large bodies. The event loop stands still during
-decoding.
+"""The maximum share of the time that this server spends on decoding large bodies. The share is limited,
+because the event loop can do nothing else while it decodes.
 """
 
 
@@ -62,10 +62,11 @@ class CallCapacity:
     async def slot(
         self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
     ) -> AsyncIterator["CallSlot"]:
-        """Waits until one more model call may run, yields the permission for it (the slot), and frees the
-        slot if the `with` block raises an error. Otherwise the caller must free it. `quota`: the user's quota
-        of parallel calls. Raises TooManyRequests `too_many_model_calls` or `quota_reached` if the wait takes
-        too long.
+        """Waits until one more model call may run, and yields the slot (the permission) of the call. If the
+        `with` block raises an error, frees the slot. If not, the caller must free the slot when the reply has
+        ended. `quota`: the user's quota of parallel calls; None means no quota. Raises TooManyRequests if no
+        slot becomes free in time. The code is `quota_reached` if the quota is used up, and
+        `too_many_model_calls` if the limit of the sandbox or of the user is reached.
         """
         slot = await self.enter(sandbox_id, user_id, quota)
         try:
@@ -82,8 +83,9 @@ class CallCapacity:
 
         `sandbox_id`: None for a call that the user makes without a sandbox. The limit of a user covers all of
         the user's sandboxes together, so that one user cannot take the slots of other users. `quota`: the
-        user's quota of parallel calls, which applies in addition to the limit. Raises TooManyRequests
-        `too_many_model_calls` or `quota_reached` if no slot becomes free within `wait_seconds`.
+        user's quota of parallel calls, which applies in addition to the limit. Raises TooManyRequests if no
+        slot becomes free within `wait_seconds`. The code is `quota_reached` if the quota is used up, and
+        `too_many_model_calls` if the limit of the sandbox or of the user is reached.
         """
         until = asyncio.get_running_loop().time() + self._wait_seconds
         shares = self._shares_of(sandbox_id, user_id, quota)
@@ -105,7 +107,7 @@ class CallCapacity:
             share = _Share(quota.value, refusal, large=LARGE_OF_A_USER)
             shares.insert(0, self._quotas.setdefault((user_id, quota.value), share))
         if sandbox_id is not None:
-            # The sandbox comes first: a call that waits for its sandbox takes no place of the user.
+            # The sandbox comes first: a call that waits for its sandbox takes no slot of the user.
             of_sandbox = partial(_too_many, "This sandbox has", self._of_a_sandbox)
             sandbox = _Share(self._of_a_sandbox, of_sandbox, large=1)
             shares.insert(0, self._sandboxes.setdefault(sandbox_id, sandbox))
@@ -115,8 +117,9 @@ class CallCapacity:
         """Reads the body of the request. Returns the body as a JSON object, and its size in bytes. `shares`:
         the limits of the sandbox and of the user for large bodies.
 
-        A large body is read only when these limits and the server's limit allow one more. Raises BadRequest
-        `malformed_json`, `body_too_slow`.
+        A large body is read only when the number of large bodies is below these limits and below the limit of
+        the whole server. Raises BadRequest `malformed_json` if the body is not a JSON object. Raises
+        BadRequest `body_too_slow` if the body does not arrive in time.
         """
         content_length = request.headers.get("content-length", "")
         if content_length.isdecimal() and int(content_length) <= LARGE_BYTES:
@@ -129,8 +132,9 @@ class CallCapacity:
             return await self._decoded(content), len(content)
 
     async def _decoded(self, content: bytearray) -> dict[str, Any]:
-        """Decodes a large JSON body in a thread. Only one large body is decoded at a time, with pauses in
-        between, because orjson blocks the event loop while it decodes. Returns the JSON object.
+        """Decodes a large JSON body in a thread. Only one large body is decoded at a time, with a pause
+        before the next one, because orjson blocks the event loop while it decodes. Returns the JSON
+        object.
         """
         loop = asyncio.get_running_loop()
         await self._decoding.acquire()
@@ -143,8 +147,8 @@ class CallCapacity:
 
 
 class CallSlot:
-    """The permission to run one model call. `left_after` gives the permission back when a response has ended.
-    `leave` gives it back at once.
+    """The permission to run one model call. The method `left_after` frees the permission for another call
+    when a response has ended. The method `leave` frees it at once.
     """
 
     def __init__(self, room: CallCapacity, *shares: "_Share") -> None:
@@ -166,8 +170,8 @@ class CallSlot:
 
 
 class _Share:
-    """The slots (permissions for parallel model calls) of one sandbox or one user. `refusal`: a function that
-    returns the error for a call that gets no slot.
+    """The slots (permissions for parallel model calls) of one sandbox, of one user, or of the quota of one
+    user. `refusal`: a function that returns the error for a call that gets no slot.
     """
 
     def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:
@@ -201,10 +205,10 @@ def _too_many(whose: str, limit: int) -> TooManyRequests:
 
 
 class _LeavingAfter(Response):
-    def __init__(self, response: Response, place: CallSlot) -> None:
+    def __init__(self, response: Response, slot: CallSlot) -> None:
         super().__init__(status_code=response.status_code)
         self._response = response
-        self._place = place
+        self._place = slot
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

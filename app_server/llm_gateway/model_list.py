@@ -36,8 +36,8 @@ def _given(base_url: str | None) -> str:
 class ListModels(BaseModel):
     """The request body that asks for the models of a model server.
 
-    `profile`: a model profile of the user. If no `api_key` is given, the stored key of this profile is used,
-    but only if `base_url` is also the profile's address.
+    `profile`: a model profile (a saved model with its address and key) of the user. If no `api_key` is given,
+    the stored key of this profile is used, but only if `base_url` is equal to the base URL of the profile.
     """
 
     model_config = ConfigDict(extra="forbid")

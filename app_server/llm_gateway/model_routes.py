@@ -1,5 +1,5 @@
-"""Routes that list the models and vendors that a model profile can name. The data comes from the model
-catalogue, which also contains the prices.
+"""Routes that list the models and vendors that a model profile (a saved model with its address and key) can
+name. The data comes from the model catalogue, which also contains the prices.
 """
 
 import asyncio
@@ -21,8 +21,10 @@ Words = Annotated[str | None, Query(max_length=200)]
 
 
 class LLMModel(BaseModel):
-    """A model of the model catalogue, in a reply. A profile names the model as `PROVIDER/NAME`. `verified`:
-    the catalogue says that the model supports tool calls, and contains its price.
+    """A model of the model catalogue (the server's list of known models with their features and prices), in a
+    reply. A model profile (a saved model with its options) names the model as `PROVIDER/NAME`. `verified`:
+    the catalogue says that the model supports tool calls, and contains its price. `hidden` is always false,
+    and `canonical` is always null.
     """
 
     provider: str | None
@@ -33,7 +35,9 @@ class LLMModel(BaseModel):
 
 
 class Provider(BaseModel):
-    """A vendor of models, in a reply. `verified`: at least one of the vendor's models is verified."""
+    """A vendor of models, in a reply. `verified`: whether at least one of the vendor's models is verified,
+    which means that the model supports tool calls and its price is known.
+    """
 
     name: str
     verified: bool = False
@@ -47,9 +51,11 @@ async def search_models(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[LLMModel]:
-    """Lists the models in the model catalogue. `query`: a part of the name; upper and lower case do not
-    matter. `verified__eq`: true returns only models that the catalogue lists as verified, and false only the
-    others. `provider__eq`: only models of this vendor.
+    """Lists the models in the model catalogue (the server's list of known models with their features and
+    prices). `query`: a part of the name, in upper or lower case. `verified__eq`: true returns only verified
+    models (models that support tool calls and whose price is known), false returns only models that are not
+    verified, null returns all models. `provider__eq`: the name of a vendor, whose models are returned; null
+    means all vendors.
     """
     found = [
         one
@@ -67,8 +73,9 @@ async def search_providers(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[Provider]:
-    """Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name.
-    `verified__eq`: true returns only vendors with a verified model, and false only the others.
+    """Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name, in upper
+    or lower case. `verified__eq`: true returns only vendors with at least one verified model, false
+    returns only vendors without a verified model, null returns all vendors.
     """
     verified = {one.provider for one in await _models() if one.verified}
     vendors = sorted({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS})

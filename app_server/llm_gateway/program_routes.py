@@ -1,8 +1,9 @@
 """Routes through which programs in a sandbox call the model of one conversation. A program authenticates with
 the model key of the conversation.
 
-A call needs two keys. The relay of the agent server adds the session key of the sandbox, which programs do
-not know. The relay also passes the program's model key on.
+A call needs two keys: the program's model key and the session key of the sandbox. The program sends the call,
+with the model key, to the agent server in the sandbox. The agent server adds the session key and forwards the
+call to these routes. Programs do not know the session key.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -35,8 +36,9 @@ from app_server.users.tokens import token_hash
 
 @dataclass(frozen=True)
 class Program:
-    """A program in a sandbox that calls a model: the conversation that pays for its calls, and the name of
-    the conversation's model profile.
+    """A program in a sandbox that calls a model. `conversation_id`, `caller`: the conversation whose user
+    pays for the program's calls. `profile_name`: the name of the conversation's model profile (a saved model
+    with its options).
     """
 
     conversation_id: UUID
@@ -45,8 +47,8 @@ class Program:
 
 
 ProgramOf = Callable[[AsyncSession, Sandbox, str], Awaitable[Program | None]]
-"""Finds the program by the hash of its key. Returns None if the key is unknown, has ended, or belongs to
-another sandbox.
+"""A function that finds the program by the hash of its model key. It returns None if the key is unknown, has
+expired, or belongs to another sandbox.
 """
 
 
@@ -116,7 +118,9 @@ async def send_message(sandbox: CurrentSandbox, request: Request) -> Response:
     """Sends a call in Anthropic's Messages protocol for a program in a sandbox to the conversation's model
     and returns the reply. Every model can be called in this protocol.
 
-    400 `vendor_tool_refused`, `unknown_model_input`, `unknown_model_field`.
+    400 `vendor_tool_refused` if the call contains a tool that the vendor runs. 400 `unknown_model_input` if
+    an image or document has a form that is not allowed. 400 `unknown_model_field` if the call has a field
+    that is not allowed.
     """
     return await _call(calls.message, sandbox, request)
 
@@ -127,7 +131,9 @@ async def count_tokens(sandbox: CurrentSandbox, request: Request) -> Response:
     without making the call. For Anthropic's own models, Anthropic counts the tokens. For other models, the
     number is estimated.
 
-    400 `vendor_tool_refused`, `unknown_model_input`, `unknown_model_field`.
+    400 `vendor_tool_refused` if the call contains a tool that the vendor runs. 400 `unknown_model_input` if
+    an image or document has a form that is not allowed. 400 `unknown_model_field` if the call has a field
+    that is not allowed.
     """
     return await _call(calls.counted, sandbox, request)
 
@@ -141,8 +147,9 @@ async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Respons
 
 
 async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile, LevelValue | None]:
-    """Finds the program that sends the request by its model key. Returns the program, its model profile, and
-    the user's quota for the number of parallel calls (None if there is no limit).
+    """Finds out, by the model key in the request, which program sends the request. Returns the program, its
+    model profile (the saved model with its options), and the user's quota for the number of parallel calls
+    (None if there is no limit).
 
     Raises NotAuthenticated `model_key_invalid` if the key is wrong, has expired or was revoked.
     """

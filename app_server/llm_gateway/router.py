@@ -40,7 +40,7 @@ async def complete_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
     """Sends a chat completion for one of the sandbox's conversations and returns the reply. The app server
-    has given this URL, which contains a secret text that proves which conversation calls, to the
+    gives each conversation a URL with a secret text (`proof`), which proves that the call comes from this
     conversation.
     """
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
@@ -52,7 +52,8 @@ async def respond_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
     """Sends a call in OpenAI's Responses protocol for one of the sandbox's conversations and returns the
-    reply. The vendor stores no data of the call.
+    reply. The vendor stores no data of the call. `proof`: the secret text that proves which conversation
+    calls.
 
     400 `model_protocol_unsupported` for models that do not support this protocol.
     """
@@ -65,15 +66,17 @@ async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
     """Sends a chat completion for a conversation to its model and returns the reply. The URL contains no
-    secret text that proves which conversation calls, so the conversation must be the only one in its sandbox.
-    Only older conversations use this URL.
+    secret text that proves which conversation calls, so the conversation must be the only one in its
+    sandbox. Only conversations that were created before Slipway had such proofs use this URL.
     """
     return await _call(completion, profile_name, conversation_id, sandbox, request)
 
 
 @router.post("/{profile_name}/v1/chat/completions")
 async def complete(profile_name: str, sandbox: CurrentSandbox, request: Request) -> Response:
-    """Sends a chat completion for the conversation that the sandbox was made for, and returns the reply."""
+    """Sends a chat completion and returns the reply. The user of the conversation for which the sandbox was
+    created pays for the call.
+    """
     return await _call(completion, profile_name, sandbox.id, sandbox, request)
 
 
@@ -87,8 +90,9 @@ async def _call(
     is_proven: bool = False,
 ) -> Response:
     """Checks which conversation makes the model call, waits for a slot (the permission for one model call),
-    and makes the call. Returns the reply. `paid`: the function that sends the call in a certain protocol and
-    charges its cost.
+    makes the call and returns the reply. `is_proven`: whether the URL of the request contains the secret
+    text that proves which conversation calls. `paid`: the function that sends the call in a certain
+    protocol and charges its cost.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -105,13 +109,13 @@ async def _call(
 
 
 async def completion(
-    place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+    slot: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
     """Sends a model call in the protocol of chat completions and returns the reply. Every model can be called
-    in this protocol. `place`: the slot (permission) of the call, which is freed when the reply has ended.
+    in this protocol. `slot`: the slot (permission) of the call, which is freed when the reply has ended.
     """
     user, working_dir = caller.user, caller.working_dir or "."
-    body, size = await place.body_of(request)
+    body, size = await slot.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
     fields.check(body, fields.CompatibleFields if isinstance(vendor, PassThrough) else fields.ChatFields)
     if profile.is_recording:
@@ -120,12 +124,12 @@ async def completion(
 
 
 async def response(
-    place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+    slot: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Sends a model call in OpenAI's Responses protocol and returns the reply. `place`: the slot (permission)
+    """Sends a model call in OpenAI's Responses protocol and returns the reply. `slot`: the slot (permission)
     of the call, which is freed when the reply has ended.
     """
-    body, size = await place.body_of(request)
+    body, size = await slot.body_of(request)
     vendor = responses.require_spoken(vendor_of(profile.model, profile.base_url), effective(profile))
     fields.check(body, responses.ResponsesFields)
     responses.check_input(body)
@@ -135,13 +139,13 @@ async def response(
 
 
 async def message(
-    place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+    slot: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
     """Sends a model call in Anthropic's Messages protocol and returns the reply. Anthropic's own models get
     the call unchanged. For other models the call is translated to a chat completion, and the reply is
-    translated back. `place`: the slot (permission) of the call, which is freed when the reply has ended.
+    translated back. `slot`: the slot (permission) of the call, which is freed when the reply has ended.
     """
-    given, size = await place.body_of(request)
+    given, size = await slot.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
     if (native := native_messages.native(vendor)) is not None:
         messages.check(given, native_messages.NativeFields)
@@ -164,13 +168,13 @@ async def message(
 
 
 async def counted(
-    place: CallSlot, _payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+    slot: CallSlot, _payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
     """Returns the number of input tokens of a call in Anthropic's Messages protocol, without making the call.
     For Anthropic's own models, Anthropic counts the tokens at no cost. For other models, and for servers that
-    cannot count, the number is estimated. `place`: the slot (the permission) of the call.
+    cannot count, the number is estimated. `slot`: the slot (the permission) of the call.
     """
-    body, _ = await place.body_of(request)
+    body, _ = await slot.body_of(request)
     fields.check(body, messages.CountFields)
     call = messages.check({**body, "max_tokens": 1}, native_messages.NativeFields)
     vendor = vendor_of(profile.model, profile.base_url)

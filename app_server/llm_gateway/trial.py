@@ -1,5 +1,5 @@
-"""Builds the test calls for a model profile, and determines from the replies which features work. This module
-does no I/O.
+"""Builds the test calls for a model profile (a saved model with its address, key and options), and determines
+from the replies which features work. This module does no I/O.
 """
 
 import struct
@@ -27,9 +27,10 @@ _LINES = 400
 
 
 def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a test call. The body shows a colour in an image or states it in the text, and the
-    model must call a tool with this colour. `is_native`: whether the tool is in the field for tools;
-    otherwise a system prompt describes the tool, as agents do for models without tool calls.
+    """Returns the body of a test call. The call shows a colour in an image if `with_image`, and otherwise
+    names a colour in the text. The model must call a tool with this colour. `is_native`: whether the tool is
+    in the field for tools; otherwise a system prompt describes the tool, as agents do for models without tool
+    calls.
     """
     seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
@@ -41,9 +42,10 @@ def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[s
 
 
 def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a test call with a long system prompt, which the vendor caches if it is sent twice.
-    `key`: the text at the beginning of the prompt; with a new text, no vendor has the prompt in its cache
-    yet. `is_native`: whether the call contains the test's tool.
+    """Returns the body of a test call with a long system prompt. If this call is sent twice, the vendor can
+    read the prompt from its cache the second time. `key`: the text at the beginning of the prompt; with a
+    new text, the prompt is not yet in any cache. `is_native`: whether the call contains the tool of the
+    test in the field for tools.
     """
     lines = (
         f"Line {number}: nothing in this long text matters, it is only read." for number in range(_LINES)

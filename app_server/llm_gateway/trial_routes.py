@@ -1,4 +1,6 @@
-"""The HTTP route that tests a model profile with real calls, which its user pays."""
+"""The HTTP route that tests a model profile (a saved model with its address, key and options) with real
+calls, which the user of the profile pays.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -45,14 +47,15 @@ class ProfileTrial(BaseModel):
 
     `answers`: whether the model replied. `tool_calls`: how the model called the tool of the test: `native`
     (in the field for tool calls), `in_text` (in the text of its reply) or `none`. `native_tool_calling`: the
-    profile's setting for tool calls; agents run calls in the text only if it is false. `images`: whether the
-    model saw the right colour in the image; null if none was sent because the model takes none. `caching`:
-    whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested.
-    `caching_skipped`: the reason for that: `no_answer` (the model did not reply) or `no_cache` (the model
-    catalogue lists no price for cached input). `cached_tokens`: the number of tokens that were read from the
-    cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for
-    all calls; null if the model's price is not known. `refusal`: the vendor's error text if it refused a call
-    or the image in it.
+    profile's setting for tool calls; agents run tool calls that a model writes into its text only if this
+    setting is false. `images`: whether the model recognised the colour in the image; null if no image was
+    sent, because the model does not accept images. `caching`: whether a repeated call read tokens from the
+    vendor's prompt cache; null if this was not tested. `caching_skipped`: why caching was not tested:
+    `no_answer` (the model did not reply) or `no_cache` (the model catalogue, the server's list of known
+    models, has no price for cached input); null if it was tested. `cached_tokens`: the number of tokens that
+    were read from the cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together.
+    `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the vendor's error text
+    if it refused a call or the image in it; otherwise null.
     """
 
     answers: bool
@@ -73,15 +76,16 @@ class ProfileTrial(BaseModel):
 
 @router.post("/{name}/test")
 async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Request) -> ProfileTrial:
-    """Tests the profile by real calls. The first has a tool, and an image if the model is known to take
-    images. If the vendor refuses the image, a second call is made without it. If the model does not call the
-    tool or the vendor refuses tools, a further call describes the tool in the prompt, and the reply's text is
-    searched for the call. With `native_tool_calling` false, the tool is only described. Then a long prompt
-    is sent twice, to see whether the vendor caches it; a third time if the second call read nothing from the
-    cache.
+    """Tests a model profile (a model with its address, API key and options) by real calls. The first call
+    contains a tool, and an image if the model is known to accept images. If the vendor refuses the image,
+    a second call is made without the image. If the model does not call the tool, or if the vendor refuses
+    tools, another call describes the tool in the prompt. The test then searches the text of the reply for
+    a tool call. If the profile's `native_tool_calling` is false, all calls only describe the tool. At the
+    end, a long prompt is sent twice to test whether the vendor caches it. If the second call reads nothing
+    from the cache, the prompt is sent a third time.
 
-    502 if the model cannot be reached, is silent for the profile's timeout, or does not end its reply within
-    two minutes (or the timeout, if it is longer).
+    502 if the model cannot be reached, or if it sends nothing for as long as the profile's timeout. Also 502
+    if the reply takes longer than two minutes and longer than the profile's timeout.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -92,11 +96,11 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
     if profile.is_recording:
         raise BadRequest("A recorded model is not tested: nothing is called.", code="llm_profile_recorded")
     room: CallCapacity = request.state.room_for_models
-    place = await room.enter(None, user.id, quota)
+    slot = await room.enter(None, user.id, quota)
     try:
         return await _tried(_Calls(profile, user, request), began=monotonic())
     finally:
-        place.leave()
+        slot.leave()
 
 
 @dataclass
@@ -113,14 +117,14 @@ class _Answer:
     @property
     def is_refused_by_content(self) -> bool:
         """Whether the vendor refused the call because of something in the request body, such as an image or a
-        tool. False if the reason was for example the key.
+        tool. False if the reason was another one, such as a wrong API key.
         """
         return self.refusal is not None and self.status in range(400, 500) and self.status not in _OF_CALLERS
 
 
 class _Calls:
-    """The sender of the test calls for one model profile. It collects the replies, with their token usage and
-    cost.
+    """The sender of the test calls for one model profile (a saved model with its address, key and options).
+    It collects the replies, with their token usage and cost.
     """
 
     def __init__(self, profile: LLMProfile, user: User, request: Request) -> None:
@@ -211,8 +215,9 @@ async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
 
 
 def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_cache"] | None:
-    """Returns the reason why the test of a model profile leaves out prompt caching. Returns None if caching
-    is tested. `answers`: whether the model has replied to the test calls so far.
+    """Returns the reason why the test of a model profile (a saved model with its options) leaves out prompt
+    caching. Returns None if caching is tested. `answers`: whether the model has replied to the test calls so
+    far.
     """
     if not answers:
         return "no_answer"
@@ -235,8 +240,9 @@ async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
 
 
 async def _read(response: Response) -> tuple[int, bool, bytes]:
-    """Reads the whole reply of a test call. Returns its HTTP status, whether it was streamed, and its
-    content. Raises BadGateway `llm_reply_too_long` or, if the reply breaks off, `llm_vendor_silent`.
+    """Reads the whole reply of a test call. Returns the HTTP status of the reply, whether the reply was
+    streamed, and its content. Raises BadGateway `llm_reply_too_long` if the reply is too long. Raises
+    BadGateway `llm_vendor_silent` if the reply breaks off.
     """
     started = httpx.Response(response.status_code)
     received: list[bytes] = []

@@ -28,8 +28,9 @@ CHAT, RESPONSES = "/chat/completions", "/responses"
 async def ask(
     profile: LLMProfile, user: User, body: dict[str, Any], request: Request, *, working_dir: str
 ) -> Response:
-    """Sends a chat completion to the profile's model and returns the reply. If the profile names a recording
-    (stored replies for a demo) in place of a model, returns the recording's next reply.
+    """Sends a chat completion to the model of the profile (a saved model with its address and key) and
+    returns the reply. If the profile names a recording (stored replies for a demo) in place of a model,
+    returns the recording's next reply.
 
     Raises Forbidden `private_address` if the profile's base URL is a private address and no administrator of
     the installation has set it.
@@ -75,11 +76,13 @@ async def passed(
     own_headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Sends a request body to the vendor without translation, and returns the vendor's reply. `path`: the
-    path of the protocol's endpoint below the base URL. `own_headers`: the headers of a protocol whose key is
-    sent as `x-api-key`; None for a protocol of OpenAI, whose key is a bearer token.
+    path of the protocol's endpoint below the base URL. `own_headers`: None for OpenAI's protocols, in which
+    the API key is sent as a bearer token. For Anthropic's protocol, the additional headers of this protocol;
+    the API key is then sent in the header `x-api-key`.
 
-    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong` and
-    `llm_vendor_redirected`, and Forbidden `private_address`.
+    Raises the errors of the function `pass_through`, for example if the vendor does not reply. Raises
+    Forbidden `private_address` if the base URL is a private address and no administrator of the installation
+    has set it.
     """
     is_guarded = profile.base_url is not None and not _is_trusted(user, profile)
     with _address_hidden(profile, user):
@@ -95,23 +98,25 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """Returns whether the profile belongs to another user, who is an administrator of the organisation and
-    shares the profile with this user.
+    """Returns whether the model profile (a saved model with its options) belongs to another user, who is an
+    administrator of the organisation and shares the profile with this user.
     """
     return profile.user_id != user.id
 
 
 def _is_trusted(user: User, profile: LLMProfile) -> bool:
-    """Returns whether the base URL of the profile may be a private network address: the profile is shared,
-    and an administrator of the installation has set the base URL.
+    """Returns whether the base URL of the model profile (a saved model with its address and key) may be a
+    private network address. This is the case if an administrator shares the profile with this user and the
+    organisation is the default one, whose administrators manage the installation.
     """
     return _is_shared_with(user, profile) and user.is_of_default_organisation
 
 
 @contextmanager
 def _address_hidden(profile: LLMProfile, user: User) -> Iterator[None]:
-    """Removes the base URL of a shared profile from the message of a BadGateway error that is raised in the
-    `with` block. So users who share the profile do not see the base URL.
+    """Removes the base URL of a shared model profile (a saved model with its address and key) from the
+    message of a BadGateway error that is raised in the `with` block. So users who share the profile do not
+    see the base URL.
     """
     try:
         yield
@@ -126,9 +131,9 @@ def _address_hidden(profile: LLMProfile, user: User) -> Iterator[None]:
 
 
 def with_usage(body: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request body with `stream_options.include_usage` set, if the request asks for a stream.
-    Without this option the vendor does not report the token usage of a streamed reply, so its cost would be
-    unknown.
+    """Returns the request body. If the request asks for a stream, sets `stream_options.include_usage` in the
+    body, because otherwise the vendor does not report the token usage of the streamed reply, and the cost of
+    the reply cannot be computed.
     """
     if not body.get("stream"):
         return body

@@ -48,10 +48,10 @@ async def read_contents(marketplace: Marketplace, guard: Guard | None) -> Market
 
 
 def _contents(marketplace: Marketplace, files: Files) -> MarketplaceContents:
-    """Returns the plugins and skills that the marketplace names in its list, such as
-    `.plugin/marketplace.json`.
+    """Returns the plugins and skills in the list of the marketplace, which is a file such as
+    `.plugin/marketplace.json` in its repository.
 
-    If the repository contains no such list, returns all skills in the repository and no plugins. Raises
+    If the repository contains no such file, returns all skills in the repository and no plugins. Raises
     UnreadableMarketplace if the list is not valid, or if there is neither a list nor a skill.
     """
     if not any(name in files.paths or name in files.left_out for name in MANIFESTS):

@@ -81,8 +81,8 @@ class _Place(_Lenient):
     field is an object. It says in which git repository the plugin is.
 
     `source`: the kind of location. The kind `github` needs `repo` (`OWNER/REPO`). The kinds `url` and
-    `git-subdir` need `url`. `ref`: a branch or tag. `sha`: a commit; it is used instead of `ref`. `path`: the
-    directory of the plugin in the repository.
+    `git-subdir` need `url`. `ref`: a branch or tag. `sha`: a commit; if it is given, `ref` is ignored.
+    `path`: the directory of the plugin in the repository; None means the top directory.
     """
 
     source: str
@@ -116,8 +116,8 @@ class _Unusable(Exception):
 
 
 def contents_of(marketplace: Marketplace, files: Files) -> MarketplaceContents:
-    """Parses the list of a marketplace and returns the plugins and skills in the list. An entry that cannot
-    be used is named in `problems` of the returned object.
+    """Parses the list of a marketplace and returns the plugins and skills in the list. If an entry of the
+    list cannot be used, the field `problems` of the returned object contains a sentence about it.
 
     `files`: the files of the marketplace's repository, which contain the list. Raises UnreadableMarketplace
     if there is no list or if the whole list is not valid.
@@ -157,29 +157,29 @@ def _manifest(files: Files) -> _Manifest:
 
 
 def _plugin(marketplace: Marketplace, entry: _Entry, files: Files, root: str) -> MarketplacePlugin:
-    place = entry.source
-    if isinstance(place, str) and not _ADDRESS.fullmatch(place):
-        inside = _inside(f"{root}/{place}" if root else place)
+    source = entry.source
+    if isinstance(source, str) and not _ADDRESS.fullmatch(source):
+        inside = _inside(f"{root}/{source}" if root else source)
         if not any(_joined(inside, name) in files.paths for name in PLUGIN_MANIFESTS):
             raise _Unusable(f"has none of {', '.join(PLUGIN_MANIFESTS)} in {inside or 'the top directory'}")
         path = _joined(marketplace.repo_path or "", inside)
         return MarketplacePlugin(
             entry.name, entry.description, marketplace.source, files.commit, path or None
         )
-    if isinstance(place, str):
-        return MarketplacePlugin(entry.name, entry.description, place, None, None)
-    path = _inside(place.path) if place.path else ""
+    if isinstance(source, str):
+        return MarketplacePlugin(entry.name, entry.description, source, None, None)
+    path = _inside(source.path) if source.path else ""
     return MarketplacePlugin(
-        entry.name, entry.description, _address(place), _ref(place.sha or place.ref), path or None
+        entry.name, entry.description, _address(source), _ref(source.sha or source.ref), path or None
     )
 
 
-def _address(place: _Place) -> str:
-    if place.source == "github" and place.repo and _REPOSITORY.fullmatch(place.repo):
-        return f"github:{place.repo}"
-    if place.source in {"url", "git-subdir"} and place.url and _ADDRESS.fullmatch(place.url):
-        return place.url
-    raise _Unusable(f"has a source of the kind {place.source!r} that cannot be used here")
+def _address(location: _Place) -> str:
+    if location.source == "github" and location.repo and _REPOSITORY.fullmatch(location.repo):
+        return f"github:{location.repo}"
+    if location.source in {"url", "git-subdir"} and location.url and _ADDRESS.fullmatch(location.url):
+        return location.url
+    raise _Unusable(f"has a source of the kind {location.source!r} that cannot be used here")
 
 
 def _ref(ref: str | None) -> str | None:
@@ -202,8 +202,8 @@ def _skill(marketplace: Marketplace, entry: _Entry, files: Files) -> SkillFile:
 
 
 def _inside(path: str) -> str:
-    """Returns a path inside the repository without a leading `./`. Raises _Unusable if the path leads out of
-    the repository.
+    """Returns a path inside the repository without a leading `./`. Raises _Unusable if the path is not inside
+    the repository, for example because of `..`.
     """
     parts = PurePosixPath(path).parts
     if path.startswith(("/", "~")) or ".." in parts:

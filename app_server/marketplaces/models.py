@@ -13,8 +13,8 @@ class SharedMarketplace(Base):
     installation.
 
     `source`: the repository, as a URL or `github:OWNER/REPO`. `ref`: a branch, tag or commit; None means the
-    default branch. `repo_path`: the directory of the marketplace in the repository. `auto_load`: whether new
-    conversations get all its plugins and skills.
+    default branch. `repo_path`: the directory of the marketplace in the repository; None means the top
+    directory. `auto_load`: whether new conversations get all plugins and skills of the marketplace.
     """
 
     __tablename__ = "shared_marketplaces"

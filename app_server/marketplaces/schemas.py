@@ -41,7 +41,7 @@ class Marketplace(BaseModel):
     source: the repository, as `github:OWNER/REPO` or as an http or https URL. The repository must be readable
     without credentials. ref: a branch, tag or commit; None means the default branch. repo_path: the directory
     of the marketplace in the repository; None means the top directory. auto_load: whether new conversations
-    get all its plugins and skills.
+    get all plugins and skills of the marketplace.
     """
 
     model_config = ConfigDict(extra="forbid")

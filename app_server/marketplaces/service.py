@@ -87,11 +87,11 @@ class Loaded:
 
 
 async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Marketplace]:
-    """Returns the marketplaces whose plugins and skills every new conversation of this user gets. These are
-    the marketplaces with `auto_load`.
+    """Returns the marketplaces with `auto_load`. Every new conversation of this user gets the plugins and
+    skills of these marketplaces.
 
-    Both the shared marketplaces and the user's own are included. If a marketplace of the user has the same
-    name as a shared one, only the user's marketplace counts.
+    The result contains shared marketplaces and marketplaces that only this user has registered. If a
+    marketplace of the user has the same name as a shared marketplace, the shared one is ignored.
     """
     by_name = {each.name: each for each in await shared(session)}
     by_name |= {each.name: each for each in own(await session.get(UserSettings, user_id))}
@@ -99,8 +99,8 @@ async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Market
 
 
 async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Loaded:
-    """Fetches the marketplaces and returns all their plugins and skills. A marketplace that cannot be read is
-    named in `problems` of the returned object.
+    """Fetches the marketplaces and returns all their plugins and skills. If a marketplace cannot be read, the
+    field `problems` of the returned object contains a sentence about it.
 
     guard: checks that the repositories' hosts are not in the server's private network; None allows every
     host.
@@ -121,8 +121,9 @@ async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Load
 async def preview(
     marketplaces: Sequence[Marketplace], guard: Guard | None
 ) -> MarketplaceSkillsPreviewResponse:
-    """Fetches the marketplaces and returns the plugins and skills that they list now, in the form that users
-    see. A marketplace that cannot be read is named in `errors` of the returned object, with the reason.
+    """Fetches the marketplaces and returns the plugins and skills that they list now, in the form of the
+    API's reply. If a marketplace cannot be read, `errors` in the returned object contains a sentence with the
+    reason.
 
     guard: checks that the repositories' hosts are not in the server's private network; None allows every
     host.

@@ -32,8 +32,8 @@ _HIDDEN = re.compile(
 class FoundSkill:
     """A usable skill that was found in a repository.
 
-    path: the path of its SKILL.md. text: the content of this file. other_files: the number of further files
-    in the directory of the skill. Agents do not get these further files.
+    path: the path of its SKILL.md. text: the content of its SKILL.md. other_files: the number of other files
+    in the directory of the skill. Agents do not get these other files.
     """
 
     name: str
@@ -89,8 +89,9 @@ def skill_folders(files: Files) -> SkillFolders:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    """Yields a sentence for each path of the repository that was not read although a skill may be there: a
-    SKILL.md file, or a path without a dot in its name, such as a link or a submodule. The sentence says why.
+    """Yields a sentence for each path in the repository that was not read but may be a skill: a SKILL.md
+    file, or a path without a dot in its name, such as a link or a submodule. The sentence says why the path
+    was not read.
     """
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name

@@ -24,7 +24,7 @@ INSTRUCTIONS = "Tools of Slipway, the place where this agent works. They act for
 
 @dataclass(frozen=True)
 class AgentTool:
-    """An MCP tool that agents in sandboxes can call, with the condition for it.
+    """An MCP tool that agents in sandboxes can call, and the condition under which an agent gets the tool.
 
     `is_offered(config, providers)`: returns whether an agent gets the tool. `providers`: the kinds of git
     hosts, such as GitHub, where the repositories of the agent's conversation are. Only hosts for which the

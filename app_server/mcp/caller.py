@@ -1,7 +1,8 @@
 """Calls the routes of the REST API on behalf of the program that calls an MCP tool.
 
-Such a call has the credentials of the program. It passes the same checks as if the program called the route
-itself: API key, scopes, access to conversations, validation. Its audit entries name the same API key.
+Such a call contains the credentials of the program. So the app server makes the same checks as for a direct
+call of the route by the program: API key, scopes, access to conversations, validation. The audit log names
+the API key of the program.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +23,8 @@ _TIMEOUT_SECONDS = 120.0
 
 
 class CallRefused(AppError):
-    """The error that is raised when a route of the REST API refuses the call of an MCP tool. Its HTTP status
-    and its `code` are those of the route's reply.
+    """The error that is raised when a route of the REST API refuses a call that an MCP tool makes. Its HTTP
+    status and its `code` are those of the route's reply.
 
     `problem`: the JSON object that the route has replied with. `status`: the HTTP status of the reply.
     """
@@ -36,8 +37,8 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Makes `request` the request that `current_request` returns while the block runs. MCP tools call routes
-    with the credentials of this request.
+    """Makes `request` the request that `current_request` returns while the `with` block runs. MCP tools call
+    routes with the credentials of this request.
     """
     token = _request.set(request)
     try:

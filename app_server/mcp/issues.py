@@ -30,7 +30,7 @@ Number = Annotated[int, Field(ge=1)]
 
 
 async def get_issue(number: Number, repository: Which = None) -> IssueText:
-    """Read an issue of the repository with its first comments."""
+    """Read an issue of the repository of your conversation, with its first 50 comments."""
     hosted = await hosted_repository(current_agent(), repository)
     client = hosted.host.client
     issue = await client.issue(hosted.name, number)
@@ -56,7 +56,9 @@ async def comment_on_issue(
     ],
     repository: Which = None,
 ) -> ToolDone:
-    """Add a comment to an issue of the repository, in the name of your user."""
+    """Add a comment to an issue of the repository of your conversation, in the name of the user of this
+    conversation.
+    """
     hosted = await hosted_repository(current_agent(), repository)
     text = f"{quiet(body)}\n\n{_MARK}"
     await hosted.host.client.add_comment(hosted.name, ItemKind.ISSUE, number, text)

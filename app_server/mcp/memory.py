@@ -26,7 +26,7 @@ async def list_memory_notes(
         str | None, Field(description="Only notes of this repository, as in github.com/owner/name")
     ] = None,
 ) -> NoteList:
-    """List the notes that the user has accepted: what agents have learned about repositories."""
+    """List the notes that the user has accepted. A note says what an agent has learned about a repository."""
     notes = await caller.get("/api/v1/memory")
     return NoteList(
         notes=[NoteLine(**_line(note)) for note in notes if repository in (None, note["repository"])]
@@ -34,7 +34,7 @@ async def list_memory_notes(
 
 
 async def get_memory_note(note_id: UUID) -> NoteContent:
-    """Read one note."""
+    """Read one of the notes that the user has accepted about repositories."""
     note = await caller.get(f"/api/v1/memory/{note_id}")
     return NoteContent(**_line(note), text=note["text"])
 
@@ -45,8 +45,9 @@ async def propose_memory_note(
     title: NoteTitle,
     text: NoteText,
 ) -> ToolDone:
-    """Propose a note about the repository of a conversation. Later conversations get it once the user has
-    accepted it. A proposal with the name of a note proposes to change that note.
+    """Propose a note about the repository of a conversation. If the user accepts the note, the agents of
+    later conversations about the repository get it. To propose a change to an existing note, use the name of
+    that note.
     """
     request = caller.current_request()
     principal = await authenticate(request)

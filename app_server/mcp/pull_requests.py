@@ -52,7 +52,9 @@ _CREATE = {
     GitProvider.AZURE_DEVOPS: "create_azure_devops_pr",
     GitProvider.FORGEJO: "create_forgejo_pr",
 }
-"""The name of the tool that opens a pull request, by the kind of git host. OpenHands uses the same names."""
+"""The name of the MCP tool that opens a pull request, for each kind of git host. OpenHands uses the same
+names.
+"""
 
 
 async def list_pull_requests(conversation_id: UUID) -> PullRequestLines:
@@ -66,7 +68,9 @@ async def create_pull_request(
     body: Annotated[Body | None, Field(description="none: made from the work")] = None,
     draft: bool = True,
 ) -> OpenedPullRequestInfo:
-    """Commit and push the work of a conversation and open a pull request with the user's token."""
+    """Commit and push the changes in the repository of a conversation, and open a pull request with the
+    user's token.
+    """
     proposal = await caller.get(f"{_root(conversation_id)}/proposal")
     asked = {
         "title": title or proposal["title"],
@@ -92,8 +96,8 @@ def _creating(name: str, host: GitProvider) -> Callable[..., Awaitable[Any]]:
         labels: Names | None = None,
         repository: HostsWhich = None,
     ) -> OpenedPullRequestInfo:
-        """Open a pull request for a branch that you have pushed. Push it with git first. If the repository
-        has a template for pull requests, fill it in.
+        """Open a pull request for a branch. Push the branch with git before you call this tool. If the
+        repository has a template for pull requests, write the body from the template.
         """
         agent = current_agent()
         hosted = await hosted_repository(agent, repository, host)
@@ -149,10 +153,13 @@ async def hosted_repository(
 ) -> HostedRepository:
     """Returns a repository of the agent's conversation, and the client for its git host.
 
-    `wanted`: the directory, name or URL of the repository; None for the first one. `at`: if `wanted` is None,
-    the first repository at this kind of git host is returned, or the first of all if none is at this kind.
-    Raises BadRequest `repository_not_in_conversation`, Conflict `repository_has_no_host`, Forbidden
-    `no_git_credential`.
+    `wanted`: the directory, name or URL of the repository. If `wanted` is None, returns the first repository
+    at a git host of the kind `at`. If there is none, or if `at` is None, returns the first repository of the
+    conversation.
+
+    Raises BadRequest `repository_not_in_conversation` if `wanted` matches no repository of the conversation.
+    Raises Conflict `repository_has_no_host` if the conversation has no repository, or if the repository is
+    not at a git host. Raises Forbidden `no_git_credential` if the user has no token for the git host.
     """
     request = caller.current_request()
     state = request.state

@@ -76,8 +76,9 @@ async def exchange_with_agent(
     request: Request,
 ) -> Response:
     """Replies to one MCP request (streamable HTTP) that the agent of a conversation sends. The request needs
-    the session key of the sandbox in which the conversation runs. `proof`: a secret text that shows which
-    conversation of the sandbox sends the request (see app_server.llm_gateway.conversation_proof).
+    the session key (the secret with which a sandbox authenticates) of the sandbox in which the conversation
+    runs. `proof`: a secret text that shows which conversation of the sandbox sends the request (see
+    app_server.llm_gateway.conversation_proof).
 
     404 if the conversation is not in this sandbox or the proof is wrong.
     """
@@ -112,7 +113,8 @@ def _tools_for(config: Config, principal: Principal) -> Sequence[McpTool]:
 
 def _require_own_origin(request: Request, config: Config) -> None:
     """Raises Forbidden `origin_not_allowed` if a web page of another website sends the request, even if the
-    request has an API key. Accepts a request without the header `Origin`, because a program sends it.
+    request has an API key. Accepts a request without the header `Origin`, because such a request comes from a
+    program and not from a web page.
     """
     origin = request.headers.get("origin")
     if origin is None:

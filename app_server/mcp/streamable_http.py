@@ -73,9 +73,9 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """An HTTP response that another ASGI app writes, here the fastmcp server. The app receives the body of
-    the request, although the body was read before. While the app runs, `caller.current_request` returns the
-    request.
+    """An HTTP response that another ASGI app writes, here the fastmcp server. The app gets the request with
+    its body, although Slipway has already read this body. While the app runs, `caller.current_request`
+    returns the request.
     """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:

@@ -17,8 +17,8 @@ def with_answers(
     those changes applied that the user has approved. A change is a new, a changed or a removed tool.
 
     `known`: the tool definitions that were approved before. `reported`: the tool definitions that the sandbox
-    reports now. `approved`: the fingerprints of the changes that the user has approved (see
-    fingerprint_of_change).
+    reports now. `approved`: the fingerprints (hashes that identify a change, see fingerprint_of_change) of
+    the changes that the user has approved.
     """
 
     def may(old: ToolDefinition | None, new: ToolDefinition | None) -> bool:

@@ -2,8 +2,9 @@
 user's next conversations about the same repository.
 
 A sandbox reports which tools the user has approved. The app server stores reported tools in two cases. First:
-the MCP server has no stored tools yet, and the user has added the server or allowed a repository to start it.
-Second: the tools have changed, and the user has approved the changes through the app server.
+the MCP server has no stored tools yet, and the user has added the server in the settings, or has allowed an
+MCP server that a repository defines. Second: the tools have changed, and the user has approved the changes
+through the app server.
 """
 
 from collections import defaultdict
@@ -31,8 +32,8 @@ from app_server.mcp_approvals.models import (
 MAX_SERVERS = 100
 """The maximum number of MCP servers whose tools are stored for one user and repository."""
 MAX_TOOLS_BYTES = 1024 * 1024
-"""The maximum length of one server's tool definitions as JSON. Longer definitions are not stored, so in every
-conversation the server counts as seen for the first time.
+"""The maximum length of the tool definitions of one MCP server as JSON. Longer definitions are not stored.
+Then no approvals of this server are stored, and each new conversation treats the server as a new one.
 """
 
 
@@ -97,12 +98,13 @@ async def take_over(
     """Stores the approved tools that a sandbox reports, so that they also count in the user's next
     conversations about the repository. Ignores those reported tools that the user cannot have approved.
 
-    The first report of an MCP server is stored if `servers` contains the server. From later reports, only
-    those changes are stored that the user has approved in this conversation. Invalid tool definitions and
-    definitions above the limits of this module are ignored.
+    The first report about an MCP server is stored if `servers` contains the server. From later reports about
+    the server, only those changes are stored that the user has approved in this conversation. Invalid tool
+    definitions, and definitions that exceed MAX_SERVERS or MAX_TOOLS_BYTES, are ignored.
 
-    `servers`: the names of the MCP servers that the user has added, or that the user has allowed a repository
-    to start. `approved`: the reported tools by server name and tool name.
+    `servers`: the names of the MCP servers that the user has added in the settings, and of the MCP servers
+    that a repository defines and the user has allowed. `approved`: the reported tools by server name and tool
+    name.
     """
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -124,8 +126,8 @@ async def take_over(
 
 
 async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[str, set[str]]:
-    """Returns the fingerprints of the changes that the user has approved in this conversation, by server
-    name.
+    """Returns the fingerprints (hashes that identify a change) of the tool changes that the user has approved
+    in this conversation, by the name of the MCP server.
     """
     rows = await session.execute(
         select(McpAnswer.server, McpAnswer.fingerprint).where(McpAnswer.conversation_id == conversation_id)

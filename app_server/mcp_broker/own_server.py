@@ -15,8 +15,9 @@ PREFIX = f"/mcp/{NAME}/conversations"
 def own_server_url(inner_url: str, conversation_id: UUID, proof: str) -> str:
     """Returns the address at which the agent of a conversation reaches Slipway's own MCP server.
 
-    `inner_url`: the address of the app server for sandboxes. `proof`: a text that proves which conversation
-    the caller belongs to (see app_server.llm_gateway.conversation_proof). It is needed because all
-    conversations in a sandbox have the same key.
+    `inner_url`: the address at which sandboxes reach the app server. `proof`: a secret text that proves from
+    which conversation a request comes (see app_server.llm_gateway.conversation_proof). The session key (with
+    which a sandbox calls the app server) does not prove this, because all conversations in a sandbox use the
+    same key.
     """
     return f"{inner_url.rstrip('/')}{PREFIX}/{conversation_id.hex}/{proof}"

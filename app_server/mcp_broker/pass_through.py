@@ -33,7 +33,8 @@ _RETURNED = ("content-type", "retry-after", "allow")
 _PROTOCOL_PREFIX = "mcp-"
 _CONNECT_SECONDS = 15.0
 _LISTEN_SECONDS = 330.0
-"""How long a stream that the client only listens to (GET) may stay silent. Clients give up after 300 seconds.
+"""The maximum time without data in the stream of a GET request, in which a client waits for messages of the
+MCP server. It is longer than the 300 seconds after which MCP clients close such a stream.
 """
 _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN))
 
@@ -42,10 +43,10 @@ _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 class UpstreamServer:
     """An MCP server and the credentials with which the app server calls it.
 
-    `headers`: all headers that the server needs. `timeout_seconds`: how long the server may send nothing.
-    `renewed`: returns new headers after the server has refused the current ones; None if they cannot be
-    renewed. `want`: stores that the server has asked for a further OAuth scope; None if the server has no
-    sign-in.
+    `headers`: all headers that the server needs. `timeout_seconds`: the maximum time for which the server may
+    send no data during a call. `renewed`: returns new headers after the server has refused the current ones;
+    None if they cannot be renewed. `want`: stores the OAuth scope that the server asks for and the user's
+    token lacks; None if the server has no OAuth sign-in.
     """
 
     name: str
@@ -57,7 +58,7 @@ class UpstreamServer:
 
 
 class Exchanges:
-    """A counter of the requests to MCP servers that are open for each sandbox. It limits their number."""
+    """Counts the open requests of each sandbox to MCP servers, and limits their number."""
 
     def __init__(self) -> None:
         self.open: Counter[UUID] = Counter()
@@ -77,12 +78,12 @@ class Exchanges:
                 code="too_many_mcp_exchanges",
             )
         self.open[sandbox_id] += 1
-        place = ReplySlot(lambda: self._give_back(sandbox_id))
+        slot = ReplySlot(lambda: self._give_back(sandbox_id))
         try:
-            yield place
+            yield slot
         finally:
-            if not place.is_taken:
-                place.give_back()
+            if not slot.is_taken:
+                slot.give_back()
 
     def _give_back(self, sandbox_id: UUID) -> None:
         self.open[sandbox_id] -= 1
@@ -101,14 +102,17 @@ class ReplySlot:
 
 
 async def pass_through(
-    http: httpx.AsyncClient, target: UpstreamServer, request: Request, place: ReplySlot
+    http: httpx.AsyncClient, target: UpstreamServer, request: Request, slot: ReplySlot
 ) -> Response:
     """Sends the request of the sandbox to the MCP server `target` and returns the server's reply as a stream.
-    `place`: the permission for one open request of the sandbox; it is given back at the end of the reply.
+    `slot`: the permission for one open request of the sandbox; it is released at the end of the reply.
 
-    If the server replies 401, gets new headers from `target.renewed` and tries once more. Raises BadGateway:
-    `mcp_server_unreachable`, `mcp_server_redirected` (the reply is a redirect), `mcp_credentials_refused`, or
-    `mcp_scope_needed` (the server asks for a further OAuth scope). Errors of `target.renewed` are not caught.
+    If the server replies 401, gets new headers from `target.renewed` and sends the request once more. Errors
+    of `target.renewed` are not caught.
+
+    Raises BadGateway in four cases. `mcp_server_unreachable`: the server does not reply.
+    `mcp_server_redirected`: the reply is a redirect. `mcp_credentials_refused`: the server refuses the user's
+    credentials. `mcp_scope_needed`: the server asks for an OAuth scope that the user's token lacks.
     """
     headers = target.headers
     reply = await _send(http, target, headers, request)
@@ -123,13 +127,13 @@ async def pass_through(
             await target.want(scope)
             raise _scope_needed(target, scope)
         raise _refusal(target, reply)
-    place.is_taken = True
+    slot.is_taken = True
     return Passing(
         reply,
         masked(_bytes_of(reply), headers.values()),
         status=reply.status_code,
         headers=_reply_headers(reply),
-        at_end=place.give_back,
+        at_end=slot.give_back,
     )
 
 

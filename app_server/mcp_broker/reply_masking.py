@@ -8,8 +8,9 @@ from app_server.http.response_redaction import ResponseRedaction
 
 HIDDEN = b"[hidden]"
 MIN_CHARACTERS = 16
-"""The length from which a secret value is removed. Tokens are longer. Headers also contain short words such
-as `true`, which are common in replies and must stay there.
+"""The minimum length, in characters, of a secret value that is removed from replies. Tokens are longer than
+this. Headers with credentials also contain short words such as `true`, which are common in replies and must
+not be removed.
 """
 
 

@@ -28,7 +28,7 @@ router = APIRouter(prefix="/mcp", tags=["MCP broker"])
 
 def broker_url(inner_url: str, name: str) -> str:
     """Returns the address of the app server at which sandboxes call the MCP server with this name.
-    `inner_url`: the address of the app server for sandboxes.
+    `inner_url`: the address at which sandboxes reach the app server.
     """
     return f"{inner_url.rstrip('/')}{router.prefix}/{name}"
 
@@ -47,8 +47,10 @@ async def exchange(
     `name`: the name of the server in the settings of the sandbox's user, of a team of the user or of the
     organisation.
 
-    A server of the default organisation or of one of its teams may have a private address, because an
-    administrator of the installation has set the address. 404 `mcp_server_not_found` and `mcp_server_off`.
+    A server of the default organisation (whose administrators run the installation) or of one of its teams
+    may have a private address, because an administrator of the installation has set the address. 404
+    `mcp_server_not_found` if there is no server with this name. 404 `mcp_server_off` if the server is
+    switched off. The same error is returned if the server is a command in the sandbox and so has no address.
     """
     # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:
@@ -70,8 +72,8 @@ async def exchange(
     )
     if definition.auth is not None:
         target = await _signed_in(target, server.id, request.state.mcp_grants, http)
-    with request.state.mcp_exchanges.of(sandbox.id) as place:
-        return await pass_through(http, target, request, place)
+    with request.state.mcp_exchanges.of(sandbox.id) as slot:
+        return await pass_through(http, target, request, slot)
 
 
 async def _signed_in(

@@ -1,8 +1,9 @@
 """Protects the environment variables of those MCP servers that are commands in the sandbox: the values stay
 in the app server.
 
-The command gets a placeholder instead of the value. The egress proxy replaces the placeholder in the headers
-of https requests, if the request goes to a host that the user has named for the variable.
+The command gets a placeholder instead of the value. The egress proxy (the proxy of the app server through
+which sandboxes reach the internet) replaces the placeholder in the headers of https requests, if the request
+goes to a host that the user has named for the variable.
 """
 
 import hmac
@@ -45,8 +46,8 @@ class BrokeredVariable:
         return any(rule.permits(host, port) for rule in self.hosts)
 
     def put_into(self, text: str) -> str:
-        """Returns the text with each placeholder replaced by the value. A prefix in front of a placeholder
-        that tells the kind of a token is replaced too.
+        """Returns the text with each placeholder replaced by the value. If a prefix such as `ghp_`, which
+        tells the kind of a token, stands in front of a placeholder, the prefix is replaced too.
         """
         for core in self.stand_ins:
             if core in text:
@@ -99,7 +100,9 @@ async def _enabled(
 
 
 def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
-    """Returns the names of those variables of an MCP server that have hosts, each with its hosts."""
+    """Returns the names of those variables of an MCP server for which hosts are configured, each with the
+    hosts to which its value may be sent.
+    """
     return [(name, [*map(parse_rule, hosts)]) for name, hosts in definition.env_hosts.items() if hosts]
 
 
@@ -108,7 +111,8 @@ def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
     environment variable `name`, without a prefix such as `ghp_`. There is one placeholder for each encryption
     key of the app server, the newest first.
 
-    A placeholder does not depend on the value, so running conversations use a new value at once.
+    A placeholder does not depend on the value. So if the user changes the value, running conversations use
+    the new value at once.
     """
     text = f"{server_id.hex}:{name}".encode()
     keys = cipher.signing_keys(_PURPOSE)

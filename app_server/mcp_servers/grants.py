@@ -42,13 +42,13 @@ class OAuthGrant(BaseModel):
     """The OAuth tokens that an authorization server has granted for an MCP server, and the data to renew
     them.
 
-    `expires_at`: seconds since 1970; None if the authorization server did not say. `token_endpoint`: the
-    address where the tokens are renewed. `resource`: the MCP server's address for the renewal (RFC 8707);
-    None if it is not sent. `client_id`, `client_secret`: Slipway's registration at the authorization server.
-    `client_auth_method`: how Slipway authenticates at the token endpoint. `scope`: what the tokens are for;
-    None if it is not known. `wanted_scope`: the scope that the next sign-in must ask for, because the MCP
-    server has refused a call without it; empty if the server did not say which scope it needs; None if no
-    call was refused.
+    `expires_at`: seconds since 1970; None if the authorization server has not given a time. `token_endpoint`:
+    the address where the tokens are renewed. `resource`: the MCP server's address, which is sent with the
+    request to renew the tokens (RFC 8707); None if no address is sent. `client_id`, `client_secret`:
+    Slipway's registration at the authorization server. `client_auth_method`: how Slipway authenticates at the
+    token endpoint. `scope`: the permissions of the tokens; None if they are not known. `wanted_scope`: the
+    scope that the next sign-in must ask for, because the MCP server has refused a call without it; empty if
+    the server did not say which scope it needs; None if no call was refused.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -117,15 +117,17 @@ class Grants:
     async def access_token(
         self, http: httpx.AsyncClient, server_id: UUID, name: str, url: str, *, refused: str | None = None
     ) -> str:
-        """Returns a valid access token for an MCP server. Renews the token first if necessary.
+        """Returns a valid access token for an MCP server. Renews the stored token first if it has expired or
+        was refused.
 
         `http`: the HTTP client for this user's calls. `name`: the server's name for error messages. `url`:
-        the server's address. The MCP server has named the token endpoint; the endpoint may have a private
-        address only if it has the same origin as `url`. `refused`: a token that the server has refused; it is
-        not returned again, even if it has not expired.
+        the server's address. `refused`: a token that the server has refused; this token is not returned, even
+        if it has not expired. None if no token was refused.
 
-        Raises SignInNeeded if there is no token or it cannot be renewed, BadGateway `mcp_sign_in_unreachable`
-        if the token endpoint does not reply, and Forbidden `private_address`.
+        Raises SignInNeeded if there is no token or it cannot be renewed. Raises BadGateway
+        `mcp_sign_in_unreachable` if the token endpoint (the address where tokens are renewed) does not reply.
+        Raises Forbidden `private_address` if `http` refuses the private address of the token endpoint. Every
+        `http` client refuses a private address whose origin differs from the origin of `url`.
         """
         while True:
             row = await self._row(server_id)
@@ -143,19 +145,19 @@ class Grants:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def want(self, server_id: UUID, scope: str) -> None:
-        """Stores that the MCP server has refused a call because the tokens lack this OAuth scope. The next
-        sign-in asks for it. The tokens stay in use for other calls. Does nothing if there are no tokens for
-        the server.
+        """Stores that the MCP server has refused a call because the user's tokens lack this OAuth scope. The
+        next sign-in asks for the scope. Other calls continue to use the stored tokens. Does nothing if no
+        tokens are stored for the server.
         """
         while (row := await self._row(server_id)) is not None:
             grant = OAuthGrant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
             wanted = union(grant.scope, grant.wanted_scope, scope)
             if grant.wanted_scope == wanted:
                 return
-            noted = grant.model_copy(update={"wanted_scope": wanted})
+            updated = grant.model_copy(update={"wanted_scope": wanted})
             # A grant must not change while it is renewed.
             if await self._change(
-                row, _is_free(), grant_encrypted=self._cipher.encrypt(noted.model_dump_json())
+                row, _is_free(), grant_encrypted=self._cipher.encrypt(updated.model_dump_json())
             ):
                 return
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
@@ -230,7 +232,9 @@ class Grants:
 
 
 def _is_free() -> ColumnElement[bool]:
-    """Returns the SQL condition that no app server is renewing the tokens of a row at this moment."""
+    """Returns the SQL condition that is true for a row if no app server is renewing the tokens of the row at
+    this moment.
+    """
     return or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
 
 
@@ -247,7 +251,7 @@ def expiry(expires_in: float | None) -> float | None:
 
 def _form(grant: OAuthGrant) -> dict[str, str]:
     """Returns the form fields of the request with which Slipway gets new tokens from the token endpoint (RFC
-    6749, section 6, and RFC 8707). The client secret is included unless it is sent in a header.
+    6749, section 6, and RFC 8707). The client secret is included if it is not sent in a header.
     """
     form = {
         "grant_type": "refresh_token",

@@ -21,8 +21,8 @@ MAX_REPLY_BYTES = 16 * 1024**2
 def mcp_client(
     guard: Guard | None, headers: Mapping[str, str], auth: "httpx2.Auth | None"
 ) -> "httpx2.AsyncClient":
-    """Returns an HTTP client with which the MCP library calls an MCP server. `headers` and `auth` are used
-    for every call.
+    """Returns an HTTP client with which the MCP library calls an MCP server. Each call has the headers
+    `headers` and the authentication `auth`; None means no authentication.
 
     `guard`: decides which addresses may be called; a call to a private address raises Forbidden
     `private_address`. None allows every address.

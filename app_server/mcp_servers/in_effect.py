@@ -1,5 +1,5 @@
-"""Finds the MCP servers that a person's agents can use: the servers that the person has added, and those of
-the person's teams and organisation.
+"""Finds the MCP servers that a user's agents can use: the servers that the user has added, and those of the
+user's teams and organisation.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,7 @@ from app_server.mcp_servers.service import (
 
 @dataclass(frozen=True)
 class ServerInEffect:
-    """An MCP server that a person's agents can use. It belongs to the person, to a team or to the
-    organisation.
+    """An MCP server that a user's agents can use. It belongs to the user, to a team or to the organisation.
 
     `is_given`: whether the server belongs to the organisation or a team. Then an administrator has set its
     address. `definition_encrypted`: the server's definition (address, headers and so on) as encrypted JSON.
@@ -43,9 +42,10 @@ class ServerInEffect:
 
 
 async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerInEffect]:
-    """Returns the MCP servers of the person, of the person's teams and of the organisation, sorted by name.
-    If several have the same name, only the one that applies to the person is returned. Some of the servers
-    may be switched off.
+    """Returns the MCP servers of the user, of the user's teams and of the organisation, sorted by name. If
+    several have the same name, returns only one of them: a server that the organisation or a team enforces
+    (so that users cannot override it), or else the user's own server, or else a server of a team or the
+    organisation. Some of the servers may be switched off.
     """
     own = {
         row.name: ServerInEffect(
@@ -57,8 +57,9 @@ async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerIn
 
 
 async def server_for(session: AsyncSession, user_id: UUID, name: str) -> ServerInEffect:
-    """Returns the MCP server with this name of the person, of the person's teams or of the organisation. It
-    may be switched off. Raises NotFound `mcp_server_not_found`.
+    """Returns the MCP server with this name that the user's agents can use: a server of the user, of a team
+    or of the organisation. The server may be switched off. Raises NotFound `mcp_server_not_found` if there is
+    no server with this name.
     """
     for server in await servers_for(session, user_id):
         if server.name == name:
@@ -78,9 +79,11 @@ async def save_for_level(
     is new. `owner`: the organisation or team. `set_by`: the id of the user who saves the server.
 
     Raises BadRequest `mcp_sign_in_is_personal` if the server needs an OAuth sign-in. Raises BadRequest
-    `mcp_headers_needed` or `mcp_variables_needed` if a value is MASK (asterisks) but no value is stored, and
-    Conflict with the same codes if a stored value would be sent to a new address or host. Raises Conflict
-    `too_many_items`.
+    `mcp_headers_needed` (for a header) or `mcp_variables_needed` (for a variable) if a value is MASK
+    (asterisks) but no value is stored. Raises Conflict `mcp_headers_needed` if the change would send a stored
+    header to a new address. Raises Conflict `mcp_variables_needed` if the stored value of a variable would go
+    to more hosts, or into the sandbox. Raises Conflict `too_many_items` if the organisation or team already
+    has the maximum number of MCP servers.
     """
     if body.auth is not None:
         raise BadRequest(
@@ -114,7 +117,7 @@ def given_definition(cipher: Cipher, item: LevelItem) -> Definition:
 
 
 def given_info(cipher: Cipher, item: LevelItem) -> McpServerInfo:
-    """Returns the description of an MCP server of the organisation or a team that administrators get.
+    """Returns the description that administrators get of an MCP server of the organisation or a team.
     Asterisks replace the values of headers and variables.
     """
     return masked_info(given_definition(cipher, item), is_enabled=item.level_value.value["is_enabled"])

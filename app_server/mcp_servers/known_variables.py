@@ -1,5 +1,5 @@
-"""Knows the environment variables from which well-known MCP servers read their tokens, and the hosts that the
-tokens are for. The list is in `known_variables.toml`.
+"""Contains the environment variables from which well-known MCP servers read their tokens, and the hosts to
+which these tokens are sent. The list is in the file `known_variables.toml`.
 """
 
 import tomllib

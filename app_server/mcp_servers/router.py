@@ -65,7 +65,7 @@ async def change_server(
     body: ChangeMcpServer,
     request: Request,
 ) -> McpServerInfo:
-    """Changes an MCP server of the user and returns it. Fields that are left out stay as they are. From now
+    """Changes an MCP server of the user and returns it. Fields that are left out are not changed. From now
     on, the calls of all conversations use the new headers and the new address.
     """
     cipher = request.state.cipher

@@ -24,7 +24,7 @@ from app_server.mcp_servers.models import MAX_NAME_CHARACTERS
 
 MASK = "**********"
 """The text that replaces the value of a header or a variable in replies. If a client sends this text as a
-value, the stored value stays.
+value, the stored value is kept.
 """
 MAX_HEADERS = 20
 MAX_ARGUMENTS = 100
@@ -96,8 +96,8 @@ Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=4000)]
 
 
 class OAuth(BaseModel):
-    """The setting that an MCP server needs a sign-in of the user. `strategy`: the kind of the sign-in. The
-    tokens of the sign-in are stored separately.
+    """The setting which says that the user must sign in to an MCP server. `strategy`: the kind of the
+    sign-in. The tokens of the sign-in are stored separately.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -112,11 +112,11 @@ class Definition(BaseModel):
     the working directory of the command. `env`: the environment variables of the command. Replies do not show
     their values.
 
-    `env_hosts`: for each variable, the hosts (`name` or `name:port`) that its value is for. The value of a
-    variable with hosts stays in the app server: the command gets a placeholder, and the value replaces the
-    placeholder in headers of https requests to these hosts. The sandbox may call these hosts. A variable
-    without hosts is not protected: everything in the sandbox can read it. If a well-known variable is not in
-    `env_hosts`, the hosts of its service are used.
+    `env_hosts`: for each variable, the hosts (`name` or `name:port`) to which its value may be sent. The
+    value of a variable with hosts stays in the app server: the command gets a placeholder, and the value
+    replaces the placeholder in headers of https requests to these hosts. The sandbox may call these hosts. A
+    variable without hosts is not protected: everything in the sandbox can read it. If a well-known variable
+    is not in `env_hosts`, the hosts of its service are used.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -184,8 +184,9 @@ def _without_nulls(given: Any) -> Any:
 
 
 class SaveMcpServer(Definition):
-    """A request to add an MCP server. `enabled`: whether agents can use the server. If the value of a header
-    or a variable is MASK (asterisks), the stored value stays.
+    """The complete data of an MCP server that is added or changed. `enabled`: whether agents can use the
+    server. If the value of a header or a variable is MASK (asterisks), the stored value of this header or
+    variable is kept.
     """
 
     enabled: bool = True
@@ -208,8 +209,8 @@ class SaveMcpServerOfLevel(SaveMcpServer):
 
 
 class ChangeMcpServer(BaseModel):
-    """A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out stay as
-    they are. A field that is null gets its default value. The changed server is checked as a whole.
+    """A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out are not
+    changed. A field that is null gets its default value. The result is validated as a complete definition.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -219,12 +220,13 @@ SignInState = Literal["none", "connected", "expired", "more_wanted"]
 
 
 class McpServerInfo(BaseModel):
-    """An MCP server in a reply. `headers` and `env`: the names, with asterisks in place of the values.
+    """An MCP server in a reply. `headers` and `env`: the headers and the environment variables, by name;
+    asterisks replace their values.
 
-    `env_hosts`: for each variable, the hosts that its value is for. If there are none, everything in the
-    sandbox can read the value. `sign_in`: the state of the user's sign-in; null if `auth` is null.
-    `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for; empty if
-    the server did not say which scope it needs.
+    `env_hosts`: for each variable, the hosts to which its value may be sent. If a variable has no hosts,
+    everything in the sandbox can read its value. `sign_in`: the state of the user's sign-in; null if `auth`
+    is null. `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for;
+    empty if the server did not say which scope it needs.
     """
 
     transport: Transport

@@ -1,5 +1,5 @@
-"""Reads which further OAuth scope an MCP server asks for when it refuses a call, and makes the next sign-in
-ask for this scope too.
+"""Reads which OAuth scope an MCP server asks for when it refuses a call because the user's token lacks this
+scope. Makes the next sign-in ask for the scope too.
 """
 
 import re
@@ -21,8 +21,9 @@ _SCOPE_PARAMETER = re.compile(r"""\bscope="[^"]*",?\s*""")
 def asked_for(challenge: str) -> str | None:
     """Returns the OAuth scope that an MCP server asks for in a 403 reply (RFC 6750, section 3.1).
 
-    `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server asks for a further
-    scope but names no usable one. Returns None if the server does not ask for a scope.
+    `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server says that the
+    token lacks a scope, but names no scope or one that is too long. Returns None if the server does not ask
+    for a scope.
     """
     if not _INSUFFICIENT.search(challenge):
         return None
@@ -33,15 +34,16 @@ def asked_for(challenge: str) -> str | None:
 
 def union(*scopes: str | None) -> str:
     """Returns one OAuth scope with all permissions (the words, separated by spaces) of the given scopes, each
-    once and in the given order. A sign-in asks for all of them, so that a new permission does not remove an
-    old one.
+    once and in the given order. Scopes that are None are ignored. A sign-in asks for all these permissions,
+    so that a new permission does not remove an old one.
     """
     return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """Returns an authentication for httpx2 that works like `auth`, a sign-in of the MCP library, but asks for
-    this OAuth scope. The scope (permission) is asked for even if the MCP server names another one.
+    """Returns an authentication for httpx2 that works like `auth`, which is an OAuth sign-in of the MCP
+    library, but requests the OAuth scope `scope`. It requests this scope even if the MCP server names another
+    one.
     """
     import httpx2
 

@@ -20,8 +20,8 @@ from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, Save
 
 MAX_SERVERS = 50
 NOTHING = Definition(command="none")
-"""A definition without headers and variables. It is used as the earlier definition of a server that is
-new.
+"""A definition without headers and variables. It is used where a function needs the definition of a server
+before a change, but the server is new.
 """
 
 
@@ -39,8 +39,8 @@ async def list_servers(session: AsyncSession, user_id: UUID) -> Sequence[McpServ
 
 
 async def get_server(session: AsyncSession, user_id: UUID, name: str) -> McpServer:
-    """Returns the MCP server with this name that the user has added. Raises NotFound
-    `mcp_server_not_found`.
+    """Returns the MCP server with this name that the user has added. Raises NotFound `mcp_server_not_found`
+    if there is none.
     """
     server: McpServer | None = await session.scalar(
         select(McpServer).where(McpServer.user_id == user_id, McpServer.name == name)
@@ -61,10 +61,13 @@ def server_not_found(name: str) -> NotFound:
 async def add_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, given: SaveMcpServer
 ) -> McpServer:
-    """Adds an MCP server of the user and returns it. Raises Conflict `mcp_server_exists` if the user has a
-    server with this name, and Conflict `too_many_mcp_servers`. Raises BadRequest `mcp_headers_needed` or
-    `mcp_variables_needed` if a value is MASK (asterisks), because a new server has no stored values. Raises
-    Forbidden `setting_enforced` if an administrator enforces a server with this name.
+    """Adds an MCP server of the user and returns it.
+
+    Raises Conflict `mcp_server_exists` if the user has a server with this name. Raises Conflict
+    `too_many_mcp_servers` if the user already has MAX_SERVERS servers. Raises BadRequest `mcp_headers_needed`
+    (for a header) or `mcp_variables_needed` (for a variable) if a value is MASK (asterisks), because a new
+    server has no stored values. Raises Forbidden `setting_enforced` if the organisation or a team has a
+    server with this name that users cannot override.
     """
     await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
@@ -83,13 +86,16 @@ async def change_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: Mapping[str, Any]
 ) -> McpServer:
     """Changes fields of an MCP server of the user and returns the server. Fields that are missing in
-    `changes` stay as they are. If the address or the kind of sign-in changes, the tokens of the user's
-    sign-in are deleted.
+    `changes` are not changed. If the address or the kind of sign-in changes, the tokens of the user's sign-in
+    are deleted.
 
-    Raises NotFound `mcp_server_not_found`, RequestValidationError and Forbidden `setting_enforced`. Raises
-    Conflict `mcp_headers_needed` if stored headers would be sent to another address than the one they were
-    given for. Raises Conflict `mcp_variables_needed` if the stored value of a variable would go to more
-    hosts, or into the sandbox. Raises BadRequest if a value is MASK (asterisks) but no value is stored.
+    Raises NotFound `mcp_server_not_found` if the user has no server with this name. Raises
+    RequestValidationError if the changed server is not valid. Raises Forbidden `setting_enforced` if the
+    organisation or a team has a server with this name that users cannot override. Raises Conflict
+    `mcp_headers_needed` if stored headers would be sent to a new address. Raises Conflict
+    `mcp_variables_needed` if the stored value of a variable would go to more hosts, or into the sandbox.
+    Raises BadRequest `mcp_headers_needed` (for a header) or `mcp_variables_needed` (for a variable) if a
+    value is MASK (asterisks) but no value is stored.
     """
     server = await get_server(session, user_id, name)
     await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
@@ -112,8 +118,8 @@ async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_i
     """Stores the OAuth tokens that a finished sign-in has returned, and returns the name of the MCP server.
     `signed_in`: the tokens, with the id and the address of the server.
 
-    Raises NotFound `mcp_server_not_found` if, since the sign-in began, the server was deleted, got another
-    address or was changed to need no sign-in.
+    Raises NotFound `mcp_server_not_found` if the server was deleted after the sign-in began. Raises the same
+    error if the server got another address after that, or was changed so that it needs no sign-in.
     """
     server = await session.get(McpServer, signed_in.server_id)
     definition = definition_of(cipher, server) if server and server.user_id == user_id else None
@@ -138,8 +144,8 @@ def definition_of(cipher: Cipher, server: Defined) -> Definition:
 async def infos_of(
     session: AsyncSession, cipher: Cipher, servers: Sequence[McpServer]
 ) -> dict[str, McpServerInfo]:
-    """Returns the descriptions of MCP servers that clients get, by server name. They contain the state of the
-    sign-in, and asterisks in place of the values of headers and variables.
+    """Returns the descriptions that clients get of MCP servers, by server name. The descriptions contain the
+    state of the sign-in, and asterisks in place of the values of headers and variables.
     """
     ids = [server.id for server in servers]
     grants = await session.scalars(select(McpGrant).where(McpGrant.server_id.in_(ids)))
@@ -180,7 +186,7 @@ def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerI
 
 
 def masked_info(definition: Definition, *, is_enabled: bool) -> McpServerInfo:
-    """Returns the description of an MCP server that clients get, without the state of its sign-in. Asterisks
+    """Returns the description that clients get of an MCP server, without the state of its sign-in. Asterisks
     replace the values of headers and variables.
     """
     shown = definition.model_dump(exclude={"transport", "headers", "env", "env_hosts"})
@@ -229,11 +235,11 @@ def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, before: Def
 
 def whole_definition(definition: Definition, *, before: Definition) -> Definition:
     """Returns the definition of an MCP server with its missing parts added. Each value that is MASK
-    (asterisks) is replaced by the value in `before`, the earlier definition of the server. Well-known
-    variables get the hosts of their service.
+    (asterisks) is replaced by the value in `before`, the definition of the server before the change.
+    Well-known variables get the hosts of their service.
 
-    Raises BadRequest `mcp_headers_needed` or `mcp_variables_needed` if `before` has no value, and
-    RequestValidationError if the result is not valid.
+    Raises BadRequest `mcp_headers_needed` (for a header) or `mcp_variables_needed` (for a variable) if
+    `before` has no value in place of a MASK. Raises RequestValidationError if the result is not valid.
     """
     headers = {name: _header(name, value, before.headers) for name, value in definition.headers.items()}
     env = {name: _variable(name, value, before.env) for name, value in definition.env.items()}

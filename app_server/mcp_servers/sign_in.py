@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 MAX_SIGN_INS = 5
-"""The maximum number of unfinished sign-ins of one user. A further sign-in ends the oldest."""
+"""The maximum number of unfinished sign-ins of one user. If the user starts one more sign-in, the oldest one
+ends.
+"""
 SIGN_IN_SECONDS = 600.0
 CLIENT_NAME = "Slipway"
 _MAX_ERROR_CHARACTERS = 500
@@ -82,8 +84,9 @@ class SignIns:
         sends the browser back. `guard`: refuses calls to private addresses; None allows every address.
         `scope`: the OAuth scope to ask for; None means the scope that the server names.
 
-        Raises Forbidden `private_address`, BadGateway `mcp_sign_in_failed` and BadRequest
-        `mcp_sign_in_not_wanted`.
+        Raises Forbidden `private_address` if `guard` refuses an address. Raises BadRequest
+        `mcp_sign_in_not_wanted` if the server can be used without a sign-in. Raises BadGateway
+        `mcp_sign_in_failed` if the sign-in fails for another reason.
         """
         self._give_up_oldest(user_id)
         # The library takes most of a second to load, so a thread loads it.
@@ -111,8 +114,9 @@ class SignIns:
         """Finishes a sign-in with the parameters that the browser has brought back. Returns the granted
         tokens and the MCP server that they are for.
 
-        Raises NotFound `mcp_sign_in_not_found`, BadRequest `mcp_sign_in_refused` and BadGateway
-        `mcp_sign_in_failed`.
+        Raises NotFound `mcp_sign_in_not_found` if the user has no unfinished sign-in with this `state`.
+        Raises BadRequest `mcp_sign_in_refused` if the sign-in was refused. Raises BadGateway
+        `mcp_sign_in_failed` if the authorization server gives no tokens.
         """
         sign_in = self._waiting.get(answer.state)
         if sign_in is None or sign_in.user_id != user_id or sign_in.task is None:

@@ -40,7 +40,8 @@ class MemoryNote(Base):
     user has accepted the note, or an earlier version of Slipway has stored it without asking the user.
 
     `repository`: the host and path of the repository, such as github.com/owner/name. `conversation_id`: the
-    conversation that wrote the note last; this conversation may have been deleted.
+    conversation whose agent wrote the note last; null if it is not known. This conversation may have been
+    deleted.
     """
 
     __tablename__ = "memory_notes"

@@ -20,7 +20,7 @@ from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote, Memo
 from app_server.memory.written_notes import MemoryWrite
 
 MAX_PROPOSALS = 200
-"""The maximum number of proposals for each user and repository. Further proposals are discarded."""
+"""The maximum number of proposals for each user and repository. Proposals above this number are discarded."""
 
 ProposalKind = Literal["new", "change", "deletion"]
 
@@ -31,8 +31,8 @@ async def propose(
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
     note = await service.find_note(session, user_id, repository, written.name)
-    place = {"user_id": user_id, "repository": repository, "name": written.name}
-    waiting = await session.scalar(select(MemoryProposal).filter_by(**place))
+    key = {"user_id": user_id, "repository": repository, "name": written.name}
+    waiting = await session.scalar(select(MemoryProposal).filter_by(**key))
     is_deletion = written.command == "delete"
     title, text = _proposed(written, waiting, note)
     if text is None and not is_deletion:
@@ -41,9 +41,9 @@ async def propose(
         note is None if is_deletion else note is not None and (note.title, note.text) == (title, text)
     )
     if changes_nothing:
-        await session.execute(delete(MemoryProposal).filter_by(**place))
+        await session.execute(delete(MemoryProposal).filter_by(**key))
     elif waiting is not None or not await _is_full(session, user_id, repository):
-        await _upsert(session, **place, title=title, text=text, conversation_id=conversation_id)
+        await _upsert(session, **key, title=title, text=text, conversation_id=conversation_id)
 
 
 async def list_proposals(
@@ -53,14 +53,14 @@ async def list_proposals(
     proposal comes with its kind, which says whether the agent proposes a new note, a change of a note, or the
     deletion of a note.
     """
-    of_same_place = (
+    of_same_note = (
         (MemoryNote.user_id == MemoryProposal.user_id)
         & (MemoryNote.repository == MemoryProposal.repository)
         & (MemoryNote.name == MemoryProposal.name)
     )
     query = (
         select(MemoryProposal, MemoryNote.id)
-        .outerjoin(MemoryNote, of_same_place)
+        .outerjoin(MemoryNote, of_same_note)
         .where(MemoryProposal.user_id == user_id)
         .order_by(MemoryProposal.repository, MemoryProposal.name)
     )
@@ -72,8 +72,8 @@ async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Non
     """Accepts a proposal of the user's agents for a memory note: stores or deletes the note as proposed, and
     deletes the proposal.
 
-    Raises NotFound if there is no such proposal, for example because a newer one has replaced it. Raises
-    Conflict `too_many_notes` if the repository has too many notes.
+    Raises NotFound if the user has no proposal with this id, for example because a newer proposal has
+    replaced it. Raises Conflict `too_many_notes` if the repository has too many notes.
     """
     proposal = await _take(session, user_id, proposal_id)
     if proposal.text is not None:
@@ -86,7 +86,7 @@ async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Non
 
 async def reject(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
     """Deletes an agent's proposal for a memory note and leaves the user's notes unchanged. Raises NotFound if
-    there is no such proposal.
+    the user has no proposal with this id.
     """
     await _take(session, user_id, proposal_id)
 
@@ -110,9 +110,9 @@ def _proposed(
     """Returns the title and the text that an agent proposes for a note. The text is None if the agent
     proposes a deletion, or if no text is known.
 
-    `written`: what the agent has written. `waiting`: the earlier proposal for the same note. `note`: the
-    accepted note. A title or text that is missing in `written` is taken from `waiting`, or else from `note`.
-    If no title is known, the note's name is used.
+    `written`: the agent's tool call that writes the note. `waiting`: the earlier proposal for the same note;
+    None if there is none. `note`: the accepted note; None if there is none. A title or text that is missing
+    in `written` is taken from `waiting`, or else from `note`. If no title is known, the note's name is used.
     """
     if written.command == "delete":
         return (note.title if note else written.name), None

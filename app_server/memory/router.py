@@ -25,8 +25,8 @@ proposal_router = APIRouter(prefix="/api/v1/memory-proposals", tags=["Memory"])
 
 @router.get("", response_model=list[MemoryNoteSummary])
 async def list_memory_notes(user: CurrentUser, session: ReadSession) -> Sequence[MemoryNote]:
-    """Returns all memory notes (texts of agents about repositories) that were accepted by the current user,
-    without their texts, sorted by repository and name.
+    """Returns all memory notes (texts about repositories that agents have written) that the current user has
+    accepted, sorted by repository and name. The reply does not contain the texts of the notes.
     """
     return await service.list_notes(session, user.id)
 
@@ -66,7 +66,7 @@ async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list
 async def accept_memory_proposal(user: CurrentUser, session: Session, proposal_id: UUID) -> None:
     """Accepts an agent's proposal for a memory note: adds, changes or deletes the note as proposed, and
     removes the proposal. Conversations that start later get the notes with this change. Replies 404 if there
-    is no such proposal, for example because the agent has replaced it.
+    is no such proposal, for example because an agent has replaced it by a newer proposal.
     """
     await proposals.accept(session, user.id, proposal_id)
 

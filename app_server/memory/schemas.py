@@ -35,8 +35,8 @@ NoteText = Annotated[str, Field(max_length=MAX_TEXT_BYTES), AfterValidator(_boun
 class MemoryNoteSummary(BaseModel):
     """A memory note about a repository, without the note's text.
 
-    `repository`: the repository, such as github.com/owner/name. `conversation_id`: the conversation that
-    wrote the note last.
+    `repository`: the repository, such as github.com/owner/name. `conversation_id`: the conversation whose
+    agent wrote the note last; null if it is not known.
     """
 
     model_config = ConfigDict(from_attributes=True)

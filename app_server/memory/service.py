@@ -15,10 +15,13 @@ from app_server.memory.models import MemoryNote, MemoryProposal
 from app_server.memory.schemas import UpdateMemoryNote
 
 MAX_NOTES_GIVEN = 200
-"""The maximum number of notes that a sandbox gets. The agent server in the sandbox reads no more notes."""
+"""The maximum number of notes about its repository that a conversation gets. The agent server in the sandbox
+reads no more than this number.
+"""
 MAX_NOTES_KEPT = 400
-"""The maximum number of stored notes for each user and repository. One agent cannot write a new note if its
-sandbox has 200 notes, but several agents at the same time may together exceed 200.
+"""The maximum number of stored notes for each user and repository. It is larger than MAX_NOTES_GIVEN: one
+agent cannot write a new note if its sandbox has 200 notes, but several agents in different sandboxes together
+can write more than 200.
 """
 
 
@@ -110,10 +113,10 @@ async def _upsert(session: AsyncSession, **values: object) -> None:
 
 async def _is_full(session: AsyncSession, user_id: UUID, repository: str) -> bool:
     query = select(func.count()).select_from(MemoryNote)
-    kept = await session.scalar(
+    count = await session.scalar(
         query.where(MemoryNote.user_id == user_id, MemoryNote.repository == repository)
     )
-    return (kept or 0) >= MAX_NOTES_KEPT
+    return (count or 0) >= MAX_NOTES_KEPT
 
 
 def _of_user(user_id: UUID) -> Select[MemoryNote]:

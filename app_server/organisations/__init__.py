@@ -1,1 +1,3 @@
-"""Several organisations in one installation. People of one organisation cannot see data of another."""
+"""Several organisations in one installation. People of one organisation cannot see the data of other
+organisations.
+"""

@@ -1,5 +1,5 @@
-"""Moves a person to another organisation. The person keeps what they own, and sharing with people of the
-former organisation ends.
+"""Moves a person to another organisation. The person keeps everything that the person owns, such as
+conversations. Sharing with people of the former organisation ends.
 """
 
 from collections.abc import Sequence
@@ -28,16 +28,20 @@ from app_server.users.provisioning import ProvisionedPerson
 async def move_person(
     session: AsyncSession, trail: AuditTrail, person_id: UUID, to: Organisation, role: GivenRole
 ) -> tuple[User, Sequence[UUID]]:
-    """Moves a person to another organisation. Returns the person, and the ids of the people and teams whose
-    live streams must check their access rights again.
+    """Moves a person to another organisation. Returns the person, and the ids of people, teams and
+    organisations. The live streams (open connections that send events to browsers) of these people, and of
+    the members of these teams and organisations, must check again whether the reader has access.
 
-    These end: memberships of teams, everything that is shared with the person or by the person, shared model
-    profiles, callbacks for all users, the management by SCIM, and all credentials that administrators of the
-    former organisation may know: one-time links, invitations, browser sessions, and the keys of a service
-    account. Public links to conversations stay.
+    Deletes the person's memberships of teams. Ends all sharing of conversations and model profiles with the
+    person and by the person. The person's callbacks (such as webhooks) that ran for the conversations of all
+    users then run only for the person's conversations. SCIM no longer manages the person. Deletes all
+    credentials that administrators of the former organisation may know: one-time links, invitations, browser
+    sessions, and the API keys of a service account. Public links to conversations stay valid.
 
-    Raises NotFound `person_not_found`, Forbidden `role_not_manageable` for the owner of the default
-    organisation, Conflict `person_being_deleted`, `already_in_organisation`.
+    Raises NotFound `person_not_found` if there is no person with this id. Raises Forbidden
+    `role_not_manageable` if the person is the owner of the default organisation. Raises Conflict
+    `person_being_deleted` if the person is being deleted. Raises Conflict `already_in_organisation` if the
+    person is in the organisation `to` already.
     """
     person = await session.get(User, person_id, with_for_update={"key_share": True}, populate_existing=True)
     if person is None:
@@ -74,8 +78,8 @@ def _require_movable(person: User, to: Organisation) -> None:
 
 
 async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
-    """Ends the sharing of conversations with the person and by the person. Returns the ids of the people and
-    teams who had access through this sharing.
+    """Ends the sharing of conversations with the person and by the person, and deletes the person's
+    memberships of teams. Returns the ids of the people and teams who had access through this sharing.
     """
     own = select(Conversation.id).where(Conversation.user_id == person_id)
     people = delete(ConversationShare).where(
@@ -96,7 +100,12 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
 
 
 async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:
-    """Ends the person's shared model profiles, callbacks for all users and the management by SCIM."""
+    """Ends the sharing of model profiles with the person and by the person. Some callbacks of the person
+    (such as webhooks) ran for the conversations of all users; from now on, they run only for the person's
+    conversations. Deletes waiting deliveries (events that a callback has not processed yet): those of the
+    person's callbacks about other people's conversations, and those of other people's callbacks about the
+    person's conversations. Ends the management of the person's account by SCIM.
+    """
     theirs = select(LLMProfile.id).where(LLMProfile.user_id == person_id)
     in_use = or_(UserSettings.user_id == person_id, UserSettings.shared_profile_id.in_(theirs))
     await session.execute(update(UserSettings).where(in_use).values(shared_profile_id=None))

@@ -1,5 +1,5 @@
-"""HTTP routes of organisations. Administrators of the default organisation see all organisations; only the
-owner of the default organisation changes them.
+"""HTTP routes of organisations. Administrators of the default organisation, who run the installation, see all
+organisations. Only the owner of the default organisation changes them.
 """
 
 from uuid import UUID
@@ -28,7 +28,9 @@ router = APIRouter(prefix="/api/v1/organisations", tags=["Organisations"])
 
 @router.get("")
 async def list_organisations(session: ReadSession) -> list[OrganisationInfo]:
-    """Returns all organisations, the default one first, the others sorted by name."""
+    """Returns all organisations: first the default one (whose administrators run the installation), then the
+    others sorted by name.
+    """
     return await service.list_organisations(session)
 
 
@@ -36,10 +38,12 @@ async def list_organisations(session: ReadSession) -> list[OrganisationInfo]:
 async def create_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveOrganisation
 ) -> OrganisationInfo:
-    """Creates an organisation without people. Two names that differ only in capitals count as the same name.
+    """Creates an organisation without people. Two names that differ only in upper and lower case count as the
+    same name.
 
-    403 `owner_of_installation_only` if the user does not own the installation; 409 `organisation_name_taken`;
-    409 `too_many_organisations` if there are 200 organisations already.
+    403 `owner_of_installation_only` if the user does not own the installation. 409 `organisation_name_taken`
+    if another organisation has this name. 409 `too_many_organisations` if there are 200 organisations
+    already.
     """
     service.require_installation_owner(user)
     organisation = await service.create_organisation(session, trail, body.name)
@@ -54,7 +58,9 @@ async def rename_organisation(
     organisation_id: UUID,
     body: SaveOrganisation,
 ) -> OrganisationInfo:
-    """Changes the name of an organisation. 404 `organisation_not_found`, 409 `organisation_name_taken`."""
+    """Changes the name of an organisation. 404 `organisation_not_found` if there is no organisation with this
+    id. 409 `organisation_name_taken` if another organisation has this name.
+    """
     service.require_installation_owner(user)
     organisation = await find_organisation(session, organisation_id, to_change=True)
     await service.rename_organisation(session, trail, organisation, body.name)
@@ -65,8 +71,11 @@ async def rename_organisation(
 async def delete_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, organisation_id: UUID
 ) -> None:
-    """Deletes an organisation without people, with its teams and settings. 404 `organisation_not_found`, 409
-    `organisation_has_people`, `organisation_is_default`.
+    """Deletes an organisation that has no people, together with its teams and settings.
+
+    404 `organisation_not_found` if there is no organisation with this id. 409 `organisation_has_people` if a
+    person is in the organisation. 409 `organisation_is_default` if it is the default organisation, whose
+    administrators run the installation.
     """
     service.require_installation_owner(user)
     organisation = await find_organisation(session, organisation_id, to_change=True)
@@ -75,7 +84,9 @@ async def delete_organisation(
 
 @router.get("/{organisation_id}/people", response_model=list[Person])
 async def list_people_of_organisation(session: ReadSession, organisation_id: UUID) -> list[User]:
-    """Returns the people of an organisation, sorted by name. 404 `organisation_not_found`."""
+    """Returns the people of an organisation, sorted by name. 404 `organisation_not_found` if there is no
+    organisation with this id.
+    """
     organisation = await session.get(Organisation, organisation_id)
     if organisation is None:
         raise organisation_not_found()
@@ -91,11 +102,12 @@ async def invite_into_organisation(
     body: InviteIntoOrganisation,
     config: ServerConfig,
 ) -> Invitation:
-    """Creates an account in an organisation, and the link by which the new person signs in. This is how a new
-    organisation gets its first owner.
+    """Creates an account in an organisation, and a one-time link with which the invited person signs in. The
+    first owner of a new organisation is invited in this way.
 
-    404 `organisation_not_found`; 409 `organisation_has_owner` if the account would be a second owner; 409
-    `no_mail_server`.
+    404 `organisation_not_found` if there is no organisation with this id. 409 `organisation_has_owner` if the
+    account would be a second owner. 409 `no_mail_server` if an e-mail address is given but the server cannot
+    send mail.
     """
     service.require_installation_owner(user)
     organisation = await find_organisation(session, organisation_id)
@@ -113,10 +125,15 @@ async def move_person_to_organisation(
     body: MovePerson,
     pubsub: ServerPubSub,
 ) -> User:
-    """Moves a person to an organisation. The person keeps what the person owns. Memberships of teams and
-    sharing end, and the live streams that depend on them are closed within two seconds. 403
-    `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
-    `already_in_organisation`.
+    """Moves a person to an organisation. The person keeps everything that the person owns, such as
+    conversations. The person's memberships of teams end, and so does all sharing by and with the person. Open
+    connections that send events of a conversation to a browser are closed within two seconds if their reader
+    had access only by such a membership or sharing.
+
+    403 `role_not_manageable` if the person is the owner of the default organisation. 404
+    `organisation_not_found` if there is no organisation with the given id. 404 `person_not_found` if there is
+    no person with the given id. 409 `person_being_deleted` if the person is being deleted. 409
+    `already_in_organisation` if the person is in this organisation already.
     """
     service.require_installation_owner(user)
     organisation = await find_organisation(session, organisation_id)

@@ -32,7 +32,8 @@ class SaveOrganisation(BaseModel):
 
 class InviteIntoOrganisation(BaseModel):
     """The request body that invites a person into an organisation. Only one person of an organisation can
-    have the role of owner. `email`: the address to which the server sends the sign-in link.
+    have the role of owner. `email`: the address to which the server sends the sign-in link; null if the reply
+    must contain the link instead.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -22,10 +22,11 @@ MAX_ORGANISATIONS = 200
 
 
 def require_installation_owner(user: User) -> None:
-    """Checks that the user owns the installation. Raises Forbidden `owner_of_installation_only`.
+    """Checks that the user owns the installation. Raises Forbidden `owner_of_installation_only` if the user
+    does not.
 
-    The role of administrator is not enough. An administrator who moves a person to their own organisation
-    could then sign in as that person.
+    The role of administrator is not enough. An administrator could move a person into the administrator's own
+    organisation, and then sign in as that person.
     """
     if user.role is not Role.OWNER or not user.is_of_default_organisation:
         raise Forbidden(
@@ -36,7 +37,9 @@ def require_installation_owner(user: User) -> None:
 
 
 async def list_organisations(session: AsyncSession) -> list[OrganisationInfo]:
-    """Returns all organisations, the default one first, the others sorted by name."""
+    """Returns all organisations: first the default one (whose administrators run the installation), then the
+    others sorted by name.
+    """
     rows = (await session.scalars(select(Organisation).order_by(Organisation.name_key))).all()
     counts = select(User.organisation_id, func.count().label("people")).group_by(User.organisation_id)
     people = {row.organisation_id: row.people for row in await session.execute(counts)}
@@ -49,8 +52,9 @@ async def show_organisation(session: AsyncSession, organisation: Organisation) -
 
 
 async def create_organisation(session: AsyncSession, trail: AuditTrail, name: str) -> Organisation:
-    """Creates an organisation without people. Raises Conflict `organisation_name_taken`,
-    `too_many_organisations`.
+    """Creates an organisation without people. Raises Conflict `organisation_name_taken` if another
+    organisation has this name. Raises Conflict `too_many_organisations` if there are MAX_ORGANISATIONS
+    already.
     """
     if (await session.scalar(select(func.count()).select_from(Organisation)) or 0) >= MAX_ORGANISATIONS:
         raise Conflict(
@@ -69,7 +73,9 @@ async def create_organisation(session: AsyncSession, trail: AuditTrail, name: st
 async def rename_organisation(
     session: AsyncSession, trail: AuditTrail, organisation: Organisation, name: str
 ) -> None:
-    """Renames an organisation. Raises Conflict `organisation_name_taken`."""
+    """Renames an organisation. Raises Conflict `organisation_name_taken` if another organisation has this
+    name.
+    """
     if organisation.name == name:
         return
     before, organisation.name, organisation.name_key = organisation.name, name, name.casefold()
@@ -79,10 +85,12 @@ async def rename_organisation(
 
 
 async def delete_organisation(session: AsyncSession, trail: AuditTrail, organisation: Organisation) -> None:
-    """Deletes an organisation without people, with its teams and settings. organisation: must come from
-    `find_organisation` with `to_change`, so that no person joins before the transaction ends.
+    """Deletes an organisation that has no people, together with its teams and settings. organisation: the
+    result of `find_organisation` with `to_change=True`. The call of `find_organisation` has locked the
+    database row, so no person can join the organisation before the transaction ends.
 
-    Raises Conflict `organisation_is_default`, `organisation_has_people`.
+    Raises Conflict `organisation_is_default` if it is the default organisation, whose administrators run the
+    installation. Raises Conflict `organisation_has_people` if a person is in the organisation.
     """
     if organisation.is_default:
         raise Conflict(
@@ -108,11 +116,11 @@ async def invite_into(
     organisation: Organisation,
     wanted: InviteIntoOrganisation,
 ) -> tuple[User, SignInLinkInfo | None]:
-    """Creates an account in the organisation. Returns the new user, and the one-time link by which this
-    person signs in; None if the link was sent by mail.
+    """Creates an account in the organisation. Returns the new user, and the one-time link with which this
+    person signs in. Returns None in place of the link if the link was sent by mail.
 
-    Raises Conflict `organisation_has_owner` if the account would be a second owner, and Conflict
-    `no_mail_server`.
+    Raises Conflict `organisation_has_owner` if the account would be a second owner. Raises Conflict
+    `no_mail_server` if an e-mail address is given but the server cannot send mail.
     """
     if wanted.role is Role.OWNER:
         owners = select(User.id).where(User.organisation_id == organisation.id, User.role == Role.OWNER)
@@ -134,11 +142,12 @@ async def invite_into(
 
 
 async def find_by_name(session: AsyncSession, name: str, *, to_change: bool = False) -> Organisation:
-    """Returns the organisation with this name; capitals do not matter. Locks its database row until the
-    transaction ends.
+    """Returns the organisation with this name. Upper and lower case do not matter. Locks its database row, so
+    that no other transaction can delete the organisation until this transaction ends.
 
-    to_change: True if the transaction renames or deletes the organisation, so that other transactions which
-    use the organisation must wait. Raises NotFound `organisation_not_found`.
+    to_change: True if this transaction renames or deletes the organisation. Then other transactions that look
+    up the organisation wait until this transaction ends. Raises NotFound `organisation_not_found` if no
+    organisation has this name.
     """
     found = await session.scalar(select(Organisation.id).where(Organisation.name_key == name.casefold()))
     if found is None:

@@ -12,12 +12,13 @@ _READS = frozenset(("view", "view_image"))
 
 def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str, template: str = "") -> str:
     """Returns the text of a pull request. It contains the repository's template, the agent's last message,
-    the changed files, the commands that ran after the agent's last edit of a file with their results, and a
-    link to the conversation.
+    the changed files, and a link to the conversation. It also contains the commands that ran after the
+    agent's last edit of a file, each with its result.
 
-    events: the newest events of the conversation, the oldest first. statistics: `git diff --stat`. template:
-    empty if there is none. If the agent's last message has all headings of the template, the message is used
-    in place of the template.
+    events: the newest events of the conversation, the oldest first. statistics: the list of changed files, as
+    `git diff --stat` prints it. link: the address of the conversation's page. template: empty if the
+    repository has none. If the agent's last message has all headings of the template, the message is used in
+    place of the template.
     """
     summary = summary_of(events)
     sections = [template] if template and not _follows(summary, template) else []

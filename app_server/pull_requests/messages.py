@@ -1,6 +1,7 @@
 """Builds the messages that ask the agent to address a review or to correct failing checks. Does no I/O.
 
-Texts of reviewers and of logs are put between marks, because the user did not write them.
+Texts from reviews and logs are enclosed in markers, so that the agent sees that the user did not write these
+texts.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ def about_review(
     row: ConversationPullRequest, threads: Sequence[ReviewThread], reviews: Sequence[Review]
 ) -> str:
     """Returns the message that asks the agent to address the unresolved review threads and the reviews that
-    request changes.
+    request changes. `row`: the pull request.
     """
     said = [_thread(number, thread) for number, thread in enumerate(threads[:MAX_THREADS], 1)]
     said += [f"{review.author}, about the whole:\n{_cut(review.body)}" for review in reviews if review.body]
@@ -50,10 +51,10 @@ def _check(check: Check, log: str) -> str:
 
 
 def _thread(number: int, thread: ReviewThread) -> str:
-    place = thread.path or "the whole pull request"
-    place += f", line {thread.line}" if thread.line else ""
+    location = thread.path or "the whole pull request"
+    location += f", line {thread.line}" if thread.line else ""
     comments = "\n".join(f"{comment.author}: {_cut(comment.body)}" for comment in thread.comments)
-    return f"{number}. {place}\n{comments}"
+    return f"{number}. {location}\n{comments}"
 
 
 def _cut(text: str) -> str:

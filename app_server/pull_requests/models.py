@@ -45,9 +45,13 @@ class ConversationPullRequest(Base):
     reviews: Mapped[list[Any]] = mapped_column(default=list)
     unresolved_threads: Mapped[int] = mapped_column(Integer, default=0)
     asked_threads: Mapped[list[Any]] = mapped_column(default=list)
-    """Ids of the review threads that the agent was asked to address, until they are answered."""
+    """The ids of the review threads that the agent was asked to address and that have no reply of Slipway
+    yet.
+    """
     asked_at_commit: Mapped[str | None] = mapped_column(String(64))
-    """The branch's last commit when the agent was asked. Threads are answered after a newer commit."""
+    """The last commit of the branch when the agent was asked to address the threads in `asked_threads`; None
+    if it is not known. When the branch has a newer commit, Slipway replies to these threads.
+    """
     problem: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)
     refreshed_at: Mapped[datetime] = mapped_column(default=now)

@@ -19,16 +19,17 @@ async def open_pull_request(
     new: NewPullRequest,
     trail: AuditTrail,
 ) -> tuple[ConversationPullRequest, OpenedPullRequest]:
-    """Opens the pull request at the host, stores it with the conversation and records it in the audit log.
-    The branch must have been pushed to the host before.
+    """Opens the pull request at the git host, stores it with the conversation and records it in the audit
+    log. The branch must be at the host already.
 
-    Returns the stored row and the reply of the host. Raises the errors of git hosts.
+    Returns the stored row and the reply of the host. Raises the errors of the git host's client, for example
+    if the host refuses the request or does not reply.
     """
     opened = await repository.host.client.create_pull_request(repository.name, new)
     async with database.session() as session:
         # Locked: two calls at once keep one row, and both find the other's number.
-        kept = await session.get_one(Conversation, conversation.id, with_for_update=True)
-        row = await service.keep(session, kept, repository, opened.pull_request)
+        locked = await session.get_one(Conversation, conversation.id, with_for_update=True)
+        row = await service.keep(session, locked, repository, opened.pull_request)
         name = f"{repository.host.origin.removeprefix('https://')}/{repository.name}"
         trail.record(
             session,

@@ -22,9 +22,11 @@ async def proposal_of(
     tree: WorkingTree,
     template: str,
 ) -> PullRequestProposal:
-    """Returns a draft of a pull request: title, text and branches. Creates nothing at the host. `base_url`:
-    the address of this server, for the link to the conversation. `template`: the repository's template for
-    the text; empty if there is none. Raises the errors of git hosts.
+    """Returns a draft of a pull request: title, text and branches. Creates nothing at the git host.
+    `base_url`: the address of this server, for the link to the conversation. `template`: the repository's
+    template for the text; empty if there is none.
+
+    Raises the errors of the git host's client, for example if the host does not reply.
     """
     async with database.read() as session:
         events = await service.latest_events(session, conversation.id)

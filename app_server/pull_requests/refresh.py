@@ -34,11 +34,13 @@ async def refresh(
     answers: bool = True,
     said: str | None = None,
 ) -> None:
-    """Requests the state of the pull request from the host and stores it.
+    """Requests the state of the pull request from the git host and stores the state.
 
     `answers`: whether to reply to the review threads that the agent was asked to address, once the branch has
-    a new commit. `said`: the last message of an agent that has ended its run; if given, Slipway replies even
-    if the branch has no new commit. If the host fails, the failure is stored in `problem` and not raised.
+    a new commit. `said`: the last message of the agent, if the agent has ended its run (its work since the
+    last message that it got); then Slipway replies even if the branch has no new commit. None if the agent
+    has not ended its run. If the host fails, the failure is stored in the field `problem` of the row and not
+    raised.
     """
     async with database.read() as session:
         row = await session.get(ConversationPullRequest, pull_request_id)
@@ -51,20 +53,20 @@ async def refresh(
         checks, reviews, threads = await _details(client, row.repository, found)
     except AppError as error:
         async with database.session() as session:
-            kept = await session.get(ConversationPullRequest, pull_request_id)
-            if kept is not None:
-                kept.problem, kept.refreshed_at = error.detail, now()
+            stored = await session.get(ConversationPullRequest, pull_request_id)
+            if stored is not None:
+                stored.problem, stored.refreshed_at = error.detail, now()
         return
     async with database.session() as session:
-        kept = await session.get(ConversationPullRequest, pull_request_id, with_for_update=True)
-        if kept is None:
+        stored = await session.get(ConversationPullRequest, pull_request_id, with_for_update=True)
+        if stored is None:
             return  # its conversation was deleted meanwhile
-        describe(kept, found)
-        kept.checks = [check.model_dump(mode="json") for check in checks]
-        kept.reviews = [review.model_dump(mode="json") for review in reviews]
-        kept.unresolved_threads = sum(not thread.is_resolved for thread in threads)
+        describe(stored, found)
+        stored.checks = [check.model_dump(mode="json") for check in checks]
+        stored.reviews = [review.model_dump(mode="json") for review in reviews]
+        stored.unresolved_threads = sum(not thread.is_resolved for thread in threads)
         has_ended = said is not None
-        addressed = take(kept, found, threads, has_ended=has_ended) if answers else []
+        addressed = take(stored, found, threads, has_ended=has_ended) if answers else []
     await answer(client, row, found, addressed, said)
 
 

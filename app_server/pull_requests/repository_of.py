@@ -20,9 +20,10 @@ from app_server.git_hosts.repository_names import name_in
 @dataclass(frozen=True)
 class HostedRepository:
     """A repository of a conversation and its git host. `name`: the full name of the repository at the host.
-    `branch`: the base branch of the conversation; None for the default branch. `directory`: None for the
-    first repository of the conversation; for a further repository, the name of its directory. `base_commit`:
-    the commit from which the conversation started; set only for a further repository.
+    `branch`: the branch from which the work on this repository began; None for the default branch.
+    `directory`: None for the first repository of the conversation; for each other repository, the name of its
+    directory. `base_commit`: the commit of this repository at which the conversation started; None for the
+    first repository, because the conversation's row stores this commit.
     """
 
     host: ConnectedHost
@@ -31,14 +32,14 @@ class HostedRepository:
     directory: str | None = None
     base_commit: str | None = None
 
-    def place(self, place: Workplace) -> Workplace:
-        """Returns the workplace (directory in the sandbox) of this repository. `place`: the workplace of the
-        conversation, which has the directory of the first repository.
+    def place(self, workplace: Workplace) -> Workplace:
+        """Returns the workplace (directory in the sandbox) of this repository. `workplace`: the workplace of
+        the conversation, which has the directory of the first repository.
         """
         if self.directory is None:
-            return place
-        directory = str(PurePosixPath(place.directory).parent / self.directory)
-        return replace(place, directory=directory, base_commit=self.base_commit)
+            return workplace
+        directory = str(PurePosixPath(workplace.directory).parent / self.directory)
+        return replace(workplace, directory=directory, base_commit=self.base_commit)
 
 
 async def repository_of(
@@ -50,12 +51,13 @@ async def repository_of(
 ) -> HostedRepository:
     """Returns one of the conversation's repositories, together with a client of the git host where it is.
 
-    `wanted`: the directory, name or URL of the repository; None means the first repository. `at`: a kind of
-    git host; if `wanted` is None, the first repository at such a host is preferred.
+    `wanted`: the directory, name or URL of the repository. If `wanted` is None, returns the first repository
+    at a git host of the kind `at`. If there is none, or if `at` is None, returns the first repository of the
+    conversation.
 
-    Raises Conflict `repository_has_no_host` if there is no repository or it is not at a git host, Forbidden
-    `no_git_credential` if the user has no token for the host, and BadRequest `repository_not_in_conversation`
-    if `wanted` fits no repository.
+    Raises Conflict `repository_has_no_host` if the conversation has no repository, or if the repository is
+    not at a git host. Raises Forbidden `no_git_credential` if the user has no token for the host. Raises
+    BadRequest `repository_not_in_conversation` if `wanted` matches no repository of the conversation.
     """
     if conversation.selected_repository is None:
         raise _no_host("The conversation has no repository.")
@@ -80,8 +82,8 @@ async def repository_of(
 async def _first_at(
     session: AsyncSession, conversation: Conversation, host: GitProvider, addresses: Sequence[Address]
 ) -> str | None:
-    """Returns the identity of the conversation's first repository at this kind of git host. Returns None if
-    there is none.
+    """Returns the first of `addresses` that is at a git host of the kind `host`, as host and path, such as
+    github.com/owner/name. Returns None if there is none, or if the user has no token for this host.
     """
     for address in addresses:
         if await provider_with_token(session, conversation.user_id, address.public_url, None) is host:

@@ -29,12 +29,13 @@ def take(
     row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
 ) -> list[str]:
     """Returns the ids of the review threads to which Slipway must reply now. These are the threads that the
-    agent was asked to address, without those that are resolved. Also removes these threads from `row`, so
-    that each thread gets at most one reply, even with several app servers.
+    agent was asked to address and that are not resolved. Also removes all threads that the agent was asked to
+    address from `row`, so that each thread gets at most one reply, even with several app servers.
 
     Returns an empty list and removes nothing if the agent still runs and the branch has no new commit since
     the agent was asked. `found`, `threads`: the pull request and all its review threads, as the git host
-    shows them now. `has_ended`: whether the agent has ended its run.
+    shows them now. `has_ended`: whether the agent has ended its run (its work since the last message that it
+    got).
     """
     if not row.asked_threads or not (has_ended or has_moved(row.asked_at_commit, found)):
         return []
@@ -57,9 +58,9 @@ async def answer(
     """Adds the same reply to each of these review threads at the git host. The reply says whether the agent's
     work has led to new commits, and contains the agent's last message.
 
-    `row`: a copy of the database row from before the threads were removed from it; it says at which commit
-    the agent was asked. `found`: the pull request as the git host shows it now. `said`: the agent's last
-    message, of which at most 2000 characters are used; with None, the reply contains only the sentence about
+    `row`: a copy of the database row from before `take` removed the threads; it says at which commit the
+    agent was asked. `found`: the pull request as the git host shows it now. `said`: the agent's last message,
+    of which at most 2000 characters are used; if it is None, the reply contains only the sentence about
     commits. If a reply fails, the failure is logged and no error is raised.
     """
     commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."

@@ -65,7 +65,7 @@ async def _client(
 
 
 Client = Annotated[GitHostClient, Depends(_client)]
-"""The client for the host of the pull request in the path."""
+"""The client for the git host of the pull request whose id is in the path of the request."""
 
 
 @router.get("")
@@ -75,8 +75,8 @@ async def list_pull_requests(
     conversation: SeenConversation,
     database: ServerDatabase,
 ) -> list[PullRequestInfo]:
-    """Returns the pull requests of the conversation, the newest first. If the owner asks and the stored state
-    of an open pull request is older than 20 s, the git host is asked for the current state first.
+    """Returns the pull requests of the conversation, the newest first. If the owner of the conversation sends
+    the request, open pull requests whose stored state is older than 20 s are first updated from the git host.
     """
     async with database.read() as session:
         rows = await service.rows_of(session, conversation.id)
@@ -93,21 +93,21 @@ async def list_pull_requests(
 async def propose_pull_request(
     hosts: CurrentGitHosts,
     conversation: OwnedConversation,
-    place: OwnedWorkplace,
+    workplace: OwnedWorkplace,
     database: ServerDatabase,
     config: ServerConfig,
     repository: Annotated[str | None, Query(min_length=1, max_length=2000)] = None,
 ) -> PullRequestProposal:
     """Returns a draft of a pull request: title, text and branches, made from the commits and events of the
     conversation. Creates nothing at the git host. repository: the directory, name or URL of one of the
-    conversation's repositories; without it, the first one is used.
+    conversation's repositories; if it is missing, the first one is used.
 
-    400 `repository_not_in_conversation`.
+    400 `repository_not_in_conversation` if `repository` matches no repository of the conversation.
     """
     async with database.read() as session:
         hosted = await repository_of(session, hosts, conversation, repository)
-    tree = await working_tree.look_at(hosted.place(place))
-    template = await template_of(hosted.place(place), hosted.host.provider)
+    tree = await working_tree.look_at(hosted.place(workplace))
+    template = await template_of(hosted.place(workplace), hosted.host.provider)
     return await proposal_of(database, config.base_url, hosted, conversation, tree, template)
 
 
@@ -122,12 +122,14 @@ async def create_pull_request(
     database: ServerDatabase,
     config: ServerConfig,
 ) -> CreatedPullRequest:
-    """Opens a pull request with the user's token. Before that, commits and pushes the changes in the sandbox
-    if needed. The sandbox must run. If the branch already has an open pull request, returns this pull request
-    and does not change its text.
+    """Opens a pull request with the user's token. Before that, commits uncommitted changes in the sandbox and
+    pushes the commits. The sandbox must run. If the branch already has an open pull request, returns this
+    pull request and does not change its text.
 
-    409 `git_failed` with git's message if the push is refused; 409 `too_many_pull_requests`; 400
-    `repository_not_in_conversation`, `screenshot_not_found`.
+    409 `git_failed` with git's message if the push is refused. 409 `too_many_pull_requests` if the user's
+    agents have too many open pull requests in the repository. 400 `repository_not_in_conversation` if the
+    conversation does not have the repository. 400 `screenshot_not_found` if one of the chosen screenshots
+    does not exist.
     """
     async with database.read() as session:
         repository = await repository_of(session, hosts, conversation, body.repository)
@@ -146,8 +148,8 @@ async def create_pull_request(
     )
     async with database.read() as session:
         await service.check_new(session, user.id, repository, new)
-        place = await conversations.workplace(session, viewer, user.id, conversation.id)
-    await working_tree.push(repository.place(place), body.head, body.title)
+        workplace = await conversations.workplace(session, viewer, user.id, conversation.id)
+    await working_tree.push(repository.place(workplace), body.head, body.title)
     row, opened = await open_pull_request(database, conversation, repository, new, trail)
     left_out = [*opened.left_out, *await shots.in_opened(client, repository.name, opened, body.body)]
     return CreatedPullRequest(pull_request=PullRequestInfo.of(row), is_new=opened.is_new, left_out=left_out)
@@ -219,7 +221,7 @@ async def fix_checks(
     request: Request,
 ) -> AgentAsked:
     """Sends the failing checks to the agent as one message, with the end of each check's log, so that the
-    agent corrects the code. Returns the number of checks. 409 `nothing_to_address`.
+    agent corrects the code. Returns the number of checks. 409 `nothing_to_address` if no check fails.
     """
     found = await client.pull_request(pull_request.repository, pull_request.number)
     checks = await client.checks(pull_request.repository, found)

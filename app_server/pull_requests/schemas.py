@@ -74,9 +74,9 @@ class PullRequestProposal(BaseModel):
 
     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
     request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of
-    the commits since the base commit, the newest first, at most 20. screenshots: at most 6, the oldest first.
-    takes_screenshots: whether the host's API accepts images; otherwise the description links to the chosen
-    screenshots in the conversation.
+    the commits since the conversation began, the newest first, at most 20. screenshots: at most 6, the oldest
+    first. takes_screenshots: whether the host's API accepts images; if it does not, the description links to
+    the chosen screenshots in the conversation.
     """
 
     repository: str
@@ -95,9 +95,9 @@ class PullRequestProposal(BaseModel):
 class CreatePullRequest(BaseModel):
     """The request body that opens a pull request. repository: the directory, name or URL of one of the
     conversation's repositories; null for the first one. head: the branch to push to; it is created if it does
-    not exist. Uncommitted changes are committed with the title as the message. screenshots: ids of
-    screenshots of the draft; they are uploaded to the host and shown in the description, or linked if the
-    host accepts no images.
+    not exist. Uncommitted changes are committed with the title as the message. screenshots: the ids of those
+    screenshots in the draft (ProposedScreenshot) that the user has chosen. They are uploaded to the host and
+    shown in the description, or linked if the host accepts no images.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -126,7 +126,7 @@ class CreatedPullRequest(BaseModel):
 
 
 class ChangePullRequest(BaseModel):
-    """The request body that changes a pull request. Fields that are left out do not change."""
+    """The request body that changes a pull request. Fields that are left out or null are not changed."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -59,7 +59,7 @@ def screenshots_of(events: Sequence[dict[str, Any]]) -> list[Screenshot]:
 
 def chosen_of(events: Sequence[dict[str, Any]], event_ids: Sequence[str]) -> list[Screenshot]:
     """Returns the screenshots in the events with these ids, in the order of the ids. Raises BadRequest
-    `screenshot_not_found`.
+    `screenshot_not_found` if one of the ids belongs to no event in `events` with a screenshot.
     """
     known = {shot.event_id: shot for event in events if (shot := _screenshot(event))}
     if missing := [one for one in event_ids if one not in known]:
@@ -76,8 +76,8 @@ async def address_of(session: AsyncSession, conversation_id: UUID, shot: Screens
     its event, returns the image's path on this server. Otherwise returns the image as a `data:` URL.
     """
     sha256 = hashlib.sha256(shot.data_url.encode()).hexdigest()
-    kept = await blobs.find(session, conversation_id, sha256)
-    return blobs.address_of(conversation_id, sha256) if kept else shot.data_url
+    stored = await blobs.find(session, conversation_id, sha256)
+    return blobs.address_of(conversation_id, sha256) if stored else shot.data_url
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,9 @@ class ChosenScreenshots:
         self, client: GitHostClient, repository: str, opened: OpenedPullRequest, body: str
     ) -> list[str]:
         """Uploads the chosen screenshots to the git host and adds them to the description of the new pull
-        request. Does nothing if the git host accepts no images. `body`: the description so far. A screenshot
-        that the git host refuses becomes a link.
+        request. Does nothing if the git host accepts no images or if the pull request was open already.
+        `body`: the description so far. If the git host refuses a screenshot, a link to the screenshot is
+        added instead.
 
         Returns sentences about screenshots that could not be added. Raises no errors of the git host, because
         the pull request is already open.
@@ -117,8 +118,8 @@ class ChosenScreenshots:
         number, lines, refused = opened.pull_request.number, [], []
         for count, shot in enumerate(self.shots, 1):
             try:
-                place = await images.attach_image(repository, number, shot.image(count))
-                lines.append(f"![{shot.title}]({place})")
+                image_url = await images.attach_image(repository, number, shot.image(count))
+                lines.append(f"![{shot.title}]({image_url})")
             except AppError as error:
                 lines.append(self._linked(shot))
                 refused.append(f"A screenshot became a link to the conversation: {error.detail}")

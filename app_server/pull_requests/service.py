@@ -36,7 +36,9 @@ async def rows_of(session: AsyncSession, conversation_id: UUID) -> Sequence[Conv
 async def require(
     session: AsyncSession, conversation_id: UUID, pull_request_id: UUID
 ) -> ConversationPullRequest:
-    """Returns one pull request of the conversation. Raises NotFound `pull_request_not_found`."""
+    """Returns one pull request of the conversation. Raises NotFound `pull_request_not_found` if the
+    conversation has no pull request with this id.
+    """
     row = await session.get(ConversationPullRequest, pull_request_id)
     if row is None or row.conversation_id != conversation_id:
         raise NotFound("The conversation has no such pull request.", code="pull_request_not_found")
@@ -44,7 +46,7 @@ async def require(
 
 
 async def latest_events(session: AsyncSession, conversation_id: UUID) -> list[dict[str, object]]:
-    """Returns the newest stored events of the conversation, the oldest of these first."""
+    """Returns the newest stored events of the conversation, sorted from the oldest to the newest."""
     last = await log.last_seq(session, conversation_id)
     first = max(1, last - _EVENTS_OF_EVIDENCE + 1)
     bodies = await log.read_bodies(session, conversation_id, from_seq=first, limit=_EVENTS_OF_EVIDENCE)
@@ -54,10 +56,9 @@ async def latest_events(session: AsyncSession, conversation_id: UUID) -> list[di
 async def check_new(
     session: AsyncSession, user_id: UUID, repository: HostedRepository, new: NewPullRequest
 ) -> None:
-    """Checks a pull request before anything is pushed: its branches must differ, and the user's agents must
-    not have too many open pull requests in the repository.
-
-    Raises BadRequest `same_branch`, Conflict `too_many_pull_requests`.
+    """Checks a pull request before the branch is pushed. Raises BadRequest `same_branch` if the two branches
+    of the pull request are the same. Raises Conflict `too_many_pull_requests` if the user's agents already
+    have MAX_OPEN_IN_REPOSITORY open pull requests in the repository.
     """
     if new.head == new.base and new.head_repository is None:
         raise BadRequest("A pull request needs two different branches.", code="same_branch")

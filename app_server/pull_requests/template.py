@@ -25,15 +25,16 @@ _FILES: Final[Mapping[GitProvider, str]] = {
 }
 
 
-async def template_of(place: Workplace, provider: GitProvider) -> str:
-    """Returns the repository's template for pull requests in the version of the base commit, cut to
-    MAX_CHARACTERS. Returns an empty text if the repository has no template. If there are several templates,
-    returns the first one in the order of their paths. `place`: the repository's directory in the sandbox.
+async def template_of(workplace: Workplace, provider: GitProvider) -> str:
+    """Returns the repository's template for pull requests, as it was in the commit where the conversation
+    began, cut to MAX_CHARACTERS. Returns an empty text if the repository has no template. If there are
+    several templates, returns the first one in the order of their paths. `workplace`: the repository's
+    directory in the sandbox.
     """
     pattern = _FILES.get(provider)
-    if pattern is None or place.base_commit is None:
+    if pattern is None or workplace.base_commit is None:
         return ""
-    since = shlex.quote(place.base_commit)
+    since = shlex.quote(workplace.base_commit)
     # Only the folders that hosts look into are listed, so that a large repository takes no longer.
     script = (
         f"(git ls-tree --name-only {since}; git ls-tree --name-only {since} .github/ .forgejo/ .gitea/ "
@@ -41,5 +42,7 @@ async def template_of(place: Workplace, provider: GitProvider) -> str:
         f"grep -ixE {shlex.quote(pattern)} | head -n 1 | "
         f'while read -r file; do git cat-file blob {since}:"$file" | head -c {4 * MAX_CHARACTERS}; done'
     )
-    output = await place.client.execute_command(script, cwd=place.directory, timeout_seconds=_LOOK_SECONDS)
+    output = await workplace.client.execute_command(
+        script, cwd=workplace.directory, timeout_seconds=_LOOK_SECONDS
+    )
     return (output.stdout or "").strip()[:MAX_CHARACTERS] if output.exit_code == 0 else ""

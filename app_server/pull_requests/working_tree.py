@@ -33,19 +33,19 @@ class WorkingTree:
     statistics: str
 
 
-async def look_at(place: Workplace) -> WorkingTree:
+async def look_at(workplace: Workplace) -> WorkingTree:
     """Runs git in the conversation's directory in the sandbox and returns the state of the repository: the
     branch, the last commit, the number of uncommitted files, and the changes since the conversation began.
     Raises Conflict `git_failed` if git fails.
     """
-    since = shlex.quote(place.base_commit or "HEAD")
+    since = shlex.quote(workplace.base_commit or "HEAD")
     script = (
         "git branch --show-current && (git rev-parse -q --verify HEAD || echo -) "
         "&& git status --porcelain | wc -l && echo --- "
         f"&& (git log --no-decorate --format=%s -n {MAX_COMMITS} {since}..HEAD 2>/dev/null || true) "
         f"&& echo --- && (git diff --stat {since} 2>/dev/null | tail -n 30 || true)"
     )
-    printed = await _run(place, script, LOOK_SECONDS, "Git could not look at the work.")
+    printed = await _run(workplace, script, LOOK_SECONDS, "Git could not look at the work.")
     first, _, rest = printed.partition("---\n")
     subjects, _, statistics = rest.partition("---\n")
     lines = first.split("\n")
@@ -61,12 +61,13 @@ async def look_at(place: Workplace) -> WorkingTree:
     )
 
 
-async def push(place: Workplace, branch: str, message: str) -> None:
+async def push(workplace: Workplace, branch: str, message: str) -> None:
     """Commits all uncommitted changes in the sandbox and pushes the commits to `branch` at the git host.
 
-    `message`: the message of the commit. `branch`: is created if it is not checked out; then no other branch
-    may have this name, because that branch would not contain the changes. Raises Conflict `git_failed` with
-    git's message if the git proxy or the host refuses the push.
+    `message`: the message of the commit. `branch`: if this branch is not checked out, it is created from the
+    current commit. The push fails if the sandbox has a branch with this name that is not checked out, because
+    that branch does not contain the changes. Raises Conflict `git_failed` with git's message if the git proxy
+    or the host refuses the push.
     """
     name = shlex.quote(branch)
     script = (
@@ -76,11 +77,11 @@ async def push(place: Workplace, branch: str, message: str) -> None:
         f"git add -A && git commit -q -m {shlex.quote(message)}; fi && "
         f"git push -q -u origin HEAD:refs/heads/{name}"
     )
-    await _run(place, script, PUSH_SECONDS, "The work could not be pushed.")
+    await _run(workplace, script, PUSH_SECONDS, "The work could not be pushed.")
 
 
-async def _run(place: Workplace, script: str, seconds: int, failure: str) -> str:
-    output = await place.client.execute_command(script, cwd=place.directory, timeout_seconds=seconds)
+async def _run(workplace: Workplace, script: str, seconds: int, failure: str) -> str:
+    output = await workplace.client.execute_command(script, cwd=workplace.directory, timeout_seconds=seconds)
     if output.exit_code != 0:
         said = (output.stderr or output.stdout or "").strip()[-_MAX_OUTPUT_CHARACTERS:]
         raise Conflict(f"{failure} {said}".strip(), code="git_failed", output=said)

@@ -21,7 +21,8 @@ class WorkspaceCapacity:
     """The size limit of new workspaces, and how it is enforced. A workspace is the directory of a sandbox's
     files. `bytes`: the limit; None means no limit. `kept_by`: with "disk", each workspace is a separate disk
     of that size. With "watch", the app server measures workspaces and stops a sandbox whose workspace is too
-    large. With "none", there is no limit. `reason`: why workspaces are not separate disks.
+    large. With "none", there is no limit. `reason`: why workspaces are not separate disks; None if they are,
+    or if there is no limit.
     """
 
     bytes: int | None
@@ -33,8 +34,9 @@ class WorkspaceCapacity:
 class SandboxKind:
     """The kind of isolation that a backend gives its sandboxes, as shown to users.
 
-    `isolation`: with "full", sandboxes are isolated from everything on this machine. With "files", they can
-    use up the machine's memory but are isolated from the rest. With "none", they are not isolated.
+    `isolation`: with "full", sandboxes are isolated from everything on this machine. With "files", sandboxes
+    can use all memory of this machine, but are isolated from everything else. With "none", they are not
+    isolated. `warning`: a text for users about gaps in the isolation; None if there is no gap.
     """
 
     backend: Literal["docker", "process", "remote"]
@@ -55,17 +57,24 @@ class SandboxKind:
 
 @dataclass(frozen=True)
 class Machine:
-    """The running container or process of one sandbox. The fields are the address of its agent server, and
-    the addresses and paths that programs in the sandbox see.
+    """The running container or process of one sandbox, with its addresses. `spec_id`: the name of the
+    sandbox's image, with the prefix `remote:` on another host; `process` for a process without an image.
+    `url`: the address at which the app server reaches the agent server. `working_root`: the directory in the
+    sandbox that contains the files on which agents work.
     """
 
     spec_id: str
     url: str
     working_root: str
     inner_url: str
-    """The URL of the app server's inner listener, as the sandbox reaches it."""
+    """The URL at which programs in the sandbox reach the app server's inner listener, which is its port for
+    sandboxes.
+    """
     headers: Mapping[str, str] = field(default_factory=dict)
-    """HTTP headers that calls to the agent server must have, for a proxy on the way."""
+    """HTTP headers that the app server adds to its calls to the agent server. They are needed if the agent
+    server runs on a sandbox host (another machine), which forwards the calls. Empty if the agent server runs
+    on this machine.
+    """
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,8 @@ class MemoryCapacity:
 @dataclass(frozen=True)
 class LastWords:
     """The reason why the container or process of a sandbox does not answer, and the last output of the
-    container or process. The fields are copied into a StartFailure.
+    container or process. The fields are copied into a StartFailure, the error that says why a sandbox does
+    not start.
     """
 
     cause: str
@@ -96,8 +106,8 @@ class Backend(Protocol):
     """A sandbox backend: starts, finds and removes the machines of this installation. A machine is the
     container or process of one sandbox.
 
-    Callers identify a machine only by its sandbox's id. The backend stores all other data that it needs to
-    find the machine after a restart of the app server. All methods may raise StartFailure if the container
+    Callers identify a machine only by the id of its sandbox. The backend stores all other data that it needs
+    to find the machine after a restart of the app server. All methods may raise StartFailure if the container
     engine does not answer.
     """
 
@@ -108,7 +118,9 @@ class Backend(Protocol):
         """
 
     async def open(self) -> None:
-        """Prepares the backend. Raises StartFailure if the backend cannot work on this machine."""
+        """Prepares the backend, for example connects to the container engine. Raises StartFailure if the
+        backend cannot work on this machine.
+        """
 
     async def secure(self) -> None:
         """Blocks connections of sandboxes to this host, except to the app server's port for sandboxes. Raises
@@ -144,66 +156,67 @@ class Backend(Protocol):
     async def start(
         self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
     ) -> Machine:
-        """Returns the sandbox's machine: the running one, or a new one that uses the sandbox's workspace.
+        """Starts the sandbox and returns its container or process. Returns the existing container or process
+        if it already runs. A new one uses the sandbox's existing workspace.
 
         Does not wait until the agent server answers. session_key: the text that the agent server gets at its
-        start: only the key that its clients must send, or JSON with this key and its signing keys.
-        base: the name of the base image that `prepare` has prepared; None means the default base image.
+        start: either only the key that its clients must send, or JSON with this key and the keys that sign
+        the stored settings of conversations. base: the name of the base image that `prepare` has prepared;
+        None means the default base image.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns those of the given sandboxes whose machine does not run. An implementation must be fast,
-        because this method is called every second.
+        """Returns the ids of those given sandboxes whose container or process does not run. Each backend must
+        implement this method so that it is fast, because the method is called every second.
         """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Returns those of the given sandboxes whose sandbox host cannot be reached, each with the failure.
-        The machines of these sandboxes may still be running.
+        """Returns those given sandboxes whose sandbox host (another machine that runs sandboxes) cannot be
+        reached, each with the failure. The containers of these sandboxes may still be running.
         """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
-        """Returns why the sandbox's machine ended, and the end of the machine's output. Can also be called
-        while the machine runs.
+        """Returns why the sandbox's container or process has ended, and the end of its output. Can also be
+        called while the container or process runs.
         """
 
     async def freeze(self, sandbox_id: UUID) -> None:
-        """Pauses the sandbox's machine with all its processes. After that, `start` resumes the machine within
-        moments.
+        """Pauses all processes of the sandbox. After that, `start` resumes them within moments.
 
-        A backend that cannot pause machines ends the machine.
+        A backend that cannot pause a sandbox ends the sandbox's processes.
         """
 
     async def find_frozen(self) -> set[UUID]:
-        """Returns the ids of the sandboxes whose machines are paused and use memory. Includes sandboxes of
-        other installations.
+        """Returns the ids of the sandboxes that are paused and still use memory. Includes sandboxes of other
+        installations.
         """
 
     async def stop(self, sandbox_id: UUID) -> None:
-        """Ends the sandbox's machine. The workspace stays and is used by the next start. Does nothing if
-        there is no machine.
+        """Ends the container or process of the sandbox. The workspace is kept, and the next start uses it.
+        Does nothing if the sandbox has no container or process.
         """
 
     async def export(
         self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None
     ) -> None:
-        """Writes these parts of the sandbox's workspace to `sink` as a tar. The tar has the restrictions of
-        workspace_tar.py. Runs in a thread.
+        """Writes the given parts (top directories) of the sandbox's workspace to `sink` as a tar. The tar
+        contains only directories, regular files and links (see workspace_tar.py). Runs in a thread.
 
         folder: a directory in each part; if given, only the content of this directory is written, and not the
-        whole part. Running processes are paused meanwhile if the backend can do that. Call `prepare` first.
-        Raises StartFailure `workspace_missing` if there is no workspace.
+        whole part. The sandbox's processes are paused during the export if the backend can do that. Call
+        `prepare` first. Raises StartFailure `workspace_missing` if there is no workspace.
         """
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Replaces the sandbox's workspace by the content of a tar that `export` has written. Deletes the
-        sandbox's machine and old workspace first.
+        """Replaces the sandbox's workspace by the content of a tar that `export` has written. Before that,
+        deletes the sandbox's container or process and its old workspace.
 
         The tar is read in a thread. Call `prepare` first. After a failure, call `delete` or `restore` again.
         """
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """The size limit of new workspaces, and how it is enforced. The value may change when `examine` has
+        """The size limit of new workspaces, and how it is enforced. The value may change after `examine` has
         tested whether each workspace can be a separate disk.
         """
 
@@ -215,65 +228,69 @@ class Backend(Protocol):
         """
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox's machine and workspace. Does nothing if there are none."""
+        """Removes the sandbox's container or process, and its workspace. Does nothing if there are none."""
 
     async def abandon(self, sandbox_id: UUID, /) -> None:
-        """Stops using the sandbox host that has this sandbox, because the host cannot be reached. After that,
-        `restore` can create the sandbox on another host.
+        """Removes the assignment of the sandbox to its sandbox host (another machine that runs sandboxes),
+        because the host cannot be reached. After that, `restore` can create the sandbox on another host.
 
         The data on the unreachable host stays there.
         """
 
     async def forget(self, sandbox_id: UUID, /) -> None:
-        """Removes the data of a deleted sandbox that is still on its former hosts: hosts that could not be
-        reached when the sandbox was moved to another host by `abandon`. Called after `delete`.
+        """Removes the data that a deleted sandbox has left on its former sandbox hosts. These are the hosts
+        to which the sandbox was assigned until `abandon` was called. Called after `delete`.
         """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:
-        """Returns the name of the sandbox host on which the sandbox is. Returns None for backends that use
-        only one machine.
+        """Returns the name of the sandbox host to which the sandbox is assigned. Returns None if there is
+        none, and for backends that use only one machine.
         """
 
     @property
     def spare_bytes(self) -> int:
-        """Returns the memory in bytes of the machines that this app server keeps ready for new sandboxes."""
+        """Returns the memory in bytes of the containers that this app server has started in advance for new
+        sandboxes.
+        """
 
     async def spare_bytes_of_others(self) -> int:
-        """Returns the memory in bytes of the machines that other app servers on the same database keep ready
-        for new sandboxes.
+        """Returns the memory in bytes of the containers that other app servers on the same database have
+        started in advance for new sandboxes.
         """
 
     @property
     def lacks_spare(self) -> bool:
-        """Returns whether this app server keeps fewer machines ready for new sandboxes than configured. If
-        so, `replenish` prepares another machine.
+        """Returns whether this app server has started fewer containers in advance for new sandboxes than
+        configured. If so, `replenish` starts another one.
         """
 
     async def capacities(self) -> Sequence[int] | None:
-        """Returns the memory capacity of each host in bytes: the maximum for the sum of the memory limits of
-        the host's sandboxes.
+        """Returns the memory capacity in bytes of each machine that runs sandboxes: the maximum for the sum
+        of the memory limits of the machine's sandboxes.
 
-        Returns None if the memory is not limited.
+        Returns None if the memory is not limited, or if no sandbox host answers.
         """
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
-        """Returns the memory capacity of the host on which this sandbox would start. held: the ids of all
+        """Returns the memory capacity of the machine on which this sandbox would start. held: the ids of all
         sandboxes that use memory.
         """
 
     async def replenish(self) -> None:
-        """Prepares one more machine for new sandboxes, if fewer are ready than configured. Takes seconds."""
+        """Starts one more container in advance for new sandboxes, if there are fewer than configured. Takes
+        seconds.
+        """
 
     async def yield_spare(self) -> bool:
-        """Removes one machine that is kept ready for new sandboxes, to free its memory. If this app server
-        keeps none ready, removes a machine of another app server.
+        """Removes one container that was started in advance for a new sandbox, to free its memory. If this
+        app server has none, removes a container of another app server on the same database.
 
-        Returns False if there is no such machine.
+        Returns False if there is no such container.
         """
 
     async def close(self) -> None:
-        """Releases the backend's resources when the app server ends. Ends the machines that cannot run
-        without the app server.
+        """Releases the backend's resources when the app server ends. Ends the sandboxes that cannot run
+        without the app server, such as those that run as processes on this machine.
         """
 
 

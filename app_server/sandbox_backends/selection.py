@@ -16,9 +16,9 @@ async def choose_backend(config: Config) -> tuple[Backend, bool]:
     """Chooses and opens the sandbox backend that the configuration asks for. Returns the backend, and whether
     its container engine is missing.
 
-    If the configuration asks for Docker, a missing engine is accepted, because the engine may become
-    available later. If the configuration leaves the choice open and the engine is missing, sandboxes are
-    processes.
+    If the configuration asks for Docker, a missing engine is no error, because the engine may become
+    available later. If the configuration asks for no backend, Docker is chosen if the engine is there, and
+    otherwise processes on this machine.
     """
     process = ProcessBackend(config)
     if config.sandbox == "process":

@@ -1,9 +1,9 @@
 """Workspaces as tar streams: packed from untrusted files, unpacked again, and checked to contain only plain
 data. All functions block the thread.
 
-Member names are relative and begin with a part of the workspace (`project/…`). Only directories, regular
-files, symbolic links (never followed here) and hard links between members are allowed; no devices, owners or
-set-uid bits.
+Names in a tar begin with a part of the workspace (`project/…`). A tar contains only directories, regular
+files, symbolic links (which are never followed here) and hard links between its members; no devices, owners
+or set-uid bits.
 """
 
 import errno
@@ -21,7 +21,7 @@ from app_server.core.errors import StartFailure
 PROJECT = "project"
 CONVERSATIONS = "conversations"
 HOME = "home"
-"""The agent's home, if the container has it in the workspace: installed programs, but no caches."""
+"""The name of the top directory that is the agent's home, in workspaces that have one. It has no caches."""
 PARTS = (PROJECT, CONVERSATIONS, HOME)
 
 MAX_MEMBERS = 5_000_000
@@ -30,7 +30,7 @@ MAX_DEPTH = 400
 _PIECE_BYTES = 1024**2
 _BUFFER_BYTES = 256 * 1024
 _END_BYTES = 1024
-"""A complete tar ends with this many zero bytes."""
+"""The number of zero bytes at the end of a complete tar."""
 
 
 class TarSource(Protocol):
@@ -71,8 +71,8 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds the given parts of `workspace` to `tar`, or only the content of the folder `folder` in each part.
-    Programs may change the files meanwhile. Raises StartFailure `archive_failed` if a file cannot be read.
+    """Adds the given parts of `workspace` to `tar`, or only the content of the directory `folder` in each
+    part. Files may change during the call. Raises StartFailure `archive_failed` if a file cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -82,9 +82,9 @@ def pack(
 
 def unpack(source: TarSource, folder: Path) -> None:
     """Unpacks a workspace tar into the empty directory `folder`. Raises StartFailure `archive_failed` if the
-    tar is damaged or contains something that no workspace may contain. Never changes files outside of
-    `folder`, even if the tar contains other paths or links: symbolic links are created last, so that no
-    member is written through a link.
+    tar is damaged or contains something that no workspace may contain, such as a device. Never changes files
+    outside of `folder`, even if the tar contains other paths or links: symbolic links are created last, so
+    that no member is written through a link.
     """
     directories: list[tarfile.TarInfo] = []
     links: dict[str, str] = {}
@@ -127,7 +127,7 @@ def reading(source: TarSource) -> tarfile.TarFile:
 
 
 def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yields the members of a streamed tar one after the other. Earlier members are not kept in memory."""
+    """Yields the members of a streamed tar one after the other, and keeps only one of them in memory."""
     for member in tar:
         _forget(tar)
         yield member
@@ -135,7 +135,7 @@ def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 @contextmanager
 def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
-    """Opens a tar for writing to `sink` in a `with` block. It is complete only if the block ends without an
+    """Opens a tar for writing to `sink` in a `with` block. The tar is complete only if the block raises no
     error.
     """
     gate = _Gate(sink)
@@ -172,8 +172,8 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """A file-like object that passes writes on to the output until it is closed. After that, it ignores
-    writes, because a tar that was given up still writes its buffer.
+    """A file-like object that passes writes on to `sink` while `is_open` is True. When `is_open` is False, it
+    ignores writes: then the tar is incomplete, and the tar library only empties its buffer.
     """
 
     def __init__(self, sink: TarSink) -> None:
@@ -190,12 +190,12 @@ class _Packing:
         self._owner = owner
         self._count = 0
         self._seen: dict[tuple[int, int], str] = {}
-        """The first name of each file with several names, by device and inode."""
+        """The first name of each file that has several names (hard links), by device and inode."""
 
     def add_tree(self, top: Path, part: str) -> None:
         """Adds the directory `top` with its content to the tar. part: the directory's name in the tar."""
-        for place, directories, files, directory in os.fwalk(top, onerror=_raise, follow_symlinks=False):
-            prefix = f"{part}{place.removeprefix(str(top))}"
+        for path, directories, files, directory in os.fwalk(top, onerror=_raise, follow_symlinks=False):
+            prefix = f"{part}{path.removeprefix(str(top))}"
             if prefix.count("/") > MAX_DEPTH:
                 raise cannot_move(f"Its directories are nested more than {MAX_DEPTH} deep.")
             self._add(prefix, os.fstat(directory), tarfile.DIRTYPE)
@@ -258,8 +258,8 @@ class _Packing:
 
 
 class _Exactly(io.RawIOBase):
-    """A reader that returns exactly `size` bytes of a file, because a tar states the size first. If the file
-    has become shorter, zeros replace the missing bytes.
+    """A reader that returns exactly `size` bytes of a file, because a tar contains the size before the
+    content. If the file has become shorter, zeros replace the missing bytes.
     """
 
     def __init__(self, file: IO[bytes], size: int) -> None:
@@ -277,7 +277,7 @@ class _Exactly(io.RawIOBase):
 
 
 class _Watched:
-    """A reader that stores the last bytes that were read, for a check whether a tar is complete."""
+    """A reader that stores the last bytes that it has read in `tail`, to check whether a tar is complete."""
 
     def __init__(self, file: TarSource) -> None:
         self._file = file

@@ -1,5 +1,5 @@
-"""Controls access to this sandbox host. A request must contain the host's token, and must come from the app
-server that was the first to call this host.
+"""Controls access to this sandbox host (a machine that runs sandboxes for an app server). A request must
+contain the host's token, and must come from the app server that was the first to call this host.
 """
 
 import asyncio
@@ -17,23 +17,24 @@ from app_server.core.errors import problem
 from app_server.sandbox_backends.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
 
 TOKEN_SCHEME = APIKeyHeader(name=TOKEN_HEADER, scheme_name="HostToken", auto_error=False)
-"""The entry of the host's token in the OpenAPI document. `HostAuthentication` checks the token in
-requests.
+"""The description of the host's token for the OpenAPI document. It checks nothing; `HostAuthentication`
+checks the token in requests.
 """
 OPEN_PATH = "/health"
 
 
 def host_token(home: Path) -> str:
     """Returns the host's token from the file `host-token` in the directory `home`. Creates the file with a
-    random token if there is no file. Only the owner of the file can read it. Blocks.
+    random token if there is no file. Only the owner of the file can read it. Blocks the thread.
     """
     return _read_or_create(home / "host-token", secrets.token_urlsafe(32))
 
 
 class HostAuthentication:
-    """Middleware that accepts requests to this sandbox host only with the host's token, and only from one app
-    server: the first that has sent its id to the host. Replies 401 to HTTP requests without the token, and
-    409 to those with the id of another app server. Refuses such WebSockets too. `/health` needs no token.
+    """Middleware that checks requests to this sandbox host. A request must contain the host's token, and must
+    come from the app server that was the first to send its id to this host. Replies 401 to HTTP requests
+    without the token. Replies 409 to HTTP requests with the id of another app server. Refuses WebSockets for
+    the same reasons. `/health` needs no token.
     """
 
     def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:

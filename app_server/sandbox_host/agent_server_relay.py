@@ -23,8 +23,8 @@ _OURS = (b"host", TOKEN_HEADER.lower().encode(), INSTALLATION_HEADER.lower().enc
 
 
 class AgentRelay:
-    """Middleware that forwards requests below `/v1/sandboxes/ID/agent` to the agent server of that sandbox.
-    Passes all other requests on to this host's routes.
+    """Middleware that forwards requests below `/v1/sandboxes/ID/agent` to the agent server of the sandbox
+    with this id. Passes all other requests on to this host's routes.
     """
 
     def __init__(self, app: ASGIApp, *, backend: DockerBackend) -> None:
@@ -54,8 +54,8 @@ class AgentRelay:
 
     async def _target(self, sandbox_id: UUID, path: bytes, scope: Scope) -> Target:
         """Returns the target of a forwarded request: the address of the sandbox's agent server, the path, and
-        the headers without those that are only for this host. Raises StartFailure if the sandbox does not
-        run.
+        the headers of the request. Leaves out the headers that are only for this host. Raises StartFailure if
+        the sandbox does not run.
         """
         if sandbox_id not in self._addresses:
             self._addresses[sandbox_id] = await self._backend.agent_address(sandbox_id)

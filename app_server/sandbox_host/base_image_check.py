@@ -17,9 +17,9 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 
 def base_by_name(name: str, config: Config) -> BaseImage:
-    """Returns the description of a base image that is known only by its name. It contains no files from which
-    this host could build the image, so the image must be on this host already or be available from a
-    registry.
+    """Returns the description of a base image (on which a sandbox image is built) of which only the name is
+    known. The description contains no files from which this host could build the image. So the image must be
+    on this host already, or in a registry.
     """
 
     async def no_files() -> None:
@@ -29,8 +29,9 @@ def base_by_name(name: str, config: Config) -> BaseImage:
 
 
 def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseImage:
-    """Checks the request `asked` and returns the description of the base image that it asks for. Raises
-    BadRequest or PayloadTooLarge if the check fails. Blocks.
+    """Checks the request `asked` and returns the description of the base image that the app server asks for.
+    Raises PayloadTooLarge if the files are too large, and BadRequest if the check fails for another reason.
+    Blocks the thread.
 
     `packed`: the gzipped tar of the files from which this host must build the base image; None if the image
     is on this host already or comes from a registry.
@@ -71,8 +72,8 @@ def _files(asked: BaseRequest, packed: bytes) -> BuildFiles:
 
 def _unpack(packed: bytes, tar: IO[bytes]) -> None:
     """Decompresses the gzipped tar `packed` into the file `tar`. Raises BadRequest if the data is damaged,
-    and PayloadTooLarge if the result is larger than MAX_TAR_BYTES. Does not trust the size that the data
-    states.
+    and PayloadTooLarge if the result is larger than MAX_TAR_BYTES. Counts the decompressed bytes, because the
+    size that the data states may be wrong.
     """
     with tempfile.TemporaryFile() as given:
         given.write(packed)

@@ -26,7 +26,7 @@ MAX_CONNECTIONS = 4096
 @dataclass
 class _Fetched:
     """The WebSocket that the app server has opened for one connection of a sandbox. `ended`: an event that is
-    set when the connection has ended and the WebSocket is no longer used.
+    set when the sandbox's connection has ended and the WebSocket is no longer used.
     """
 
     socket: WebSocket

@@ -41,8 +41,8 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
     `announce` with the path of the file that contains the host's token.
 
     `behind_tls`: true if this host needs no TLS certificate, because a proxy adds TLS or the network is
-    private. Raises PortTaken if a port is in use, ConfigurationError, and StartFailure if there is no
-    container engine.
+    private. Raises PortTaken if a port is in use. Raises ConfigurationError if the configuration is wrong.
+    Raises StartFailure if there is no container engine.
     """
     _require_tls(config, behind_tls=behind_tls)
     async with AsyncExitStack() as stack:

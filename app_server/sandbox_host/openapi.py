@@ -1,5 +1,5 @@
-"""Prints the OpenAPI document of a sandbox host as JSON. The output depends only on the version of
-Slipway.
+"""Prints the OpenAPI document of a sandbox host (a server that runs sandboxes for an app server) as JSON. The
+output depends only on the version of Slipway.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""The HTTP routes of a sandbox host. The app server calls them to manage its sandboxes on this host
-(docs/sandbox-service.md).
+"""The HTTP routes of a sandbox host, which runs sandboxes for an app server on another machine. The app
+server calls them to manage its sandboxes on this host (docs/sandbox-service.md).
 """
 
 import asyncio
@@ -83,8 +83,8 @@ async def get_info(work: ServerWork) -> HostInfo:
 
 @router.post("/image", response_class=_Steps, responses=_STEPS)
 async def prepare_image(work: ServerWork) -> StreamingResponse:
-    """Builds the default sandbox image if this host does not have it yet. Streams the progress, one `Step`
-    per line.
+    """Builds the default sandbox image if this host does not have it yet. Streams the progress as JSON
+    objects (`Step`), one per line.
     """
 
     async def prepare(report: Report) -> Step:
@@ -98,8 +98,8 @@ async def prepare_image(work: ServerWork) -> StreamingResponse:
 async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
     """Returns the sandbox images on this host, of this version of Slipway and of earlier versions.
 
-    `base`: the names of base images that users have chosen. Sandbox images built on these base images are
-    marked as current.
+    `base`: the names of base images that users have chosen. Sandbox images that this version has built on
+    these base images are marked as current (still needed).
     """
     found = await work.images(stored_images, base or ())
     return [HostedImage(**asdict(each)) for each in found]
@@ -108,10 +108,11 @@ async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage
 @router.post("/images/prune")
 async def prune_unneeded_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
     """Removes sandbox images that are no longer needed, and returns the removed images. An image is removed
-    if it was built on this host, is not current, and is needed by no container and no sandbox.
+    if it was built on this host, is not current (needed by this version of Slipway), and is needed by no
+    container and no sandbox.
 
-    `base`: the names of base images that users have chosen. Sandbox images built on these base images count
-    as current.
+    `base`: the names of base images that users have chosen. Sandbox images that this version has built on
+    these base images count as current.
     """
     removed = await work.images(prune_images, base or ())
     return [HostedImage(**asdict(each)) for each in removed]
@@ -132,10 +133,12 @@ async def prepare_base(
     context: Annotated[UploadFile | None, File()] = None,
 ) -> StreamingResponse:
     """Prepares this host for sandboxes on a base image that a user has chosen. Builds the base image and the
-    sandbox image if this host does not have them yet. Streams the progress, one `Step` per line.
+    sandbox image if this host does not have them yet. Streams the progress as JSON objects (`Step`), one per
+    line.
 
     `base`: the description of the base image. `context`: the gzipped tar of the files from which the base
-    image is built. If a build of the same base image already runs, the request waits for that build.
+    image is built; null if the base image is not built from files. If a build of the same base image already
+    runs, the request waits for that build.
     """
     packed = await context.read() if context else None
     wanted = await asyncio.to_thread(base_of, base, packed, work.config)
@@ -149,19 +152,19 @@ async def prepare_base(
 
 @router.get("/sandboxes")
 async def list_sandboxes(work: ServerWork) -> list[HostedSandbox]:
-    """Returns all sandboxes of this host with their states: those that an app server has started or restored
-    on this host and has not deleted since.
+    """Returns all sandboxes of this host with their states. These are the sandboxes that the app server has
+    started or restored on this host and has not deleted.
     """
     return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
 
 
 @router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
 async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
-    """Starts the machine (the container) of a sandbox and streams the progress, one `Step` per line. A
-    running machine continues to run. A paused machine is resumed. Otherwise a new machine starts with the
-    sandbox's existing workspace.
+    """Starts the container of a sandbox and streams the progress as JSON objects (`Step`), one per line. A
+    running container continues to run. A paused container is resumed. Otherwise a new container starts with
+    the sandbox's existing workspace.
 
-    The reply ends when the machine runs. The agent server in the machine may need more time before it
+    The reply ends when the container runs. The agent server in the container may need more time before it
     answers.
     """
 
@@ -183,8 +186,8 @@ async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRe
 
 @router.get("/sandboxes/{sandbox_id}/last-words")
 async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
-    """Returns why the machine (the container) of a sandbox ended, and the last lines of the machine's output.
-    Can also be called while the machine runs.
+    """Returns why the container of a sandbox has ended, and the last lines of the container's output. Can
+    also be called while the container runs.
     """
     words = await work.backend.last_words(sandbox_id)
     return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)
@@ -193,15 +196,15 @@ async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
 @router.get("/sandboxes/{sandbox_id}/size")
 async def workspace_size(work: ServerWork, sandbox_id: UUID) -> WorkspaceSize:
     """Returns the size of a sandbox's workspace in bytes. The size is null if the workspace is a separate
-    disk of a fixed size, or if the measurement takes too long. The request may take seconds.
+    disk of limited size, or if the measurement takes too long. The request may take seconds.
     """
     return WorkspaceSize(bytes=await work.backend.watched_bytes(sandbox_id))
 
 
 @router.post("/sandboxes/{sandbox_id}/freeze", status_code=204)
 async def freeze_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Pauses the machine (the container) of a sandbox with all its programs. The next start of the sandbox
-    resumes the programs. Does nothing if this host has no such sandbox.
+    """Pauses the container of a sandbox with all its programs. The next start of the sandbox resumes the
+    programs. Does nothing if this host has no such sandbox.
     """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
@@ -210,8 +213,8 @@ async def freeze_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
 
 @router.post("/sandboxes/{sandbox_id}/stop", status_code=204)
 async def stop_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Ends the machine (the container) of a sandbox. The workspace stays. Does nothing if the sandbox has no
-    machine or this host has no such sandbox.
+    """Ends the container of a sandbox. The workspace is kept. Does nothing if the sandbox has no container or
+    this host has no such sandbox.
     """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
@@ -220,9 +223,7 @@ async def stop_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
 
 @router.delete("/sandboxes/{sandbox_id}", status_code=204)
 async def delete_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Deletes a sandbox with its machine (the container) and its workspace. Does nothing if this host has no
-    such sandbox.
-    """
+    """Deletes a sandbox, its container and its workspace. Does nothing if there is no such sandbox."""
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
             await work.backend.delete(sandbox_id)
@@ -240,11 +241,12 @@ async def export_workspace(
     part: Annotated[list[str] | None, Query()] = None,
     folder: Annotated[str | None, Query(pattern=r"^[\w.-]+(/[\w.-]+)*$", max_length=255)] = None,
 ) -> StreamingResponse:
-    """Streams parts of a sandbox's workspace as a tar. The programs in the sandbox are paused meanwhile.
+    """Streams parts of a sandbox's workspace as a tar. The programs in the sandbox are paused during the
+    export.
 
-    `part`: the names of the parts to export; all parts if left out. `folder`: a directory in each part; if
-    given, only the content of this directory is exported instead of the whole part. If the reply ends before
-    the tar is complete, the export has failed.
+    `part`: the names of the parts (top directories) to export; without this parameter, all parts. `folder`: a
+    directory in each part; if given, only the content of this directory is exported instead of the whole
+    part. If the reply ends before the tar is complete, the export has failed.
     """
     if sandbox_id not in work.inventory:
         raise workspace_missing()
@@ -273,8 +275,8 @@ async def export_workspace(
     openapi_extra={"requestBody": {"content": {TAR: {"schema": _FILES}}, "required": True}},
 )
 async def restore_workspace(work: ServerWork, request: Request, sandbox_id: UUID) -> Response:
-    """Replaces a sandbox's workspace by the content of the tar in the request body. Deletes the sandbox's
-    machine (the container) and old workspace first. Does not start a new machine.
+    """Replaces a sandbox's workspace by the content of the tar in the request body. Before that, deletes the
+    sandbox's container and old workspace. Does not start a new container.
     """
     await work.ready_to_carry()
     async with work.locks[sandbox_id]:
@@ -296,12 +298,12 @@ async def fetch_connection(work: ServerWork, socket: WebSocket, name: str) -> No
 def _follow(
     work: HostServices, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
 ) -> StreamingResponse:
-    """Runs `carry_out` in the background and returns a reply that streams its progress, one `Step` as JSON
+    """Runs `carry_out` in the background and returns a reply that streams the progress, one `Step` as JSON
     per line. `carry_out` continues to its end even if the client disconnects.
 
-    `carry_out`: an operation that gets a function for lines about the progress and returns the last `Step`.
-    `sign_of_life`: a `Step` that is sent whenever there was no other `Step` for SILENCE_SECONDS; None sends
-    none.
+    `carry_out`: an operation. It gets a function that sends a line about the progress, and returns the last
+    `Step`. `sign_of_life`: a `Step` that is sent each time no other `Step` was sent for SILENCE_SECONDS; None
+    means that nothing is sent then.
     """
     steps: asyncio.Queue[Step] = asyncio.Queue()
 

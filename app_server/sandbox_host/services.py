@@ -1,5 +1,5 @@
-"""The services that a sandbox host needs while it runs: the container engine, the relay for the network
-connections of its sandboxes, and the background tasks.
+"""The services that a sandbox host (a machine that runs sandboxes for an app server) needs while it runs: the
+container engine, the relay for the network connections of its sandboxes, and the background tasks.
 """
 
 import asyncio
@@ -35,7 +35,8 @@ class HostServices:
 
     def believe(self, authority: str) -> None:
         """Stores the app server's certificate authority in a file, so that sandboxes that are created from
-        now on trust this authority. `authority`: the certificate of the authority as PEM text. Blocks.
+        now on trust this authority. `authority`: the certificate of the authority as PEM text. Blocks the
+        thread.
         """
         path = certificate_file(self.config)
         if read_authority(self.config) != authority:
@@ -56,16 +57,15 @@ class HostServices:
 
         `ask_store`: `stored_images` to list images, or `prune_images` to remove images that are not needed.
         `bases`: the names of base images that users have chosen. The base images of this host's sandboxes are
-        added. Sandbox images built on these base images count as current.
+        added to them. Sandbox images built on these base images count as current (needed by this version).
         """
         chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)
         return await asyncio.to_thread(ask_engine, ask_store, current)
 
     async def ready_to_carry(self) -> None:
-        """Makes sure that this host has a sandbox image, and builds one if there is none. The host needs an
-        image for the helper container that copies a workspace. Any sandbox image can be used for the helper
-        container.
+        """Builds a sandbox image if this host has none. The image is needed for the helper container with
+        which the host copies a workspace. Any sandbox image can be used for the helper container.
         """
         if not (self.backend.image and await self.backend.has_image(self.backend.image)):
             await self.backend.prepare(lambda _line: None)
@@ -74,18 +74,19 @@ class HostServices:
         return sum(await self.backend.capacities()) - self.backend.spare_bytes
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the state of the machine (the container) of each sandbox on this host, by the sandbox's id.
-        The state is `stopped` if the sandbox has no container.
+        """Returns the state of the container of each sandbox on this host, by the sandbox's id. The state is
+        `stopped` if the sandbox has no container.
         """
         found, ours = await self.backend.states(), await asyncio.to_thread(self.inventory.all)
         return {each: found.get(each, "stopped") for each in ours}
 
     async def tend(self) -> None:
-        """Runs one round of the host's background task. Prepares a machine for new sandboxes if fewer are
-        ready than configured and there is enough memory. Logs a failure of the container engine.
+        """Runs one round of the host's background task. Starts one container in advance for new sandboxes, if
+        there are fewer such containers than configured and there is enough memory. Logs a failure of the
+        container engine.
 
-        The first round with a sandbox image also tests whether disks can be mounted and whether sandboxes can
-        reach this host.
+        The first round after the sandbox image was built also tests whether workspaces can be separate disks
+        and whether sandboxes can reach this host.
         """
         try:
             await self.backend.examine()

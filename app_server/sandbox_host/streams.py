@@ -39,8 +39,8 @@ class SinkOfReply:
     async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
         """Runs `work` and yields the bytes that `work` writes to this object in a thread.
 
-        If `work` raises an error, this generator raises the same error: before the first piece if `work` has
-        written nothing, else after the last complete piece.
+        If `work` raises an error, this generator raises the same error. If `work` has written nothing before,
+        the error is raised before the first piece; otherwise, it is raised after the last complete piece.
         """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:

@@ -16,8 +16,8 @@ class BuildFiles:
     """A description of the tar file from which a base image is built. It does not contain the tar itself.
 
     `name`: the name of the base image. `dockerfile`: the path of the Dockerfile in the tar. `arguments`,
-    `target`: the options `--build-arg` and `--target` of `docker build`. `files`, `bytes`: the number and the
-    total size of the other files in the tar.
+    `target`: the options `--build-arg` and `--target` of `docker build`; `target` is None if the option is
+    not used. `files`, `bytes`: the number and the total size of the files in the tar, without the Dockerfile.
     """
 
     name: str
@@ -41,14 +41,16 @@ class BuildLimits:
 
     @classmethod
     def of(cls, config: Config) -> "BuildLimits":
-        """Returns the limits from the server's configuration that apply to base images which users choose."""
+        """Returns the limits for the builds of base images which users choose, from the server's
+        configuration. A sandbox image is built on a base image.
+        """
         network = "none" if config.sandbox_build_network == "none" else None
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
-        """Returns new limits that combine these limits with `other`. Of the two timeouts and of the two
-        sizes, the smaller value applies. `network` is that of these limits if it is set, else that of
-        `other`.
+        """Returns new limits that are as strict as both these limits and `other`: the smaller timeout and the
+        smaller size apply. `network` is the network of these limits if it is set, and otherwise the network
+        of `other`.
         """
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 MAX_TAR_BYTES = 64 * 1024**2
-"""The size limit of a build context that is stored in the database or sent to a sandbox host."""
+"""The size limit, in bytes, of a build context (the tar of the files for an image build) that is stored in
+the database or sent to a sandbox host.
+"""
 # The name in the archive of a Dockerfile that is outside of its context.
 OUTSIDE = ".dockerfile.slipway"
 _CHUNK_BYTES = 64 * 1024
@@ -24,7 +26,7 @@ _CHUNK_BYTES = 64 * 1024
 class PackedContext:
     """A description of a build context that is packed in a tar file. `digest`: a hash of the names, modes,
     link targets and contents of all files. `dockerfile`: the path of the Dockerfile in the tar. `files`,
-    `bytes`: the number and the total size of the other files.
+    `bytes`: the number and the total size of all files except the Dockerfile.
     """
 
     digest: str
@@ -34,12 +36,12 @@ class PackedContext:
 
 
 def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
-    """Writes the build context as a tar into `sink` and returns a description of the tar. Sets the position
-    of `sink` to its start.
+    """Writes the build context as a tar into `sink` and returns a description of the tar. Then sets the
+    position of `sink` to its start.
 
     `context`, `dockerfile`: the resolved paths of the folder and the Dockerfile. Files that a `.dockerignore`
     file excludes are left out. Symbolic links are packed as links. Each file is read only once, so the hash
-    always matches the packed data. Blocking. Raises OSError if a file cannot be read.
+    always matches the packed data. Blocks the thread. Raises OSError if a file cannot be read.
     """
     is_inside = dockerfile.is_relative_to(context)
     name = str(dockerfile.relative_to(context)) if is_inside else OUTSIDE
@@ -59,7 +61,7 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
 
 def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
     """Reads a tar file that another server has packed, computes its hash again, and returns a description of
-    the tar. Sets the position of `source` to its start. Blocking.
+    the tar. Then sets the position of `source` to its start. Blocks the thread.
 
     `dockerfile`: the path of the Dockerfile in the tar. Raises ValueError if `source` is not a tar, if the
     Dockerfile is missing, if a path leads out of the tar, or if the tar contains something other than files,

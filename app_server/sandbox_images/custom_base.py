@@ -28,7 +28,7 @@ MAX_SHOWN = 300
 class BaseSource:
     """The files and options from which a base image is built. `dockerfile`, `context`: the resolved paths of
     the Dockerfile and of the build context folder. `arguments`, `target`: the options `--build-arg` and
-    `--target` of `docker build`.
+    `--target` of `docker build`; `target` is None if the option is not used.
     """
 
     dockerfile: Path
@@ -46,7 +46,8 @@ def resolved_source(
     """Returns the files and options of an image build, with resolved paths. `context`: the build context
     folder; None means the folder of the Dockerfile. `arguments`, `target`: as in BaseSource.
 
-    Raises BadRequest `dockerfile_missing` or `build_context_missing` if a path does not exist.
+    Raises BadRequest `dockerfile_missing` if `dockerfile` is not a file. Raises BadRequest
+    `build_context_missing` if the build context is not a folder.
     """
     if not dockerfile.is_file():
         raise BadRequest(
@@ -76,10 +77,11 @@ async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report
     """Returns the name of the base image that is built from `source` (a Dockerfile, its build context and
     build options). Builds the image if the container engine does not have it yet.
 
-    `flavour`: the variant of the sandbox image for which it is built, `full` (with a browser and fonts) or
-    `slim`. `report`: a function that is called with each line of progress. Raises BadRequest
-    `build_context_unreadable` if the files cannot be read, and StartFailure if the build fails or the
-    container engine does not answer.
+    `flavour`: the variant of the sandbox image that will be built on this base image: `full` (with a browser
+    and fonts) or `slim`. `report`: a function that is called with each line of progress.
+
+    Raises BadRequest `build_context_unreadable` if the files cannot be read. Raises StartFailure if the build
+    fails or the container engine does not answer.
     """
     docker = docker_command()
     (await asyncio.to_thread(connect)).close()
@@ -96,8 +98,8 @@ async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report
 
 def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
     """Writes the files from which the user's base image is built into `tar`. Returns a description of these
-    files and the name that the base image will have. Blocking. Raises BadRequest `build_context_unreadable`
-    if a file cannot be read or the files are too large.
+    files and the name that the base image will have. Blocks the thread. Raises BadRequest
+    `build_context_unreadable` if a file cannot be read or the files are too large.
     """
     return name_base(_pack(source, tar), source.arguments, source.target)
 
@@ -120,10 +122,12 @@ async def build_base(
     limits: BuildLimits,
     report: Report,
 ) -> None:
-    """Builds the base image from the files in `tar`.
+    """Builds the base image from the files in `tar`. `docker`: the path of the docker program. `flavour`: the
+    variant of the sandbox image that will be built on this base image.
 
-    Raises StartFailure: `sandbox_base_build_failed`, `sandbox_base_too_large` if the image exceeds `limits`,
-    or `sandbox_image_no_room` if the disk is too full.
+    Raises StartFailure `sandbox_base_build_failed` if the build fails. Raises StartFailure
+    `sandbox_base_too_large` if the image is larger than `limits` allows. Raises StartFailure
+    `sandbox_image_no_room` if the disk is too full.
     """
     await require_room(docker, flavour)
     options = [f"--build-arg={key}={value}" for key, value in files.arguments.items()]

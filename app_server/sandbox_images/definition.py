@@ -22,13 +22,16 @@ RUNTIME_PLUGINS: dict[SandboxFlavour, frozenset[str]] = {
     "slim": frozenset({"jupyter"}),
     "full": frozenset({"vscode", "desktop", "browser", "jupyter"}),
 }
-"""The names of the runtime plugins that the sandbox image of each flavour contains."""
+"""The names of the runtime plugins (programs for the agent or the user, such as VS Code) that a sandbox image
+contains, for each flavour (variant) of the image: `full` or `slim`.
+"""
 
 
 @dataclass(frozen=True)
 class BuildInputs:
     """The source files of one `docker build`. `dockerfile`: the path of the Dockerfile. `copied`: the paths
-    of the files and folders that the Dockerfile copies. All paths are relative to the source tree.
+    of the files and folders that the Dockerfile copies. All paths are relative to the root of Slipway's
+    source code.
     """
 
     dockerfile: str
@@ -57,10 +60,11 @@ AGENT_SERVER = BuildInputs(
 
 @dataclass(frozen=True)
 class ImageDefinition:
-    """The names of the two images that are built for one flavour and one base image. `base`: the name of the
-    base image. `dependencies`: the name of the image with all dependencies, but without the agent server; it
-    changes only if the build files change, for example the lock files. `image`: the name of the image that
-    sandboxes start from; it is built on `dependencies` and contains the agent server.
+    """The names of the two images that are built on one base image, for one flavour (the variant: `full` with
+    a browser and fonts, or `slim`). `base`: the name of the base image. `dependencies`: the name of the image
+    with all dependencies, but without the agent server; it changes only if the build files change, for
+    example the lock files. `image`: the name of the image that sandboxes start from; it is built on
+    `dependencies` and contains the agent server.
     """
 
     flavour: SandboxFlavour
@@ -72,7 +76,7 @@ class ImageDefinition:
 @cache
 def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
     """Returns the names of the images for this flavour and this base image. The result is cached, so the
-    build files are read only once in each process. Blocking.
+    build files are read only once in each process. Blocks the thread.
 
     `flavour`: "full" is the variant with a browser and fonts, "slim" the variant without them. Raises
     StartFailure `sandbox_image_build_failed` if the installation has no build files.
@@ -83,7 +87,7 @@ def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
 
 
 def image_name(config: Config, base: str | None = None) -> str:
-    """Returns the name of the image that sandboxes start from. Blocking.
+    """Returns the name of the image that sandboxes start from. Blocks the thread.
 
     `base`: the base image that a user has chosen; None means the image in the server's configuration. Raises
     StartFailure if the installation has no build files.
@@ -123,7 +127,7 @@ def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[st
 
 
 def build_context(ingredients: BuildInputs) -> bytes:
-    """Returns the bytes of a tar with exactly the files that `ingredients` names."""
+    """Returns a tar, as bytes, with exactly the files that `ingredients` names."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for path in _files(ingredients):

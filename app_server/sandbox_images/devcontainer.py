@@ -62,7 +62,7 @@ _Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 class Devcontainer:
     """The part of a devcontainer.json that Slipway uses. `base`: the name of an image, or the files and
     options from which an image is built. `ignored`: the names of the parts that Slipway ignores, each with a
-    reason, safe to print on a terminal.
+    reason. The texts are safe to print on a terminal.
     """
 
     base: str | BaseSource
@@ -120,12 +120,16 @@ class _Plain:
 
 
 def read_devcontainer(path: Path, context: Path | None = None) -> Devcontainer:
-    """Reads a devcontainer.json and returns the part of it that Slipway uses. Blocking.
+    """Reads a devcontainer.json and returns the part of it that Slipway uses. Blocks the thread.
 
-    `path`: the path of the file, or of the project folder that contains it. `context`: a build context folder
-    that the user names and that replaces the one in the file. Raises BadRequest if the file is missing,
-    cannot be read or asks for something that Slipway does not support (codes that begin with
-    `devcontainer_`), and BadRequest `dockerfile_missing` or `build_context_missing`.
+    `path`: the path of the file, or of the project folder that contains it. `context`: the build context
+    folder that the user has given; it replaces the folder that the file names. If `context` is None, the
+    folder that the file names is used.
+
+    Raises BadRequest with a code that begins with `devcontainer_` if the file is missing, cannot be read or
+    asks for something that Slipway does not support. Raises BadRequest `dockerfile_missing` if there is no
+    Dockerfile at the path that the file names. Raises BadRequest `build_context_missing` if the build context
+    is not a folder.
     """
     file, project = _find(path)
     content = _read(file)
@@ -154,10 +158,11 @@ def _explained(name: str) -> str:
 
 def _find(path: Path) -> tuple[Path, Path]:
     """Returns the resolved paths of the devcontainer.json and of its project folder. `path`: the file, or the
-    project folder. Raises BadRequest `devcontainer_missing` or `devcontainer_leads_out`.
+    project folder. Raises BadRequest `devcontainer_missing` if there is no such file. Raises BadRequest
+    `devcontainer_leads_out` if the file is a symbolic link to a place outside of the project folder.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 (`..` would stay)
-    candidates = [path / place for place in PLACES] if path.is_dir() else [path]
+    candidates = [path / relative_path for relative_path in PLACES] if path.is_dir() else [path]
     for candidate in candidates:
         if candidate.is_file():
             # The project is the one where the file was found. A link must not choose another project.

@@ -1,5 +1,5 @@
-"""Lists the images of Slipway in the container engine, shows which of them are still needed, and removes the
-others.
+"""Lists the images of Slipway in the container engine, shows which of them are still needed, and removes
+images that are not needed.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -44,7 +44,7 @@ def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImag
     list of images that `ask_store` returns.
 
     `ask_store`: `stored_images` or `prune_images`. `current`: the names of the images that this version of
-    Slipway needs. Blocking. Raises StartFailure if the engine does not answer.
+    Slipway needs. Blocks the thread. Raises StartFailure if the engine does not answer.
     """
     with closing(connect()) as client:
         return ask(ask_store, client, current)
@@ -54,7 +54,8 @@ def stored_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
     """Returns all images of Slipway in the container engine, newest first. `current`: the names of the images
-    that this version of Slipway needs. Raises the errors of the Docker library.
+    that this version of Slipway needs. `repositories`: only images with one of these repository names (the
+    name before the colon) are returned. Raises the errors of the Docker library.
     """
     used = {container.attrs["ImageID"] for container in client.containers.list(all=True, sparse=True)}
     found = [

@@ -61,10 +61,13 @@ async def ensure_image(
 
     `has_image`: returns whether the machine has an image of this name. `report`: receives the progress lines.
     `base`: the base image that a user has chosen for Slipway's own image; None means the image or base image
-    in `config`. `builds`: the running builds, which this call may join; None means those of this process.
+    in `config`. `builds`: the running builds; if one of them builds the same image, this call waits for it.
+    None means the running builds of this process.
 
-    Raises StartFailure: `sandbox_image_missing`, `sandbox_base_missing`, `sandbox_image_build_failed`, and
-    the errors of custom_base.py and preflight.py.
+    Raises StartFailure `sandbox_image_missing` if the image that `config` names is missing. Raises
+    StartFailure `sandbox_base_missing` if the base image is missing and cannot be pulled. Raises StartFailure
+    `sandbox_image_build_failed` if the build fails. Also raises the errors of custom_base.py and
+    preflight.py.
     """
     if base is None and (wanted := config.sandbox_image):
         if not await has_image(wanted):
@@ -183,14 +186,17 @@ def base_is_gone(base: str) -> StartFailure:
 
 
 def can_be_made(base: str) -> bool:
-    """Returns whether this machine can create the base image itself with debootstrap, for the case that no
-    registry can be reached. This needs the default base image, root rights and the debootstrap program.
+    """Returns whether this machine can create the base image (on which a sandbox image is built) with the
+    program debootstrap, without a registry. This is possible only for the default base image, and needs root
+    rights and debootstrap.
     """
     return base == DEFAULT_BASE_IMAGE and os.geteuid() == 0 and shutil.which("debootstrap") is not None
 
 
 def fix_without(base: str) -> str:
-    """Returns a text that tells the user what to do if the base image cannot be pulled from a registry."""
+    """Returns a text that tells the user what to do if the base image (on which a sandbox image is built)
+    cannot be pulled from a registry.
+    """
     if base != DEFAULT_BASE_IMAGE:
         return "Give this machine access to the image's registry, or load the image: docker load"
     return (

@@ -44,8 +44,8 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class BaseImageInspection:
     """The facts about a base image that were found by running commands in it. `distribution`, `release`: such
-    as `debian` and `12`. `libc`: `glibc` or empty. `packages`: `apt` or empty. An empty field means that
-    nothing was found.
+    as `debian` and `12`. `libc`: `glibc`, or empty if the image has no glibc. `packages`: `apt`, or empty if
+    the image has no apt-get. `distribution` and `release` are empty if they are not known.
     """
 
     distribution: str = ""
@@ -57,7 +57,7 @@ class BaseImageInspection:
 async def require_room(docker: str, flavour: SandboxFlavour) -> None:
     """Checks that the disk of the container engine has enough free space to build an image of this flavour
     ("full": with a browser and fonts; "slim": without them). Raises StartFailure `sandbox_image_no_room` if
-    not. Does nothing if the disk cannot be read from this machine.
+    there is too little space. Does nothing if the disk cannot be read from this machine.
     """
     root = await _engine_root(docker)
     if root is None:
@@ -108,11 +108,12 @@ async def is_present(docker: str, image: str) -> bool:
 
 
 async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
-    """Checks that a sandbox image can be built on this base image. Runs a short container of the base image
-    for this. Raises StartFailure `sandbox_base_…` for the first requirement that is not met.
+    """Checks that a sandbox image of this flavour ("full" or "slim": with or without a browser) can be built
+    on this base image. For this, runs a container of the base image for a short time. Raises StartFailure
+    `sandbox_base_…` for the first requirement that is not met.
 
-    `owner`: the value of a label on this container. It identifies the app server that may remove the
-    container if the process is killed during the check.
+    `owner`: the value of a label on this container. If this process is killed during the check, an app server
+    with the same `owner` may remove the container.
     """
     await _require_architecture(docker, base)
     # The image is not trusted, so the container gets no rights, and it is removed after a timeout.
@@ -142,9 +143,10 @@ async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour,
 
 
 def judge(name: str, flavour: SandboxFlavour, base: BaseImageInspection) -> None:
-    """Checks that the base image has everything that a sandbox image of this flavour needs. Raises
-    StartFailure `sandbox_base_…` if something is missing. `name`: the name of the base image, for the error
-    message. `base`: what an inspection of the image has found.
+    """Checks that the base image has everything that a sandbox image of this flavour needs ("full": with a
+    browser and fonts; "slim": without them). Raises StartFailure `sandbox_base_…` if something is missing.
+    `name`: the name of the base image, for the error message. `base`: what an inspection of the image has
+    found.
     """
     if not base.libc:
         raise _unfit(

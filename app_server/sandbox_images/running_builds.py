@@ -27,8 +27,8 @@ class _Running:
 
 
 class Builds:
-    """The collection of the running image builds of one sandbox backend. Images on base images that users
-    have chosen are built one at a time, and all other images are built one at a time. These two groups do not
+    """The running image builds of one sandbox backend. There are two groups: images on base images that users
+    have chosen, and all other images. In each group, images are built one after the other. The groups do not
     wait for each other.
     """
 
@@ -41,7 +41,8 @@ class Builds:
         built. Raises the errors of `build`.
 
         `build`: the function that builds the image. `report`: receives the progress lines. `is_own`: whether
-        a user has chosen the base image. A build is cancelled if all calls that wait for it are cancelled.
+        a user has chosen the base image. If all calls that wait for a build are cancelled, the build is
+        cancelled too.
         """
         running = self._running.get(image)
         if running is None:

@@ -15,11 +15,11 @@ _FIX = "Set SLIPWAY_SANDBOX_IMAGE to an image that is based on Slipway's, or uns
 
 
 def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
-    """Returns the error that would stop sandboxes from starting from this image. Returns None if the image
+    """Returns the error with which sandboxes would fail to start from this image. Returns None if the image
     can be used.
 
     An image for another processor architecture is always an error, although some engines can emulate it.
-    Blocking. Raises the errors of the Docker library.
+    Blocks the thread. Raises the errors of the Docker library.
     """
     attributes = client.images.get(name).attrs
     engine = client.version()["Arch"]
@@ -33,7 +33,7 @@ def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
 
 
 def judge_ended(config: Mapping[str, Any], output: str) -> StartFailure | None:
-    """Returns the error if a container ended because of its image: the image is for another kind of
+    """Returns the error if a container has ended because of its image: the image is for another kind of
     processor, or it does not start an agent server. Returns None if the image is not the cause.
 
     `config`: the Docker configuration of the container. `output`: the output of the container.

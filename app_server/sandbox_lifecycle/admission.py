@@ -1,10 +1,10 @@
 """Decides which sandboxes may start now: as many as fit into the memory for sandboxes. All other starts of
 sandboxes wait in a queue.
 
-The memory in use is computed from the database rows of sandboxes, the machines and the reservations of starts
-(capacity_reservations.py). So a restart of the app server loses no data, and several app servers on one
-database together admit no more sandboxes than one app server would. After a restart, starts that still wait
-join the queue again.
+The memory in use is computed from the database rows of sandboxes, the containers and processes that run, and
+the memory reservations of starts (capacity_reservations.py). So a restart of the app server loses no data,
+and several app servers on one database together admit no more sandboxes than one app server alone admits.
+After a restart, starts that still wait join the queue again.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from app_server.sandbox_records.rows import Rows
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 120.0
-"""A sandbox must have been idle for this many seconds before its machine may be ended to free memory for
-another sandbox.
+"""A sandbox must have been idle (no agent works in it) for this many seconds before its container or process
+may be ended to free memory for another sandbox.
 """
 
 
 class NoCapacityError(Exception):
     """The error that is raised when the start of a sandbox has waited for memory until its time limit. The
-    error's text tells the position of the start in the queue.
+    error's text gives the position of the start in the queue.
     """
 
 
@@ -61,12 +61,12 @@ class Admission:
         self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
     ) -> AsyncIterator[None]:
         """Waits until there is enough memory to start the sandbox. Then reserves the memory while the `with`
-        block runs; the caller starts the sandbox's machine in this block. After the block, the running
-        machine itself counts as memory in use.
+        block runs. The caller starts the sandbox in this block. After the block, the running sandbox itself
+        counts as memory in use.
 
         `report`: a function that is called with the start's position in the queue. `patience_seconds`: the
-        maximum time to wait; None means no limit. Raises NoCapacityError if this time is over, NotFound if
-        there is no such sandbox, and StartFailure if the sandbox cannot start.
+        maximum time to wait; None means no limit. Raises NoCapacityError if this time is over. Raises
+        NotFound if there is no such sandbox. Raises StartFailure if the sandbox cannot start.
         """
         await self._machines.await_engine()
         sandbox = await self._machines.require(sandbox_id)
@@ -108,9 +108,9 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """Runs one round of the background task that admits waiting starts, because a machine may have ended
-        and freed memory. If no start waits, prepares a spare machine (a container for a later sandbox) if
-        there is enough memory.
+        """Runs one round of the background task that admits waiting starts. This is needed because a sandbox
+        may have ended and freed memory. If no start waits, starts a container in advance for a later sandbox,
+        if fewer than configured are ready and there is enough memory.
         """
         try:
             if self._queue:
@@ -134,8 +134,8 @@ class Admission:
         """Admits the next start in the queue if there is enough memory for its sandbox. `capacities`: the
         memory of each host in bytes; None means no limit.
 
-        Returns False if no start can be admitted now. Returns True if the caller must try again: a start was
-        admitted, or the queue or the reservations have changed meanwhile.
+        Returns False if no start can be admitted now. Returns True if the caller must call this method again:
+        a start was admitted, or the queue or the reservations have changed during the call.
         """
         if capacities is None:
             return bool(self._queue) and self._serve(self._queue.in_order()[0])
@@ -158,9 +158,9 @@ class Admission:
         return True
 
     async def _next(self, capacities: Sequence[int], standing: ReservationState) -> Waiting | None:
-        """Chooses, from the sandboxes that wait for memory, the start that is allowed now, and returns it. If
-        necessary, first ends the machine of another sandbox to free memory. Returns None if no sandbox can
-        start now.
+        """Chooses, from the starts that wait for memory, the start that is allowed now, and returns it. If
+        there is not enough memory, first tries to free memory by ending another sandbox's container or
+        process. Returns None if no sandbox can start now.
 
         A start whose sandbox already uses memory is chosen first, because it needs no more memory. Otherwise,
         the first start in the queue whose host has enough memory is chosen. A start fails if its sandbox
@@ -198,12 +198,13 @@ class Admission:
         )
 
     async def _held(self, capacities: Sequence[int], standing: ReservationState) -> set[UUID]:
-        """Returns the ids of the sandboxes that use memory: those whose machine runs, is paused, or is about
-        to start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
+        """Returns the ids of the sandboxes that use memory: those that run, are paused, or are about to
+        start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
 
-        With a single host, returns all known sandboxes if there is memory for all of them and for one more.
-        In this case, a request to the container engine is not necessary. With several hosts, always asks the
-        container engines, because the machines on each host determine where the next sandbox starts.
+        With a single host, returns the ids of all known sandboxes, also of those that do not run, if there is
+        memory for all of them and for one more. In this case, a request to the container engine is not
+        necessary. With several hosts, always asks the container engines, because the containers on each host
+        determine where the next sandbox starts.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)
@@ -225,11 +226,12 @@ class Admission:
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Frees memory by ending one machine: a spare machine (prepared for a later sandbox) if there is one,
-        else the machine of a sleeping sandbox, else the machine of an idle sandbox. The files of sandboxes
-        stay. Returns False if there is no such machine.
+        """Frees memory by ending one container or process. This is a container that was started in advance
+        for a later sandbox, if there is one. Otherwise it is the container or process of a sleeping (paused)
+        sandbox, or else of an idle sandbox. The files of sandboxes are kept. Returns False if nothing can be
+        ended.
 
-        `held`: the ids of the sandboxes whose machines may be ended.
+        `held`: the ids of the sandboxes whose container or process may be ended.
         """
         if await self._machines.backend.yield_spare():
             return True

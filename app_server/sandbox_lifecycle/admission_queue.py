@@ -1,5 +1,5 @@
-"""The queue of sandbox starts that wait for memory. The users take turns. The starts of one user stay in the
-order in which they were requested.
+"""The queue of sandbox starts that wait for memory. The users take turns: after a start of one user, a start
+of another user is admitted. The starts of one user stay in the order in which they were requested.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ class Waiting:
 
     `since`: when the start began to wait. `report`: a function that is called with a sentence about the
     start's position in the queue. `admitted`: a future that is done when the start may continue or has
-    failed. `last_sentence`: the last sentence that was reported. `reservation`: the number of the memory
-    reservation of the admitted start (capacity_reservations.py).
+    failed. `last_sentence`: the last sentence that was reported; None if there was none. `reservation`: the
+    number of the memory reservation of the admitted start (capacity_reservations.py); None if there is none.
     """
 
     sandbox_id: UUID
@@ -87,8 +87,8 @@ class AdmissionQueue:
         return [waiting for _, _, waiting in rounds]
 
     def serve(self, waiting: Waiting) -> None:
-        """Admits a sandbox start: removes it from the queue and lets it continue. Among the users with
-        waiting starts, the user of this start is then the last one in turn.
+        """Admits a sandbox start: removes it from the queue and lets it continue. From now on, the user of
+        this start comes after all other users who have waiting starts.
         """
         self.leave(waiting)
         self._count += 1

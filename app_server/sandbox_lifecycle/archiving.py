@@ -1,5 +1,5 @@
-"""Copies the workspaces of sandboxes into archive files and snapshots. Replaces a workspace by an archive
-file on request, or when its sandbox has slept for the configured number of days.
+"""Copies the workspaces of sandboxes into archive files and snapshots. On request, or when a sandbox has
+slept (was paused) for the configured number of days, replaces its workspace by an archive file.
 """
 
 import logging
@@ -30,21 +30,21 @@ class Archiving:
         self._rows = rows
         self._archives = archives
         self._refused: set[UUID] = set()
-        """The sandboxes whose automatic archiving has failed. Archiving them is tried again after the next
-        start of the server, or on request.
+        """The ids of the sandboxes whose automatic archiving has failed. The app server tries again only
+        after its next start. Users can still archive these sandboxes themselves.
         """
         self._copies: WeakValueDictionary[UUID, BinaryIO] = WeakValueDictionary()
-        """The open copy of each sandbox's files that is being downloaded. Each copy needs as much disk space
-        as the files.
+        """The copy of a sandbox's files that a user is downloading, by the sandbox's id. Only one copy of a
+        sandbox is open at a time, because each copy needs as much disk space as the files.
         """
 
     async def archive(self, sandbox_id: UUID) -> None:
-        """Archives a sandbox: writes its workspace to an archive file, and then removes the sandbox's machine
-        and workspace. Does nothing if the sandbox is already archived.
+        """Archives a sandbox: writes its workspace to an archive file, and then removes the workspace and the
+        sandbox's container or process. Does nothing if the sandbox is already archived.
 
-        Raises NotFound if there is no such sandbox, Conflict `sandbox_not_at_rest` if the sandbox neither
-        runs nor sleeps, and Unavailable if the backend fails, with the error code that the backend
-        reported. After such a failure, the workspace is unchanged and the sandbox sleeps.
+        Raises NotFound if there is no such sandbox. Raises Conflict `sandbox_not_at_rest` if the sandbox
+        neither runs nor sleeps. Raises Unavailable with the error code of the sandbox backend (such as
+        Docker) if the backend fails. After such a failure, the workspace is unchanged and the sandbox sleeps.
         """
         machines = self._machines
         with _as_unavailable():
@@ -82,12 +82,12 @@ class Archiving:
         folder: str | None = None,
     ) -> Archive:
         """Stores a copy of a conversation's files as a tar, and returns the database row of this snapshot.
-        Programs in the sandbox are paused meanwhile, if that is possible. Raises the same errors as
-        `archive`.
+        Programs in the sandbox are paused during the copy if the backend can do that. Raises the same errors
+        as `archive`.
 
         `name`: the snapshot's name; None means no name. `conversation_id`: the conversation; None means the
-        conversation that the sandbox was made for. `folder`: the conversation's folder in the project; None
-        means the whole project.
+        conversation for which the sandbox was created. `folder`: the conversation's folder in the project;
+        None means the whole project.
         """
         async with self._files_at_rest(sandbox_id, folder) as (sandbox, fill):
             archive = await self._archives.write(sandbox, ArchiveKind.SNAPSHOT, fill, name)
@@ -120,10 +120,11 @@ class Archiving:
         self, sandbox_id: UUID, folder: str | None
     ) -> AsyncIterator[tuple[Sandbox, Fill]]:
         """Locks the sandbox while the `with` block runs, so that no other task changes the sandbox. Yields
-        the sandbox's database row and a function that writes the files of its project as a tar. Raises
-        NotFound, Conflict `sandbox_not_at_rest` and Unavailable, as `archive` does.
+        the sandbox's database row and a function that writes the files of its project as a tar.
 
-        `folder`: a folder in the project; if given, only the files in this folder are written.
+        `folder`: a folder in the project; if given, only the files in this folder are written. Raises
+        NotFound if there is no such sandbox. Raises Conflict `sandbox_not_at_rest` if the sandbox neither
+        runs nor sleeps and has no archive. Raises Unavailable if the sandbox backend fails.
         """
         machines = self._machines
         with _as_unavailable():
@@ -147,8 +148,8 @@ class Archiving:
 
     async def tidy(self) -> None:
         """Runs one round of the background task that archives sandboxes. Archives each sandbox that has slept
-        for the configured number of days. Also removes the machines and workspaces of archived sandboxes that
-        a killed server has left behind.
+        (was paused) for the configured number of days. Also removes what a killed app server has left of
+        archived sandboxes: containers, processes and workspaces.
         """
         if self._machines.is_absent:
             return
@@ -177,8 +178,8 @@ class Archiving:
                 await self._clear(sandbox_id)
 
     async def _clear(self, sandbox_id: UUID) -> None:
-        """Removes the machine and the workspace of an archived sandbox. The caller must hold the sandbox's
-        lock. If the removal fails, a later round of `tidy` tries again.
+        """Removes the workspace of an archived sandbox, and its container or process. The caller must hold
+        the sandbox's lock. If the removal fails, a later round of `tidy` tries again.
         """
         try:
             await self._machines.backend.delete(sandbox_id)

@@ -1,5 +1,6 @@
-"""Makes backups: copies of workspaces from sandbox hosts on the app server, for the case that a sandbox host
-is lost. A backup of a sandbox is made only while no agent works in the sandbox.
+"""Makes backups: the app server stores copies of workspaces that are on sandbox hosts (other machines that
+run sandboxes), for the case that a sandbox host cannot be reached any more. A backup of a sandbox is made
+only while no agent works in the sandbox.
 
 A backup is used only when a user lets a conversation continue without its sandbox host. If the conversation's
 log has events that are later than the backup, the user must agree, because the backup lacks the later changes
@@ -23,8 +24,8 @@ from app_server.sandbox_records.rows import REMOTE, Rows
 logger = logging.getLogger(__name__)
 
 Position = Callable[[UUID], Awaitable[int]]
-"""The type of a function that returns the last position in the logs of the sandbox's conversations. Only
-events that the app server has received count.
+"""The type of a function that returns the position of the last event in the event logs of a sandbox's
+conversations. It counts only events that the app server has received. The argument is the id of the sandbox.
 """
 
 
@@ -40,8 +41,9 @@ class Backups:
         self.position: Position | None = None
 
     async def make(self) -> None:
-        """Runs one round of the background task that makes backups. Backs up each sandbox that sleeps or has
-        been idle for the configured time, if the sandbox was used since its last backup.
+        """Runs one round of the background task that copies workspaces from sandbox hosts (other machines
+        that run sandboxes) to the app server as backups. Backs up each sandbox that sleeps or has been idle
+        for the configured time, if the sandbox was used since its last backup.
         """
         if self._minutes is None or self._machines.backend.kind.backend != REMOTE:
             return
@@ -58,13 +60,14 @@ class Backups:
                 logger.warning("no backup could be made", extra=extra)
 
     async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Lets a sandbox continue without its lost sandbox host: the next start of the sandbox restores its
-        last backup on any host that has room. Does nothing if the sandbox is starting or archived.
+        """Lets a sandbox continue without its sandbox host (the machine on which it has run), which cannot be
+        reached: the next start of the sandbox restores its last backup on any host that has enough memory.
+        Does nothing if the sandbox is starting or archived.
 
         `from_backup`: true if the user accepts that changes of files after the backup are lost. Raises
         NotFound if there is no such sandbox. Raises Conflict `sandbox_host_lost` if there is no backup.
         Raises Conflict `backup_outdated` if the log has events that are later than the backup and
-        `from_backup` is false; the backup's files are then also stored as a snapshot.
+        `from_backup` is false. In this case, the backup's files are also stored as a snapshot.
         """
         machines = self._machines
         async with machines.locks[sandbox_id]:

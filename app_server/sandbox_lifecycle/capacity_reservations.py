@@ -1,9 +1,9 @@
 """Stores reservations of memory for sandboxes that are starting. All app servers on one database share these
 reservations.
 
-Reservations have consecutive numbers. To make a reservation, a server reads all reservations and then inserts
-one with the next number. The insertion fails if another server has inserted that number meanwhile. So two
-servers never reserve the same memory, and no server waits for another.
+Reservations have consecutive numbers. To make a reservation, an app server reads all reservations and then
+inserts one with the next number. If another app server has already inserted this number, the insertion fails.
+So two app servers never reserve the same memory, and no app server waits for another.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from app_server.core.database import Database, now
 from app_server.sandbox_records.models import CapacityReservation
 
 LEASE = timedelta(seconds=60)
-"""How long a reservation is valid after its last renewal. A reservation of a server that has died expires
-after this time.
+"""How long a reservation is valid after its last renewal. The reservations of an app server that was killed
+expire after this time.
 """
 RENEW_SECONDS = 15.0
 
@@ -42,8 +42,9 @@ class CapacityReservations:
         self._database = database
 
     async def read(self) -> ReservationState:
-        """Returns the current memory reservations. Call this method before you read the list of running
-        machines. Otherwise, a sandbox whose start ends between the two calls would be in neither of them.
+        """Returns the current memory reservations. To find all sandboxes that use memory, call this method
+        before you ask the backend which sandboxes run. If the backend is asked first, a sandbox whose start
+        ends between the two calls is missing in both results.
         """
         async with self._database.read() as session:
             reservations = list(await session.scalars(select(CapacityReservation)))
@@ -75,9 +76,8 @@ class CapacityReservations:
 
     @asynccontextmanager
     async def renewing(self, number: int | None) -> AsyncIterator[None]:
-        """Renews a memory reservation again and again while the `with` block runs, so that the reservation
-        does not expire. `number`: the number of the reservation; None means that there is no reservation to
-        renew.
+        """Renews a memory reservation regularly while the `with` block runs, so that the reservation does not
+        expire. `number`: the number of the reservation; None means that there is no reservation to renew.
         """
         renewal = asyncio.create_task(self._renew(number), name="keep memory") if number is not None else None
         try:

@@ -1,5 +1,5 @@
 """Stops sandboxes whose workspaces are larger than the limit. Used only if workspaces are not separate disks
-of a fixed size.
+of limited size.
 """
 
 import logging
@@ -26,14 +26,15 @@ class DiskQuota:
         self._rows = rows
         self._not_before = 0.0
         self._tolerated: dict[UUID, int] = {}
-        """The workspace size in bytes of each sandbox that was stopped because of its size. After such a
-        sandbox is started again, it may delete files, but its workspace may not grow.
+        """The workspace size in bytes of each sandbox that was stopped because of its size. When such a
+        sandbox is started again, it may run above the limit to delete files, but its workspace must not
+        become larger than this stored size.
         """
 
     async def look(self) -> None:
         """Measures the workspaces of all running sandboxes, one after the other. Stops each sandbox whose
-        workspace is larger than the limit. Does nothing if there is no limit, or if the last measurement
-        of all sandboxes was too recent: the pause is a multiple of the time that the measurement took.
+        workspace is larger than the limit. Does nothing if there is no limit. Also does nothing if too little
+        time has passed since the last round of measurements (see _REST_FACTOR).
         """
         limit = self._machines.backend.workspace_limit.bytes
         began = time.monotonic()

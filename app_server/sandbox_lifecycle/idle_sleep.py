@@ -1,5 +1,5 @@
-"""Puts idle sandboxes to sleep: pauses their machines. Ends the machines of sandboxes that have slept for a
-long time. The files of these sandboxes stay.
+"""Puts idle sandboxes to sleep: pauses their containers. Ends the containers of sandboxes that have slept for
+a long time. The files of these sandboxes are kept.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ class Sleep:
         self._rows = rows
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Pauses the sandbox's machine until the sandbox is started again. Does nothing if the sandbox is
-        archived. Raises NotFound if there is no such sandbox. Raises Unavailable if the sandbox belongs to
-        another server or if the backend fails.
+        """Pauses the sandbox until it is started again. Does nothing if the sandbox is archived. Raises
+        NotFound if there is no such sandbox. Raises Unavailable if the sandbox belongs to another app server
+        or if the sandbox backend (such as Docker) fails.
         """
         try:
             await self.put_to_sleep(sandbox_id)
@@ -34,9 +34,11 @@ class Sleep:
             raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
 
     async def put_to_sleep(self, sandbox_id: UUID) -> None:
-        """Pauses the sandbox's machine until the sandbox is started again. Does nothing if the sandbox is
-        archived. Raises StartFailure if the backend fails, NotFound if there is no such sandbox, and
-        Unavailable if the sandbox belongs to another app server.
+        """Pauses the sandbox until it is started again. Does nothing if the sandbox is archived.
+
+        Raises StartFailure if the sandbox backend (such as Docker) fails. (The method `pause` raises
+        Unavailable in this case, and is otherwise the same.) Raises NotFound if there is no such sandbox.
+        Raises Unavailable if the sandbox belongs to another app server.
         """
         machines = self._machines
         await machines.require(sandbox_id)
@@ -49,8 +51,9 @@ class Sleep:
         await machines.changed(sandbox_id)
 
     async def end(self, sandbox_id: UUID) -> bool:
-        """Ends the machine (the container or process) of a sleeping sandbox, which frees its memory. Returns
-        whether it was ended: False if the sandbox no longer sleeps. Raises StartFailure if the backend fails.
+        """Ends the container or process of a sleeping (paused) sandbox, which frees its memory. Returns True
+        if it was ended, and False if the sandbox no longer sleeps. Raises StartFailure if the sandbox backend
+        (such as Docker) fails.
         """
         async with self._machines.locks[sandbox_id]:
             if not await self._rows.asleep([sandbox_id]):
@@ -60,9 +63,9 @@ class Sleep:
         return True
 
     async def idle_for(self, seconds: float) -> list[UUID]:
-        """Returns the ids of the running sandboxes that have been idle for longer than `seconds`. The sandbox
-        that has been idle longest comes first. Leaves out the sandboxes in `kept_up` of the Machines object,
-        which must not be put to sleep.
+        """Returns the ids of the running sandboxes that have been idle (no agent has worked in them) for
+        longer than `seconds`. The sandbox that has been idle longest comes first. Leaves out the sandboxes in
+        `kept_up` of the Machines object, which must not be put to sleep.
         """
         machines = self._machines
         running = [each for each in machines.running.values() if each.id not in machines.kept_up]
@@ -76,8 +79,8 @@ class Sleep:
         """Runs one round of the background task that puts sandboxes to sleep. A sandbox is put to sleep when
         it has been idle for longer than the configured time.
 
-        Also ends the machine of each sandbox that has slept for longer than the configured time, because a
-        paused machine still uses memory.
+        Also ends the container of each sandbox that has slept for longer than another configured time,
+        because a paused container still uses memory.
         """
         await self._end_long_frozen()
         limit = self._config.sandbox_idle_minutes
@@ -98,8 +101,8 @@ class Sleep:
 
 
 async def _idle_seconds(running: RunningSandbox) -> float:
-    """Returns for how many seconds no agent has worked in the sandbox. Counts only the time since the app
-    server knows that the sandbox runs. Returns 0 if the agent server does not answer.
+    """Returns for how many seconds no agent has worked in the sandbox. Counts only the time since this
+    process has started the sandbox or has found it running. Returns 0 if the agent server does not answer.
     """
     idle = await running.client.idle_seconds()
     # The agent server's clock continued while the sandbox slept.

@@ -35,7 +35,9 @@ logger = logging.getLogger(__name__)
 
 HEALTH_POLL_SECONDS = 0.05
 SILENT_SECONDS = 60.0
-"""An agent server that has not answered for this many seconds counts as frozen, even if its process runs."""
+"""An agent server that has not answered for this many seconds counts as frozen (unable to continue), even if
+its process runs.
+"""
 
 OnChange = Callable[[UUID], Awaitable[None]]
 OnAddress = Callable[[list[str]], Awaitable[None]]
@@ -43,7 +45,8 @@ OnRestored = Callable[[RunningSandbox, Archive], Awaitable[None]]
 
 
 class Machines:
-    """The service that starts, ends and removes the machines of sandboxes.
+    """The service that starts, ends and removes the machines of sandboxes. A machine is the container or
+    process of a sandbox.
 
     `backend`: the sandbox backend; `open` sets the configured one. `running`: the sandboxes whose agent
     server has answered this process. `kept_up`: the sandboxes that must not be put to sleep, even if they are
@@ -73,13 +76,13 @@ class Machines:
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.deleting: set[UUID] = set()
         self.elsewhere: set[UUID] = set()
-        """The sandboxes that belong to other app servers on the same database. Updated in each round of the
-        monitor.
+        """The ids of the sandboxes that belong to other app servers on the same database. Each round of the
+        monitor (monitor.py) updates this set.
         """
         self.kept_up: Counter[UUID] = Counter()
         self.held: set[UUID] = set()
-        """The sandboxes that this server has paused for a moment, for example to copy their files. The
-        monitor does not treat these sandboxes as dead.
+        """The ids of the sandboxes that this app server has paused for a short time, for example to copy
+        their files. The monitor (monitor.py) does not restart these sandboxes.
         """
         self.on_change: OnChange | None = None
         self.on_address: OnAddress | None = None
@@ -87,7 +90,8 @@ class Machines:
 
     async def open(self) -> None:
         """Chooses the sandbox backend according to the configuration. Raises no error if the configured
-        container engine is absent. In that case, each later start of a sandbox fails.
+        container engine is absent. In that case, each start of a sandbox tries to connect to the engine
+        again.
         """
         self.backend, self.is_absent = await choose_backend(self._config)
         if not self.is_absent:
@@ -113,9 +117,9 @@ class Machines:
             await self._secure()
 
     async def start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
-        """Starts the sandbox's machine, waits until its agent server answers, and returns the running
-        sandbox. `report`: a function that is called with lines about the progress. Raises StartFailure if the
-        sandbox does not start, and NotFound if there is no such sandbox.
+        """Starts the sandbox's container or process, waits until the agent server in it answers, and returns
+        the running sandbox. `report`: a function that is called with lines about the progress. Raises
+        StartFailure if the sandbox does not start. Raises NotFound if there is no such sandbox.
         """
         await self.await_engine()
         # Without the lock: to build an image may take minutes, and a deletion need not wait for it.
@@ -126,11 +130,11 @@ class Machines:
             return await self._start(sandbox_id, report)
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox's machine, workspace, archive files and database row. Does nothing if there is
-        no such sandbox.
+        """Removes the sandbox's container or process, workspace, archive files and database row. Does nothing
+        if there is no such sandbox.
 
-        Raises StartFailure if the backend fails. Raises Unavailable if the sandbox belongs to another app
-        server that still runs.
+        Raises StartFailure if the sandbox backend (such as Docker) fails. Raises Unavailable if the sandbox
+        belongs to another app server that still runs.
         """
         self.deleting.add(sandbox_id)
         try:
@@ -150,16 +154,16 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     def lose(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox from `running`, the running sandboxes that this object knows, and ends all
-        calls that still wait for an answer of the sandbox's agent server. Used
-        when the sandbox's machine has ended or is about to end.
+        """Removes the sandbox from `running`, and ends all calls that still wait for an answer of the
+        sandbox's agent server. Used when the sandbox's container or process has ended or is about to end.
         """
         if running := self.running.pop(sandbox_id, None):
             running.client.end_calls()
 
     async def renew_key(self, sandbox_id: UUID) -> None:
-        """Replaces the session key of a running sandbox if the key is due to be replaced. If the agent server
-        does not answer, a later call tries again. Raises NotFound if there is no such sandbox.
+        """Replaces the session key of a running sandbox (the key with which the sandbox and the app server
+        authenticate) if half of the key's lifetime has passed. If the agent server does not answer, a later
+        call tries again. Raises NotFound if there is no such sandbox.
         """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
@@ -172,7 +176,7 @@ class Machines:
 
     async def require(self, sandbox_id: UUID) -> Sandbox:
         """Returns the database row of the sandbox. Raises NotFound if there is no such sandbox or if it is
-        being deleted. Raises Unavailable if the sandbox belongs to another server.
+        being deleted. Raises Unavailable if the sandbox belongs to another app server.
         """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None or sandbox_id in self.deleting:
@@ -231,8 +235,8 @@ class Machines:
         return running
 
     async def end_silent(self, sandbox_id: UUID) -> bool:
-        """Ends the sandbox's machine if its agent server does not answer. Returns False if
-        the agent server answers or the sandbox does not run, and True after the machine was ended.
+        """Ends the sandbox's container or process if its agent server does not answer, and returns True.
+        Returns False and does nothing if the agent server answers or the sandbox does not run.
         """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
@@ -246,9 +250,9 @@ class Machines:
         await finish(self.backend.stop(sandbox_id))
 
     async def _is_frozen(self, running: RunningSandbox) -> bool:
-        """Returns whether the sandbox's agent server is frozen: its machine runs, but the agent server does
-        not answer for SILENT_SECONDS. Returns False as soon as the agent server answers or the machine has
-        ended.
+        """Returns whether the sandbox's agent server is frozen: the sandbox's container or process runs, but
+        the agent server does not answer for SILENT_SECONDS. Returns False as soon as the agent server answers
+        or the container or process has ended.
         """
         deadline = time.monotonic() + SILENT_SECONDS
         while not await running.client.responds():
@@ -262,8 +266,9 @@ class Machines:
     async def _lay_out(self, sandbox: Sandbox, report: Report) -> Archive | None:
         """Restores the sandbox's workspace from its archive, if the sandbox has an archive.
 
-        Returns the archive if it is a backup, because the conversation logs in a backup may lack events.
-        Returns None for every other archive, and if there is no archive.
+        Returns the archive if it is a backup (a copy for the case that the sandbox's host cannot be reached).
+        The caller needs it, because the conversation logs in a backup may lack later events. Returns None for
+        every other archive, and if there is no archive.
         """
         if sandbox.archive_id is None:
             return None
@@ -271,8 +276,9 @@ class Machines:
         return archive if archive.kind == ArchiveKind.BACKUP else None
 
     async def _catch_up(self, running: RunningSandbox, backup: Archive, report: Report) -> None:
-        """Adds the missing events to the conversation logs of a sandbox that was restored from a backup. Must
-        run before other tasks can use the sandbox. Raises StartFailure `log_not_restored`.
+        """Adds missing events to the conversation logs of a sandbox that was restored from a backup. These
+        are the events that the app server has received after the backup was made. Must run before other tasks
+        can use the sandbox. Raises StartFailure `log_not_restored` if this fails.
 
         After a failure or an interruption, the next start of the sandbox restores the backup again.
         """
@@ -292,8 +298,9 @@ class Machines:
     async def _start_machine(
         self, sandbox: Sandbox, report: Report, backup: Archive | None
     ) -> RunningSandbox | None:
-        """Starts the sandbox's machine, waits until its agent server answers, and returns the running
-        sandbox. Returns None if the agent server accepts none of the session keys that this server knows.
+        """Starts the sandbox's container or process, waits until the agent server in it answers, and returns
+        the running sandbox. Returns None if the agent server accepts none of the session keys (for calls
+        between app server and sandbox) that this app server knows.
 
         `backup`: the backup from which the workspace was restored; None if it was not restored from a backup.
         """
@@ -318,11 +325,11 @@ class Machines:
         return running
 
     async def _is_taken(self, sandbox: RunningSandbox, new_key: NewSessionKey, report: Report) -> bool:
-        """Sends the new session key to the agent server, again and again until the agent server answers.
-        Returns whether the agent server has accepted the key.
+        """Sends the new session key (for calls between app server and sandbox) to the agent server, and
+        repeats this until the agent server answers. Returns whether the agent server has accepted the key.
 
-        Raises StartFailure if the agent server does not answer in time, if the machine ends, or if the
-        sandbox is deleted.
+        Raises StartFailure if the agent server does not answer in time, if the sandbox's container or process
+        ends, or if the sandbox is deleted.
         """
         outcome = await self.keys.hand_over(sandbox.id, new_key, sandbox.client)
         if outcome == "absent":

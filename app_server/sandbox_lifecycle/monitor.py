@@ -38,8 +38,9 @@ class Monitor:
 
     async def check(self) -> None:
         """Runs one round of the background task that watches sandboxes. Starts sandboxes that should run but
-        do not run. Replaces the session keys of running sandboxes if they are due. Also starts a check of the
-        queue of sandbox starts that wait for memory.
+        do not run. Replaces session keys (for calls between app server and sandbox) of running sandboxes when
+        half of the keys' lifetime has passed. Also starts a check of the queue of sandbox starts that wait
+        for memory.
         """
         machines = self._machines
         try:
@@ -72,8 +73,8 @@ class Monitor:
         machines.background.start(self._admission.check(), name="let sandboxes in")
 
     async def _mark_lost(self) -> None:
-        """Sets the status MISSING for sandboxes whose host cannot be reached. Sets the status of MISSING
-        sandboxes back to RUNNING once their host can be reached again.
+        """Sets the status MISSING for sandboxes whose sandbox host (the machine on which they run) cannot be
+        reached. When the host can be reached again, sets the status of these sandboxes back to RUNNING.
         """
         machines = self._machines
         wanted, marked = await self._rows.wanted(machines.backend.kind.backend), await self._rows.lost()
@@ -87,10 +88,10 @@ class Monitor:
             await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
 
     def _silent(self, alive: set[UUID]) -> set[UUID]:
-        """Returns those of the given sandboxes whose agent server has not answered for longer than
-        SILENT_SECONDS. Starts a new health check of the agent servers in the background every PROBE_SECONDS.
+        """Returns the ids of those sandboxes in `alive` whose agent server has not answered for longer than
+        SILENT_SECONDS. Every PROBE_SECONDS, starts a new health check of the agent servers in the background.
 
-        `alive`: the ids of sandboxes whose machine runs.
+        `alive`: the ids of the sandboxes whose container or process runs.
         """
         moment = time.monotonic()
         self._heard = {each: self._heard.get(each, moment) for each in alive}

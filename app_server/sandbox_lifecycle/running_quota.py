@@ -1,4 +1,4 @@
-"""Enforces the quotas for running sandboxes: the maximum for each user and for the user's organisation."""
+"""Enforces the quotas for running sandboxes: a maximum for each user and a maximum for each organisation."""
 
 from uuid import UUID
 
@@ -15,9 +15,9 @@ UP = (SandboxStatus.STARTING, SandboxStatus.RUNNING)
 
 async def require_running_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
     """Checks that the quotas of the user and of the user's organisation allow one more running sandbox.
-    Raises TooManyRequests `quota_reached` if a quota does not.
+    Raises TooManyRequests `quota_reached` if the quotas do not allow this.
 
-    `sandbox_id`: the sandbox that is about to start, which is not counted.
+    `sandbox_id`: the sandbox that is about to start; it is not counted as running.
     """
     others = select(func.count()).where(Sandbox.status.in_(UP), Sandbox.id != sandbox_id)
     for name, counted in (

@@ -2,8 +2,8 @@
 each other. The key is replaced while the sandbox runs.
 
 A new key is stored before it is sent to the agent server. It replaces the old key when the agent server has
-accepted it. In between, the inner listener (the app server's port for sandboxes) accepts both keys. After a
-crash, the app server tries both keys at the agent server.
+accepted it. Until then, the inner listener (the app server's port for sandboxes) accepts both keys. After a
+crash, the app server does not know which key the agent server has, so it tries both keys.
 """
 
 import hmac
@@ -25,19 +25,20 @@ from app_server.sandbox_records.models import Sandbox
 from app_server.users.tokens import new_token, token_hash
 
 OVERLAP = timedelta(seconds=60)
-"""How long the inner listener (the app server's port for sandboxes) still accepts a session key after it was
-replaced. Requests that were sent before may still contain this key.
+"""How long the inner listener (the app server's port for sandboxes) still accepts a session key after the key
+was replaced. Requests that a sandbox has sent before the replacement still contain the old key.
 """
 RETRY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class NewSessionKey:
-    """A new session key that can be sent to the agent server of a sandbox, with the data that is needed to
-    send it.
+    """A new session key (with which sandbox and app server authenticate to each other) that can be sent to
+    the agent server of a sandbox, with the data that is needed to send the key.
 
     `key`: the new session key. `known`: the session keys that the agent server may accept at present, the
-    most likely key first. `first`: the text that a newly started agent server gets: `FirstKeys` as JSON.
+    most likely key first. `first`: the text that a newly started agent server gets: the session key and the
+    keys that sign stored settings of conversations (`FirstKeys`), as JSON.
     """
 
     key: str
@@ -47,11 +48,11 @@ class NewSessionKey:
 
 @dataclass(frozen=True)
 class _Moment:
-    """A point in time on two clocks: the wall clock and the monotonic clock. The point in time is over as
-    soon as one of the two clocks has passed it.
+    """A point in time on two clocks: the wall clock and the monotonic clock. `is_over` returns True as soon
+    as one of the two clocks has passed it.
 
-    Database rows expire by the wall clock, which can jump and also runs while the computer sleeps. Agent
-    servers use the monotonic clock.
+    The expiry times in database rows use the wall clock, which can jump and also runs while the computer
+    sleeps. Agent servers use the monotonic clock.
     """
 
     wall: datetime
@@ -74,9 +75,10 @@ class SessionKeys:
         self._due: dict[UUID, _Moment] = {}
 
     async def prepare_key(self, sandbox_id: UUID) -> NewSessionKey:
-        """Creates and stores the sandbox's next session key, and returns it. If such a key is already stored
-        but not yet accepted by the agent server, returns the stored key. The inner listener (the app server's
-        port for sandboxes) accepts the key from now on. Raises NotFound if there is no such sandbox.
+        """Creates and stores the sandbox's next session key (for calls between sandbox and app server), and
+        returns it. If such a key is already stored but not yet accepted by the agent server, returns the
+        stored key. The inner listener (the app server's port for sandboxes) accepts the key from now on.
+        Raises NotFound if there is no such sandbox.
         """
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
@@ -93,9 +95,10 @@ class SessionKeys:
         return NewSessionKey(key, known=(key, present), first=first.model_dump_json())
 
     def _first_keys(self, key: str, sandbox: Sandbox) -> FirstKeys:
-        """Returns the keys that the sandbox's agent server gets at its start: the session key `key`, and the
-        keys that sign the specifications of conversations. The signing keys are derived from the app server's
-        encryption keys and differ for each sandbox.
+        """Returns the keys that the sandbox's agent server gets at its start: the session key `key` (for
+        calls between sandbox and app server), and the keys that sign the stored specifications (settings) of
+        conversations. The signing keys are derived from the app server's encryption keys and differ for each
+        sandbox.
         """
         keys = self._cipher.signing_keys("specifications of conversations")
         return FirstKeys(
@@ -105,8 +108,8 @@ class SessionKeys:
         )
 
     async def revoke(self, sandbox_id: UUID) -> None:
-        """Makes all session keys of the sandbox invalid. A new key is stored for the sandbox's next machine.
-        Raises NotFound if there is no such sandbox.
+        """Makes all session keys of the sandbox (for calls between sandbox and app server) invalid. Stores a
+        new key, which is used when the sandbox is started again. Raises NotFound if there is no such sandbox.
         """
         key = new_token()
         async with self._database.session() as session:
@@ -120,8 +123,9 @@ class SessionKeys:
         self.forget(sandbox_id)
 
     async def hand_over(self, sandbox_id: UUID, new_key: NewSessionKey, client: AgentClient) -> HandOver:
-        """Sends the new session key to the agent server. Returns whether the agent server has accepted it
-        ("taken"), has refused it ("refused"), or has not answered ("absent").
+        """Sends the new session key (for calls between sandbox and app server) to the agent server. Returns
+        "taken" if the agent server has accepted the key, "refused" if it has refused the key, and "absent" if
+        it has not answered.
 
         If the agent server has accepted the new key, the old key becomes invalid after OVERLAP. Raises
         NotFound if there is no such sandbox.
@@ -134,8 +138,9 @@ class SessionKeys:
         return outcome
 
     def is_due(self, sandbox_id: UUID) -> bool:
-        """Returns whether the sandbox's session key must be replaced now. A key is due when half of its
-        lifetime has passed, so that there is enough time for an agent server that answers slowly.
+        """Returns whether the sandbox's session key (for calls between sandbox and app server) must be
+        replaced now: when half of its lifetime has passed. So an agent server that answers slowly has enough
+        time to get the new key. Also returns True if this process has not sent a key to the agent server yet.
         """
         due = self._due.get(sandbox_id)
         return due is None or due.is_over()

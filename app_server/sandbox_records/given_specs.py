@@ -19,8 +19,10 @@ class GivenSpec(BaseModel):
 
     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile. `build`: the build settings,
     such as arguments and target. `files`: the gzipped tar of the files that the image is built from, in
-    base64; None if it is not built from files. `runtime_plugins`: the runtime plugins that the sandboxes
-    provide; None means all of the image. `is_default`: whether new sandboxes of the members start from it.
+    base64. `dockerfile`, `build` and `files` are None if the image is not built from files.
+    `runtime_plugins`: the runtime plugins (programs such as VS Code) that the sandboxes provide; None means
+    all plugins of the image. `is_default`: whether new sandboxes of a member start from this spec if the
+    member has chosen no other spec.
     """
 
     description: str | None

@@ -1,5 +1,5 @@
-"""The database tables for sandboxes, their specs, archives and memory reservations, and for the leases of
-server ids.
+"""The database tables for sandboxes, their specs (base images and plugins), archives and memory reservations,
+and for leases, which say which process uses the id of an app server.
 """
 
 from datetime import datetime
@@ -34,13 +34,13 @@ class ArchiveKind(StrEnum):
 
 class Sandbox(Base):
     """The database row of a sandbox: an isolated machine that runs one agent server. The sandbox's id is the
-    id of the conversation that the sandbox was made for.
+    id of the conversation for which the sandbox was created.
 
     `status`: the state in which the sandbox should be. RUNNING: the app server starts the sandbox again after
-    a restart, or when its agent server has died. ARCHIVED: only an archive is left, without a machine or
-    workspace. `session_key_hash`: the SHA-256 of the session key, to find the sandbox that sends a request.
-    `encrypted_session_key`: the session key that the app server uses for its own requests to the agent
-    server.
+    a restart, or when its agent server has died. ARCHIVED: only an archive file is left, without a container,
+    process or workspace. `session_key_hash`: the SHA-256 of the session key (the secret with which the
+    sandbox authenticates), to find the sandbox that sends a request. `encrypted_session_key`: the session key
+    that the app server uses for its own requests to the agent server.
     """
 
     __tablename__ = "sandboxes"
@@ -51,43 +51,53 @@ class Sandbox(Base):
     session_key_hash: Mapped[str] = mapped_column(String(64), unique=True)
     encrypted_session_key: Mapped[str] = mapped_column(Text)
     session_key_expires_at: Mapped[datetime | None]
-    """When the session key expires. None until an agent server has accepted the key."""
+    """When the session key (for calls between sandbox and app server) expires. None if no agent server has
+    accepted the key yet; then the key does not expire.
+    """
     pending_session_key_hash: Mapped[str | None] = mapped_column(String(64), index=True)
     encrypted_pending_session_key: Mapped[str | None] = mapped_column(Text)
-    """A new session key that the agent server may or may not have accepted already. None if there is no such
-    key.
+    """The new session key (for calls between sandbox and app server) that the app server sends to the agent
+    server at present. It is not known yet whether the agent server has accepted the key. None if no new key
+    is being sent.
     """
     pending_session_key_expires_at: Mapped[datetime | None]
     previous_session_key_hash: Mapped[str | None] = mapped_column(String(64), index=True)
     previous_session_key_expires_at: Mapped[datetime | None]
     spec_id: Mapped[str] = mapped_column(String(200))
-    """What the sandbox was started from: the image of a container, or `process`."""
+    """What the sandbox was started from: the image of a container (with the prefix `remote:` on another
+    host), or `process`.
+    """
     base_image: Mapped[str | None] = mapped_column(String(MAX_IMAGE_CHARACTERS))
     """The base image that the user has chosen for the sandbox's image. None means the default base image of
     the server's configuration.
     """
     runtime_plugins: Mapped[list[Any] | None]
-    """The runtime plugins of the image that the sandbox provides. None means all of them."""
+    """The names of those runtime plugins (programs in the image, such as VS Code) that the sandbox provides.
+    None means that it provides all runtime plugins of the image.
+    """
     found_plugins: Mapped[list[Any] | None]
-    """The names of the runtime plugins that the agent server has found. None means that the agent server was
-    not asked yet.
+    """The names of the runtime plugins (programs such as VS Code) that the agent server has found in the
+    sandbox. None means that the app server has not asked the agent server yet.
     """
     server_id: Mapped[str | None] = mapped_column(String(64))
-    """For a process sandbox: the id of the app server on whose machine it runs. None for all other sandboxes,
-    and if only one app server uses the database.
+    """For a process sandbox (not a container, but a process on the machine of an app server): the id of this
+    app server. None for all other sandboxes, and also None if only one app server uses the database.
     """
     seals_specs: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Whether the agent server refuses conversations whose specification is not signed. True if all
-    conversations of the sandbox were created after Slipway began to sign specifications.
+    """Whether the agent server refuses conversations whose stored specification (settings) is not signed.
+    True if all conversations of the sandbox were created after Slipway began to sign specifications.
     """
     archive_id: Mapped[UUID | None]
-    """If this is set, the next start restores the workspace from this archive. It is the sandbox's own
-    archive, its backup, or a snapshot that the sandbox begins from.
+    """The archive from which the next start of the sandbox restores its workspace: the archive that has
+    replaced the sandbox's workspace, the last backup of the workspace, or a snapshot from which the new
+    sandbox begins. None if nothing must be restored.
     """
     has_leftovers: Mapped[bool] = mapped_column(default=False)
-    """For an archived sandbox: whether a machine or a workspace may still have to be removed."""
+    """For an archived sandbox: whether its container, process or workspace may still have to be removed."""
     error: Mapped[dict[str, Any] | None]
-    """Why the sandbox has the status ERROR or MISSING: `{code, cause, fix, output}`."""
+    """Why the sandbox has the status ERROR or MISSING: `{code, cause, fix, output}`. None for every other
+    status.
+    """
     created_at: Mapped[datetime] = mapped_column(default=now, index=True)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
 
@@ -95,9 +105,10 @@ class Sandbox(Base):
 class ServerLease(Base):
     """The database row that says which process uses a server id, the id of one app server.
 
-    `nonce`: a random text that identifies the process; None means that the process has given the id back.
-    `renewals`: a number that grows while the process runs. The other columns say where the process runs. They
-    are shown to users, and a restarted server recognises its own row by them.
+    `nonce`: a random text that identifies the process; None means that the process has released the id.
+    `renewals`: a number that the process increases regularly while it runs. The other columns say where the
+    process runs. Users can see them in error messages, and a restarted app server recognises its own row by
+    them.
     """
 
     __tablename__ = "server_leases"
@@ -117,8 +128,8 @@ class SandboxSpec(Base):
     """The database row of a base image that a user has saved for sandboxes: the name of an image, or the
     files from which an image is built.
 
-    `base`: the name of the image; if the image is built from files, the name is computed from all files.
-    `files`: the gzipped tar of the files.
+    `base`: the name of the image; if the image is built from files, the name contains a hash of all files.
+    `files`: the gzipped tar of the files; None if the image is not built from files.
     """
 
     __tablename__ = "sandbox_specs"
@@ -129,16 +140,24 @@ class SandboxSpec(Base):
     name: Mapped[str] = mapped_column(String(100))
     base: Mapped[str] = mapped_column(String(MAX_IMAGE_CHARACTERS), index=True)
     origin: Mapped[str | None] = mapped_column(Text)
-    """Where the files come from, as shown to users: a repository and a path in it."""
+    """The repository, and the path in it, from which the files come. This text is shown to users. None if the
+    files do not come from a repository.
+    """
     dockerfile: Mapped[str | None] = mapped_column(Text)
-    """The text of the Dockerfile that was shown to the user."""
+    """The text of the Dockerfile that was shown to the user. None if the image is not built from a
+    Dockerfile.
+    """
     build: Mapped[dict[str, Any] | None]
-    """The fields `{dockerfile, arguments, target, files, bytes}` of BuildFiles."""
+    """The fields `{dockerfile, arguments, target, files, bytes}` of BuildFiles. None if the image is not
+    built from files.
+    """
     files: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
     ignored: Mapped[list[Any]]
     """The parts of a devcontainer.json that Slipway does not use, each with a reason."""
     runtime_plugins: Mapped[list[Any] | None]
-    """The runtime plugins that sandboxes with this spec provide. None means all plugins of the image."""
+    """The runtime plugins (programs such as VS Code) that sandboxes with this spec provide. None means all
+    plugins of the image.
+    """
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -165,7 +184,7 @@ class Archive(Base):
     was completely written and verified before the row was written.
 
     A snapshot contains only the project, and new conversations can begin from it. A backup is used if the
-    sandbox host of the sandbox is lost.
+    sandbox host (another machine, on which the sandbox runs) cannot be reached.
     """
 
     __tablename__ = "archives"
@@ -174,13 +193,17 @@ class Archive(Base):
     sandbox_id: Mapped[UUID] = mapped_column(ForeignKey(Sandbox.id, ondelete="CASCADE"), index=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     conversation_id: Mapped[UUID | None]
-    """For a snapshot: the conversation whose project the snapshot contains."""
+    """For a snapshot: the conversation whose project files the snapshot contains. None for archives of other
+    kinds.
+    """
     kind: Mapped[ArchiveKind] = mapped_column(enum_column(ArchiveKind))
     name: Mapped[str | None] = mapped_column(String(200))
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
     position: Mapped[int | None] = mapped_column(BigInteger)
-    """For a backup: the last position in the logs of the sandbox's conversations when the backup was made."""
+    """For a backup: the position of the last event in the event logs of the sandbox's conversations when the
+    backup was made. None for archives of other kinds.
+    """
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

@@ -21,8 +21,8 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus, ServerLeas
 
 ID_FILE = "server-id"
 LOST_AFTER = timedelta(days=7)
-"""An app server that has not renewed its lease for this long counts as lost. Other app servers may then
-delete its sandboxes.
+"""An app server that has not renewed its lease (the right to use its server id) for this long counts as lost.
+Other app servers may then delete its sandboxes.
 """
 
 
@@ -30,19 +30,20 @@ class Ownership:
     def __init__(self, config: Config) -> None:
         self._home = config.home
         self.server_id = _id_of(config.home) if config.is_database_shared else None
-        """The id of this server, which is stored in the home directory. None means that no other server uses
-        the database.
+        """The id of this app server, which is stored in its home directory. None means that no other app
+        server uses the database.
         """
         self.taken_by: str | None = None
-        """A text that says that another server uses the id of this server. While it is set, this server may
-        not use process sandboxes. None means that no other server uses the id.
+        """A text which says that another app server uses the id of this app server. As long as this text is
+        set, this app server does not use process sandboxes (sandboxes that run as processes on its machine).
+        None means that no other app server uses the id.
         """
 
     @property
     def is_mine(self) -> ColumnElement[bool]:
-        """The SQL condition that is true for the sandboxes that this server may start, stop and remove: those
-        of this server, and those of no particular server, such as container sandboxes. True for all sandboxes
-        if no other server uses the database.
+        """The SQL condition that is true for the sandboxes that this app server may start, stop and remove.
+        These are the sandboxes of this app server, and those that belong to no app server, such as container
+        sandboxes. True for all sandboxes if no other app server uses the database.
         """
         if self.server_id is None:
             return true()
@@ -51,8 +52,9 @@ class Ownership:
         return or_(Sandbox.server_id.is_(None), Sandbox.server_id == self.server_id)
 
     def require(self, sandbox: Sandbox) -> None:
-        """Checks that this server may use the sandbox. Raises Unavailable: `sandbox_on_other_server` if the
-        sandbox belongs to another server, `server_id_taken` if another server uses the id of this server.
+        """Checks that this app server may use the sandbox. Raises Unavailable `sandbox_on_other_server` if
+        the sandbox belongs to another app server. Raises Unavailable `server_id_taken` if another app server
+        uses the id of this app server.
         """
         if self.taken_by and sandbox.server_id == self.server_id and sandbox.spec_id == PROCESS:
             raise self.refusal()
@@ -63,8 +65,9 @@ class Ownership:
         raise self.refusal()
 
     def refusal(self) -> Unavailable:
-        """Returns the error for a process sandbox that this server may not use. The error says that the
-        sandbox belongs to another server, or that another server uses the id of this one.
+        """Returns the error for a process sandbox (which runs as a process on one machine) that this app
+        server may not use. The error says that the sandbox belongs to another app server, or that another app
+        server uses the id of this app server.
         """
         if self.taken_by is None:
             return on_other_server()
@@ -75,8 +78,9 @@ class Ownership:
         )
 
     def _may_be_here(self, sandbox: Sandbox) -> bool:
-        """Returns whether the files of a process sandbox may be on this machine. Used for database rows of
-        earlier versions, which do not name the server that the sandbox belongs to.
+        """Returns whether the files of a process sandbox (which runs as a process on one machine) may be on
+        this machine. Used for database rows that an earlier version has written, because these rows do not
+        name the app server to which the sandbox belongs.
         """
         folder = self._home / "sandboxes" / sandbox.id.hex
         return sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED} or folder.exists()
@@ -93,8 +97,8 @@ def on_other_server() -> Unavailable:
 
 
 def is_lost(server_id: InstrumentedAttribute[str | None]) -> ColumnElement[bool]:
-    """Returns an SQL condition that is true if the server with this id has not extended its lease (its
-    time-limited right to use this id) for LOST_AFTER, and has probably stopped.
+    """Returns an SQL condition that is true if the app server with this id has not renewed its lease (the
+    right to use this id) for LOST_AFTER. Then this app server has probably stopped.
     """
     return (
         select(ServerLease.server_id)

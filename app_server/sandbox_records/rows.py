@@ -33,8 +33,8 @@ class Rows:
         self.ownership = Ownership(config)
 
     def base_of(self, sandbox: Sandbox) -> BaseImage | None:
-        """Returns the base image that the user has chosen for the sandbox. Returns None if the sandbox uses
-        the default base image.
+        """Returns the base image that the user has chosen for the sandbox; the sandbox's image is built on
+        it. Returns None if the sandbox uses the default base image.
         """
         if sandbox.base_image is None:
             return None
@@ -62,8 +62,9 @@ class Rows:
 
     async def wanted(self, backend: str) -> set[UUID]:
         """Returns the ids of the sandboxes of this backend whose stored status is RUNNING and that this app
-        server may start, stop and remove. These belong to this app server or to no app server. If another
-        server uses the id of this app server, these are only the sandboxes that belong to no app server.
+        server may start, stop and remove. These are the process sandboxes (processes on one machine) that
+        belong to this app server, and the sandboxes that belong to no app server, such as containers. If
+        another app server uses the id of this one, these are only the sandboxes that belong to no app server.
         """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
@@ -72,24 +73,27 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def elsewhere(self) -> set[UUID]:
-        """Returns the ids of the sandboxes that belong to other app servers on the same database."""
+        """Returns the ids of the sandboxes that belong to other app servers on the same database, because
+        they run as processes on the machines of those app servers.
+        """
         async with self._database.read() as session:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
-        """Returns the ids of all sandboxes, with any status, that run in one way: as processes, on remote
-        hosts, or in containers. `backend`: the name of a backend that runs sandboxes in this way. Leaves out
-        sandboxes that belong to other app servers on the same database.
+        """Returns the ids of all sandboxes, with any status, that are containers (`docker`), processes
+        (`process`) or containers on other hosts (`remote`). `backend`: the name of one of these backends.
+        Leaves out sandboxes that belong to other app servers on the same database.
         """
         async with self._database.read() as session:
             query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
             return set((await session.execute(query)).scalars())
 
     async def asleep(self, sandbox_ids: Collection[UUID] | None, minutes: float = 0) -> list[UUID]:
-        """Returns the ids of the sandboxes that have slept for at least `minutes`. The sandbox that has slept
-        longest comes first.
+        """Returns the ids of the sandboxes that have slept (were paused) for at least `minutes`. The sandbox
+        that has slept longest comes first. Leaves out sandboxes that belong to other app servers on the same
+        database.
 
-        `sandbox_ids`: the sandboxes to choose from; None means all sandboxes.
+        `sandbox_ids`: only these sandboxes are returned; None means all sandboxes.
         """
         query = (
             select(Sandbox.id)
@@ -106,8 +110,8 @@ class Rows:
             return list((await session.execute(query)).scalars())
 
     async def with_leftovers(self) -> list[UUID]:
-        """Returns the ids of the archived sandboxes whose machine or workspace may still have to be
-        removed.
+        """Returns the ids of the archived sandboxes whose container, process or workspace may still have to
+        be removed.
         """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.ARCHIVED,
@@ -118,16 +122,16 @@ class Rows:
             return list((await session.execute(query)).scalars())
 
     async def lost(self) -> set[UUID]:
-        """Returns the ids of the sandboxes with the status MISSING: the server could not reach their sandbox
-        host.
+        """Returns the ids of the sandboxes with the status MISSING, because the app server could not reach
+        their sandbox host (the machine on which they run).
         """
         query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.MISSING, self.ownership.is_mine)
         async with self._database.read() as session:
             return set((await session.execute(query)).scalars())
 
     async def begin_from(self, sandbox_id: UUID, archive_id: UUID) -> None:
-        """Makes a sandbox continue with the files of an archive: sets its status to ARCHIVED with this
-        archive, so that the next start of the sandbox restores its workspace from the archive.
+        """Sets the sandbox's status to ARCHIVED with this archive, so that the next start of the sandbox
+        restores its workspace from the archive.
         """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "archive_id": archive_id}
         async with self._database.session() as session:
@@ -155,8 +159,8 @@ class Rows:
     ) -> None:
         """Stores the sandbox's status. Does nothing if there is no such sandbox.
 
-        `machine`: the sandbox's new machine; None leaves the stored machine unchanged. `failure`: why the
-        sandbox has failed; None removes a stored failure.
+        `machine`: the sandbox's new container or process; None does not change what is stored about it.
+        `failure`: why the sandbox has failed; None removes a stored failure.
         """
         async with self._database.session() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
@@ -169,8 +173,8 @@ class Rows:
                 sandbox.server_id = self.ownership.server_id if machine.spec_id == PROCESS else None
 
     async def has_lost_server(self, sandbox: Sandbox) -> bool:
-        """Returns whether the sandbox belongs to another server that has not extended its lease (its
-        time-limited right to use its server id) for LOST_AFTER, and has probably stopped.
+        """Returns whether the sandbox belongs to another app server that has not renewed its lease (the right
+        to use its server id) for LOST_AFTER. Then that app server has probably stopped.
         """
         query = select(Sandbox.id).where(Sandbox.id == sandbox.id, is_lost(Sandbox.server_id))
         async with self._database.read() as session:

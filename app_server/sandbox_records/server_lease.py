@@ -1,10 +1,10 @@
 """Makes sure that only one process at a time uses a server id. A server id is stored in the file `server-id`
-of a home directory. A copy of the home directory contains the same id, so a server with the copy must not
-start.
+of a home directory. A copy of the home directory contains the same id, so an app server with the copy must
+not start.
 
 For each server id, a database row names the process that uses the id. This process regularly increases a
-number in the row. Other processes see from the growing number that the process still runs. So no clocks of
-different machines are compared.
+number in the row. Other processes see from the growing number that the process still runs. In this way, the
+clocks of different machines need not be compared.
 """
 
 import asyncio
@@ -70,8 +70,9 @@ class _HomeLocation:
 
 
 class Lease:
-    """The right of this process to use the server id of its home directory, stored in the database. No other
-    process may use the same id at the same time. All methods do nothing if no other server uses the database.
+    """The right of this process to use a server id (the id of one app server, stored in its home directory).
+    The right is stored in the database. No other process may use the same id at the same time. All methods do
+    nothing if no other app server uses the database.
     """
 
     def __init__(
@@ -83,16 +84,17 @@ class Lease:
         self._watch_seconds = watch_seconds
 
     async def take(self) -> None:
-        """Reserves the server id for this process. Raises ConfigurationError if another process uses the id,
-        because then one of the two home directories is a copy of the other. May wait for up to about
-        `watch_seconds` to find out.
+        """Reserves the server id (the id of this app server, stored in its home directory) for this process.
+        Raises ConfigurationError if another process uses the id, because this means that the home directory
+        was copied. May have to watch the database row of the id to find out whether another process uses it.
+        The wait takes at most about `watch_seconds`, an argument of the constructor.
         """
         if self._ownership.server_id is None:
             return
-        place = await asyncio.to_thread(_HomeLocation.of, self._home)
+        location = await asyncio.to_thread(_HomeLocation.of, self._home)
         deadline = asyncio.get_running_loop().time() + self._watch_seconds
         first = await self._find()
-        while not await self._try(place, first, is_over=asyncio.get_running_loop().time() > deadline):
+        while not await self._try(location, first, is_over=asyncio.get_running_loop().time() > deadline):
             row = await self._find()
             # This process may have renewed its own row meanwhile.
             if row is None or first is None or row.nonce != first.nonce or row.nonce == _nonce():
@@ -102,26 +104,27 @@ class Lease:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def renew(self) -> None:
-        """Renews this process's right to use its server id. If another process has taken the id meanwhile,
-        stores a sentence about that process in `taken_by` of the Ownership object; process sandboxes are then
-        not used. If that process has given the id back, takes the id again and sets `taken_by` to None.
+        """Renews this process's right to use its server id (the id of this app server). If another process
+        has taken the id, stores a sentence about that process in `taken_by` of the Ownership object; then
+        this app server does not use process sandboxes (sandboxes that run as processes on its machine). If
+        that process has released the id, takes the id again and sets `taken_by` to None.
         """
         if self._ownership.server_id is None:
             return
-        place = await asyncio.to_thread(_HomeLocation.of, self._home)
+        location = await asyncio.to_thread(_HomeLocation.of, self._home)
         async with self._database.session() as session:
-            is_mine = await self._write(session, place, or_(_is_ours(), ServerLease.nonce.is_(None)))
+            is_mine = await self._write(session, location, or_(_is_ours(), ServerLease.nonce.is_(None)))
         row = None if is_mine else await self._find()
         if row is None and not is_mine:
-            await self._insert(place)
+            await self._insert(location)
         taken_by = _words(self._home, row) if row else None
         if taken_by and not self._ownership.taken_by:
             logger.error("another server has taken this one's id", extra={"cause": taken_by})
         self._ownership.taken_by = taken_by
 
     async def release(self) -> None:
-        """Gives the server id back when this process ends. The next process can then use the id at once and
-        need not wait to find out whether this process still runs.
+        """Releases the server id (the id of this app server) when this process ends. The next process can
+        then use the id at once and need not wait to find out whether this process still runs.
         """
         if self._ownership.server_id is None:
             return
@@ -139,27 +142,28 @@ class Lease:
         async with self._database.read() as session:
             return await session.get(ServerLease, self._ownership.server_id)
 
-    async def _try(self, place: _HomeLocation, row: ServerLease | None, *, is_over: bool) -> bool:
+    async def _try(self, location: _HomeLocation, row: ServerLease | None, *, is_over: bool) -> bool:
         """Tries once to reserve the server id for this process. Returns whether the id was reserved.
 
-        `row`: the current row of the id; None if there is no row. `is_over`: true if the row was watched for
-        long enough and was not renewed; the id may then be taken from the process in the row.
+        `row`: the current row of the id; None if there is no row. `is_over`: true if this process has watched
+        the row until the time limit and the row was not renewed; then the id may be taken from the process in
+        the row.
         """
         if row is None:
-            return await self._insert(place)
-        is_free = row.nonce in {None, _nonce()} or place.is_of(row) or now() - row.renewed_at > _OVER
+            return await self._insert(location)
+        is_free = row.nonce in {None, _nonce()} or location.is_of(row) or now() - row.renewed_at > _OVER
         if not (is_free or is_over):
             return False
         async with self._database.session() as session:
             same = ServerLease.nonce.is_(None) if row.nonce is None else ServerLease.nonce == row.nonce
-            return await self._write(session, place, same, ServerLease.renewals == row.renewals)
+            return await self._write(session, location, same, ServerLease.renewals == row.renewals)
 
-    async def _insert(self, place: _HomeLocation) -> bool:
+    async def _insert(self, location: _HomeLocation) -> bool:
         try:
             async with self._database.session() as session:
                 session.add(
                     ServerLease(
-                        server_id=self._ownership.server_id, nonce=_nonce(), renewals=0, **vars(place)
+                        server_id=self._ownership.server_id, nonce=_nonce(), renewals=0, **vars(location)
                     )
                 )
         except IntegrityError:
@@ -167,12 +171,12 @@ class Lease:
         return True
 
     async def _write(
-        self, session: AsyncSession, place: _HomeLocation, *conditions: ColumnElement[bool]
+        self, session: AsyncSession, location: _HomeLocation, *conditions: ColumnElement[bool]
     ) -> bool:
         written = await session.execute(
             update(ServerLease)
             .where(ServerLease.server_id == self._ownership.server_id, *conditions)
-            .values(nonce=_nonce(), renewals=ServerLease.renewals + 1, renewed_at=now(), **vars(place))
+            .values(nonce=_nonce(), renewals=ServerLease.renewals + 1, renewed_at=now(), **vars(location))
             .returning(ServerLease.server_id)
         )
         return written.scalar() is not None

@@ -10,8 +10,8 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 PAUSE_FACTOR = 10
-"""After a report has blocked the event loop, the next report of the same sandbox must wait this many times as
-long. So one sandbox gets at most about a tenth of the time.
+"""After the decoding of a report has blocked the event loop, the next report of the same sandbox must wait
+this many times as long. So the reports of one sandbox use at most about a tenth of the event loop's time.
 """
 FREE_SECONDS = 0.02
 """A report that is decoded in less than this many seconds causes no pause. Nearly all reports take less
@@ -23,8 +23,8 @@ class Fairness:
     """A limiter for the event reports of sandboxes. It lets only one report of each sandbox be decoded at a
     time. After a report that takes long to decode, the next report of the same sandbox must wait.
 
-    Decoding in a thread would not help, because decoding holds the lock of the Python interpreter all the
-    time.
+    Decoding in another thread would still block the event loop, because decoding holds the lock of the Python
+    interpreter all the time.
     """
 
     def __init__(self) -> None:
@@ -34,8 +34,8 @@ class Fairness:
     @asynccontextmanager
     async def reading(self, sandbox_id: UUID) -> AsyncIterator[None]:
         """Waits until no other report of the sandbox is being read or decoded. The caller then reads one
-        report in the `with` block. So the memory holds only one report of each sandbox, and later reports are
-        not read from the network yet.
+        report in the `with` block. So the memory contains at most one report of each sandbox. The next report
+        is read from the network only after this block.
         """
         async with self._readers.setdefault(sandbox_id, asyncio.Lock()):
             yield

@@ -36,8 +36,8 @@ class PackedSpec:
     (BuildFiles without `name`). `tar`: the gzipped tar with the files. `dockerfile`, `build` and `tar` are
     None if the image is not built but pulled by its name. `origin`: the repository and the path in it from
     which the files come; None if they do not come from a repository. `path`: the path of the
-    devcontainer.json or Dockerfile. `ignored`: the parts of the devcontainer.json that Slipway ignores, each
-    with a reason.
+    devcontainer.json or Dockerfile; empty if there is none. `ignored`: the parts of the devcontainer.json
+    that Slipway ignores, each with a reason; empty or None if there is no devcontainer.json.
     """
 
     base: str
@@ -51,7 +51,7 @@ class PackedSpec:
 
 def pack_text(dockerfile: str) -> PackedSpec:
     """Packs the text of a Dockerfile that copies no files. Returns the name of the base image and the packed
-    file. Blocking.
+    file. Blocks the thread.
     """
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")
@@ -95,11 +95,14 @@ async def pack_repository(
     the packed files.
 
     `branch`: None means the default branch. `path`: the path of a devcontainer.json or Dockerfile in the
-    repository; None means the first that exists of the usual paths. `credentials`: the user's credentials for
-    the git host. `guard`: keeps the user from reaching hosts in the server's private network.
+    repository; None means the first of the usual paths that exists. `credentials`: the user's credentials for
+    the git host; None if the user has none. `guard`: refuses hosts in the server's private network; None
+    allows all hosts.
 
-    Raises BadRequest: `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and `repository_…`
-    or `branch_not_found` if the repository cannot be cloned.
+    Raises BadRequest `repository_…` or `branch_not_found` if the repository cannot be cloned. Raises
+    BadRequest `devcontainer_…` if the devcontainer.json cannot be used. Raises BadRequest
+    `dockerfile_missing` if there is no Dockerfile. Raises BadRequest `build_context_too_large` if the files
+    are too large.
     """
     scratch = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-base-")).resolve())
     try:
@@ -137,19 +140,19 @@ def _pack_project(project: Path, path: str | None, identity: str) -> PackedSpec:
 
 
 def _file(project: Path, path: str | None) -> Path:
-    places = [path] if path else [*PLACES, "Dockerfile"]
-    for place in places:
-        file = project / place
-        if not file.resolve().is_relative_to(project) or ".." in Path(place).parts:
+    candidates = [path] if path else [*PLACES, "Dockerfile"]
+    for candidate in candidates:
+        file = project / candidate
+        if not file.resolve().is_relative_to(project) or ".." in Path(candidate).parts:
             raise BadRequest(
-                f"{place} leads out of the repository.",
+                f"{candidate} leads out of the repository.",
                 code="devcontainer_leads_out",
                 fix="Name a file of the repository itself.",
             )
         if file.is_file():
             return file
     raise BadRequest(
-        f"The repository has no {' and no '.join(places)}.",
+        f"The repository has no {' and no '.join(candidates)}.",
         code="devcontainer_missing",
         fix="Name the path of its devcontainer.json or Dockerfile.",
     )

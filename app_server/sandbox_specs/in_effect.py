@@ -1,5 +1,5 @@
-"""Finds the sandbox specs from which a user's sandboxes can start: those of the user, of the user's teams and
-of the organisation. Also saves specs of the organisation and of teams.
+"""Finds the sandbox specs (base image and plugins) from which a user's sandboxes can start: those of the
+user, of the user's teams and of the organisation. Also saves specs of the organisation and of teams.
 """
 
 import base64
@@ -28,9 +28,9 @@ class SpecInEffect:
     """A sandbox spec from which a user's sandboxes can start. It belongs to the user, to a team of the user
     or to the organisation.
 
-    `base`: the name of the base image. `runtime_plugins`: the names of the plugins that its sandboxes offer;
-    None means all plugins of the image. `item`: the stored spec of the team or the organisation; None if the
-    spec belongs to the user.
+    `base`: the name of the base image. `runtime_plugins`: the names of the runtime plugins (programs such as
+    VS Code) that sandboxes with this spec offer; None means all plugins of the image. `item`: the stored spec
+    of the team or the organisation; None if the spec belongs to the user.
     """
 
     id: UUID
@@ -46,9 +46,9 @@ class SpecInEffect:
 
 @dataclass(frozen=True)
 class Specs:
-    """All sandbox specs that a user can choose from. `by_name`: the specs by their names. `default`: the name
-    of the spec that applies if the user has chosen none, together with the team or organisation that sets it;
-    None means that the server's configuration applies.
+    """All sandbox specs (base image and plugins of sandboxes) that a user can choose from. `by_name`: the
+    specs by their names. `default`: the name of the spec that applies if the user has chosen none, together
+    with the team or organisation that sets it; None means that the server's configuration applies.
     """
 
     by_name: Mapping[str, SpecInEffect]
@@ -56,8 +56,8 @@ class Specs:
 
     @property
     def enforced(self) -> SpecInEffect | None:
-        """The spec from which all new sandboxes of the user must start, because the organisation or a team
-        enforces it. None if the user may choose a spec.
+        """The sandbox spec (base image and plugins) from which all new sandboxes of the user must start,
+        because the organisation or a team enforces it. None if the user may choose a spec.
         """
         return self.by_name[self.default.value] if self.default and self.default.enforced else None
 
@@ -66,8 +66,9 @@ class Specs:
 
 
 async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = True) -> Specs:
-    """Returns all sandbox specs that the user can choose from. `with_own`: whether the specs that the user
-    has added are included; False if the user has no permission to choose these.
+    """Returns all sandbox specs (base image and plugins of sandboxes) that the user can choose from.
+    `with_own`: whether the specs that the user has added are included; False if the user has no permission to
+    choose these.
     """
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id)
     own = {
@@ -88,12 +89,13 @@ async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = Tr
 async def save_for_level(
     session: AsyncSession, owner: LevelOwner, name: str, body: SaveSandboxSpecOfLevel, set_by: UUID
 ) -> LevelItem:
-    """Adds a sandbox spec to the organisation or a team, or replaces the spec of the same name. Returns the
-    stored spec. If the spec is marked as default, the earlier default spec of this organisation or team loses
-    the mark.
+    """Adds a sandbox spec (base image and plugins of sandboxes) to the organisation or a team, or replaces
+    the spec of the same name. Returns the stored spec. If the new spec is the default, the spec that was the
+    default of this organisation or team before is no longer the default.
 
-    `owner`: the organisation or the team. `set_by`: the administrator who saves the spec. Raises BadRequest
-    `image_not_allowed` for the name of one of Slipway's own images, and Conflict `too_many_items`.
+    `owner`: the organisation or the team. `set_by`: the id of the administrator who saves the spec. Raises
+    BadRequest `image_not_allowed` for the name of one of Slipway's own images. Raises Conflict
+    `too_many_items` if the organisation or team already has the maximum number of specs.
     """
     packed = await pack_named(body.image, body.dockerfile)
     if body.is_default:

@@ -11,13 +11,13 @@ from app_server.sandbox_backends.backend import SandboxKind
 
 @dataclass(frozen=True)
 class SpecPermission:
-    """The permission of one user to choose sandbox specs. Each field is a reason for a refusal, as a text for
-    the user, or None.
+    """The permission of one user to choose sandbox specs, which say from which base image sandboxes start.
+    Each field is a reason for a refusal, as a text for the user, or None.
 
-    `why_none`: the reason why the user can choose no spec at all, so that all sandboxes start from the
-    server's own image. None means that the user can choose specs of the organisation and of teams.
-    `why_not_own`: the reason why the user may not add or choose their own specs. None means that the user
-    may.
+    `why_none`: the reason why the user can choose no spec at all, so that all sandboxes start from the image
+    in the server's configuration. None means that the user can choose specs of the organisation and of teams.
+    `why_not_own`: the reason why the user may not add or choose their own specs. None means that the user may
+    do this.
     """
 
     why_none: str | None = None
@@ -25,9 +25,9 @@ class SpecPermission:
 
 
 def permission_of(config: Config, kind: SandboxKind, *, administers: bool) -> SpecPermission:
-    """Returns the permission of a user to choose sandbox specs. `kind`: the kind of sandboxes of this server;
-    process sandboxes have no images. `administers`: whether the user administers the installation
-    (User.administers_installation).
+    """Returns the permission of a user to choose sandbox specs, which say from which base image sandboxes
+    start. `kind`: the kind of sandboxes of this server; sandboxes that run as processes have no images.
+    `administers`: whether the user administers the installation (User.administers_installation).
     """
     if reason := _why_none(config, kind):
         return SpecPermission(reason, reason)

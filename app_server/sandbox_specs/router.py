@@ -52,9 +52,10 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 async def search_sandbox_specs(
     user: CurrentUser, session: ReadSession, request: Request, page_id: PageId = None, limit: Limit = 100
 ) -> SandboxSpecPage:
-    """Returns one page of the sandbox specs that the user can see, sorted by name: the user's own specs, and
-    the specs of the organisation and of the user's teams that apply to the user. The first is always the
-    server's own spec with the id `default`.
+    """Returns one page of the sandbox specs (image and plugins of sandboxes) that the user can see, sorted by
+    name: the user's own specs, and the specs of the organisation and of the user's teams that apply to the
+    user. The first spec of the first page is always the spec in the server's configuration, with the id
+    `default`.
     """
     items, next_page_id = page_of(await _infos(request, session, user), page_id, limit)
     return SandboxSpecPage(items=items, next_page_id=next_page_id)
@@ -67,8 +68,8 @@ async def get_sandbox_specs(
     request: Request,
     ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxSpecInfo | None]:
-    """Returns the sandbox specs with these ids, in the given order. The list contains null for an id that
-    does not exist.
+    """Returns the sandbox specs (image and plugins of sandboxes) with these ids, in the given order. The list
+    contains null for an id that does not exist.
     """
     found = {info.id: info for info in await _infos(request, session, user)}
     return [found.get(spec_id) for spec_id in ids]
@@ -78,11 +79,11 @@ async def get_sandbox_specs(
 async def create_sandbox_spec(
     user: CurrentUser, body: CreateSandboxSpec, database: ServerDatabase, request: Request
 ) -> SandboxSpecInfo:
-    """Saves and returns a new sandbox spec of the user, made from an image, a Dockerfile or a repository. The
-    image is not built now but when the first sandbox starts from the spec.
+    """Saves and returns a new sandbox spec (image and plugins of sandboxes) of the user, made from an image,
+    a Dockerfile or a repository. The image is not built now but when the first sandbox starts from the spec.
 
     Status 409 `repository_base_changed`: the files in the repository have changed since the user looked at
-    them, so they no longer match `base`.
+    their preview, so the image name that is computed from them differs from `base`.
     """
     _require_permission(request, user)
     new = await _new(request, user, body)
@@ -92,8 +93,8 @@ async def create_sandbox_spec(
 
 @router.post("/from-repository", responses=_REFUSALS)
 async def look_at_repository(user: CurrentUser, body: FromRepository, request: Request) -> RepositoryBase:
-    """Shows the base image that the devcontainer.json or the Dockerfile of a repository describes. The app
-    server reads the repository, but builds and runs nothing.
+    """Returns a preview of the base image that the devcontainer.json or the Dockerfile of a repository
+    describes. The app server reads the repository, but builds and runs nothing.
     """
     _require_permission(request, user)
     packed = await _pack(request, user, body)
@@ -111,8 +112,9 @@ async def look_at_repository(user: CurrentUser, body: FromRepository, request: R
 
 @router.delete("/{spec_id}", status_code=204)
 async def delete_sandbox_spec(user: CurrentUser, session: Session, spec_id: UUID) -> None:
-    """Deletes a sandbox spec of the user, and the user's choices of this spec. Existing sandboxes of the spec
-    continue to use their image. For new sandboxes, the user's other choices or the default spec apply.
+    """Deletes a sandbox spec (image and plugins of sandboxes) of the user, and the user's choices of this
+    spec. Existing sandboxes that started from the spec continue to use their image. For new sandboxes, the
+    user's other choices or the default spec apply.
     """
     await service.remove(session, user.id, spec_id)
 
@@ -128,8 +130,9 @@ async def get_sandbox_spec_settings(
 async def choose_sandbox_spec(
     user: CurrentUser, session: Session, body: ChooseSandboxSpec, request: Request
 ) -> SandboxSpecSettings:
-    """Chooses the sandbox spec for new conversations, either with one repository or with all repositories,
-    and returns the user's settings. Conversations that exist already do not change.
+    """Chooses the sandbox spec (image and plugins of the sandbox) for new conversations, either about one
+    repository or about all repositories, and returns the user's settings. Existing conversations do not
+    change.
 
     Status 422 `repository_not_found`: `repository` is not the address of a repository.
     """

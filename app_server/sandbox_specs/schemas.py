@@ -1,5 +1,6 @@
-"""The request and reply bodies of the routes for sandbox specs. SandboxSpecInfo has the form that the
-OpenHands app server uses; the other models are Slipway's own.
+"""The request and reply bodies of the routes for sandbox specs. A sandbox spec says from which image a
+sandbox starts and which plugins it offers. SandboxSpecInfo has the form that the OpenHands app server uses;
+the other models are Slipway's own.
 """
 
 from typing import Annotated
@@ -17,7 +18,9 @@ MAX_DOCKERFILE_CHARACTERS = 65_536
 SpecName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
 ImageName = Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)]
 SpecId = Annotated[str, Field(min_length=1, max_length=100)]
-"""The id of a sandbox spec, or `default` for the spec in the server's configuration."""
+"""The id of a sandbox spec (image and plugins of sandboxes), or `default` for the spec in the server's
+configuration.
+"""
 
 
 class SandboxSpecInfo(BaseModel):
@@ -26,10 +29,11 @@ class SandboxSpecInfo(BaseModel):
     `base`: the base image on which the sandbox image is built; null if sandboxes do not use one known image.
     `origin`: the repository and the path from which the build files come; null if they do not come from a
     repository. `dockerfile`: the text of the Dockerfile; null if the image is given by name. `ignored`: the
-    parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the plugins
-    that its sandboxes offer; null means all plugins of the image. `level`: whether the spec belongs to the
-    organisation, a team or the user; null for the server's own spec. `team_name`: the name of the team that
-    the spec belongs to.
+    parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the runtime
+    plugins (programs such as VS Code) that sandboxes with this spec offer; null means all plugins of the
+    image. `level`: whether the spec belongs to the organisation, a team or the user; null for the spec in the
+    server's configuration. `team_name`: the name of the team that the spec belongs to; null if it belongs to
+    no team.
     """
 
     id: str
@@ -52,8 +56,8 @@ SandboxSpecPage = Page[SandboxSpecInfo]
 
 class FromRepository(BaseModel):
     """A repository from which a base image is built. `selected_branch`: null means the default branch.
-    `path`: the path of a devcontainer.json or Dockerfile in the repository; null means the first that exists
-    of the usual paths.
+    `path`: the path of a devcontainer.json or Dockerfile in the repository; null means the first of the usual
+    paths that exists.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)
@@ -71,9 +75,9 @@ class RepositoryBase(BaseModel):
     `base`: the name of the image. If the image is built, its name contains a hash of all its files. A client
     sends this name back in CreateSandboxSpec, so that the saved spec contains exactly the files that the user
     has seen. `path`: the path of the devcontainer.json or Dockerfile. `dockerfile`: the text of the
-    Dockerfile; null if the repository names a ready image. `files`, `bytes`: the number and the total size of
-    the other files in the build context. `ignored`: the parts of the devcontainer.json that Slipway ignores,
-    each with a reason.
+    Dockerfile; null if the repository gives only the name of an existing image. `files`, `bytes`: the number
+    and the total size of all files in the build context except the Dockerfile. `ignored`: the parts of the
+    devcontainer.json that Slipway ignores, each with a reason.
     """
 
     base: str
@@ -90,9 +94,9 @@ class CreateSandboxSpec(BaseModel):
     must be given.
 
     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files. `repository`:
-    a repository that contains the build files; then `base` is required. `base`: the image name from the
-    preview of the repository (RepositoryBase). `runtime_plugins`: the plugins of the image that the sandboxes
-    offer; null means all.
+    a repository that contains the build files. `base`: the image name from the preview of the repository
+    (RepositoryBase); required if `repository` is given. `runtime_plugins`: the runtime plugins (programs such
+    as VS Code) of the image that sandboxes with this spec offer; null means all.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)
@@ -118,10 +122,10 @@ class SaveSandboxSpecOfLevel(BaseModel):
     must be given.
 
     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files.
-    `runtime_plugins`: the plugins of the image that the sandboxes offer; null means all. `is_default`:
-    whether new sandboxes of the members start from the spec if the members choose no other one. `enforced`:
-    whether a member's own spec of the same name is ignored. If both are true, all new sandboxes of the
-    members start from the spec.
+    `runtime_plugins`: the runtime plugins (programs such as VS Code) of the image that sandboxes with this
+    spec offer; null means all. `is_default`: whether new sandboxes of a member start from the spec if the
+    member has chosen no other spec. `enforced`: whether a member's own spec of the same name is ignored. If
+    `is_default` and `enforced` are both true, all new sandboxes of the members start from the spec.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -146,8 +150,9 @@ class GivenSandboxSpec(BaseModel):
     such as secrets and MCP servers.
 
     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the spec names an
-    image. `runtime_plugins`: the plugins that are available in the sandboxes; null means all plugins of the
-    image. `is_default`: whether members' sandboxes use this spec if the members choose no other one.
+    image. `runtime_plugins`: the runtime plugins (programs such as VS Code) that are available in the
+    sandboxes; null means all plugins of the image. `is_default`: whether a member's sandboxes use this spec
+    if the member has chosen no other spec.
     """
 
     base: str
@@ -162,14 +167,15 @@ class RepositorySpec(BaseModel):
 
 
 class SandboxSpecSettings(BaseModel):
-    """The user's settings for the sandbox spec of new sandboxes: one spec for all repositories, and other
-    specs for single repositories.
+    """The user's settings for the sandbox spec (image and plugins) of new sandboxes: one spec for all
+    repositories, and other specs for single repositories.
 
-    `sandbox_spec_id`: the spec for all repositories without their own choice. `repositories`: the
-    repositories with their own choice. `may_choose`: whether the user may choose any image; if false, the
-    user can still choose specs of the organisation and of teams. `reason`: why `may_choose` is false.
-    `enforced_by`: `organisation` or `team` if one of these sets the spec of all new sandboxes, so that the
-    user cannot choose; else null. `team_name`: the name of that team.
+    `sandbox_spec_id`: the spec for all repositories without a separate choice. `repositories`: the
+    repositories with a separate choice. `may_choose`: whether the user may choose any image; if false, the
+    user can at most choose specs of the organisation and of teams. `reason`: why `may_choose` is false; null
+    if it is true. `enforced_by`: `organisation` or `team` if the organisation or a team enforces the spec of
+    all new sandboxes, so that the user cannot choose; otherwise null. `team_name`: the name of that team;
+    null if no team enforces a spec.
     """
 
     sandbox_spec_id: str
@@ -181,11 +187,12 @@ class SandboxSpecSettings(BaseModel):
 
 
 class ChooseSandboxSpec(BaseModel):
-    """A request to set the sandbox spec from which the user's new sandboxes start.
+    """A request to set the sandbox spec (image and plugins) from which the user's new sandboxes start.
 
-    `repository`: the repository that the choice is for; null means all repositories without their own choice.
-    `sandbox_spec_id`: the chosen spec. Null deletes an earlier choice. `default` chooses the server's own
-    spec, even if the organisation or a team has another default.
+    `repository`: the repository that the choice is for; null means all repositories without a separate
+    choice. `sandbox_spec_id`: the chosen spec. Null deletes the choice that is stored for `repository`.
+    `default` chooses the spec in the server's configuration, even if the organisation or a team has another
+    default.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)

@@ -27,8 +27,8 @@ ALL_REPOSITORIES = ""
 
 @dataclass(frozen=True)
 class NewSpec:
-    """A sandbox spec that is not stored yet. `base`: the name of the base image. `packed`: the packed build
-    files; None if the image is given by name.
+    """A sandbox spec (base image and plugins of sandboxes) that is not stored yet. `base`: the name of the
+    base image. `packed`: the packed build files; None if the image is given by name.
     """
 
     name: str
@@ -37,8 +37,8 @@ class NewSpec:
 
 
 async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSpec]:
-    """Returns the sandbox specs that this user has added, sorted by name. Specs of the organisation and of
-    teams are not included.
+    """Returns the sandbox specs (base image and plugins of sandboxes) that this user has added, sorted by
+    name. Specs of the organisation and of teams are not included.
     """
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id).order_by(SandboxSpec.name)
     return (await session.scalars(query)).all()
@@ -46,9 +46,9 @@ async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSp
 
 @dataclass(frozen=True)
 class Origin:
-    """The base image and the plugins with which a new sandbox is created. `base_image`: the name of the base
-    image; None means the image in the server's configuration. `runtime_plugins`: the plugins that the sandbox
-    offers; None means all plugins of its image.
+    """The base image and the runtime plugins with which a new sandbox is created. `base_image`: the name of
+    the base image; None means the image in the server's configuration. `runtime_plugins`: the runtime plugins
+    (programs such as VS Code) that the sandbox offers; None means all plugins of its image.
     """
 
     base_image: str | None = None
@@ -58,11 +58,13 @@ class Origin:
 async def create(
     session: AsyncSession, user_id: UUID, new: NewSpec, runtime_plugins: Sequence[str] | None = None
 ) -> SandboxSpec:
-    """Stores a new sandbox spec of the user and returns it. `runtime_plugins`: the plugins that its sandboxes
-    offer; None means all plugins of the image.
+    """Stores a new sandbox spec (base image and plugins of sandboxes) of the user and returns it.
+    `runtime_plugins`: the runtime plugins (programs such as VS Code) that sandboxes with this spec offer;
+    None means all plugins of the image.
 
-    Raises Conflict `too_many_sandbox_specs` or `sandbox_spec_name_taken`, and Forbidden `setting_enforced` if
-    the organisation or a team enforces a spec of this name.
+    Raises Conflict `too_many_sandbox_specs` if the user has the maximum number of specs. Raises Conflict
+    `sandbox_spec_name_taken` if the user has a spec with this name. Raises Forbidden `setting_enforced` if
+    the organisation or a team has a spec of this name that users cannot override.
     """
     await require_not_enforced(session, user_id, LevelItemKind.SANDBOX_SPEC, new.name)
     count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
@@ -97,16 +99,16 @@ async def create(
 
 
 async def remove(session: AsyncSession, user_id: UUID, spec_id: UUID) -> None:
-    """Deletes a sandbox spec of the user. Existing sandboxes of the spec continue to use their image. Raises
-    NotFound if the user has no spec with this id.
+    """Deletes a sandbox spec (base image and plugins of sandboxes) of the user. Existing sandboxes that
+    started from the spec continue to use their image. Raises NotFound if the user has no spec with this id.
     """
     await session.delete(await _get(session, user_id, spec_id.hex))
 
 
 async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
-    """Returns the ids of the sandbox specs that the user has chosen, by repository. The choice for all other
-    repositories has an empty text (ALL_REPOSITORIES) as its key. Choices of specs that the user can no longer
-    use are left out.
+    """Returns the ids of the sandbox specs (base image and plugins of sandboxes) that the user has chosen, by
+    repository. The key ALL_REPOSITORIES (an empty text) has the choice for all repositories without a
+    separate choice. Choices of specs that the user can no longer use are left out.
     """
     specs = await specs_for(session, user_id)
     found = await _stored_choices(session, user_id, specs)
@@ -116,12 +118,13 @@ async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
 async def choose(
     session: AsyncSession, user_id: UUID, repository: str, spec_id: str | None, permission: SpecPermission
 ) -> None:
-    """Stores the user's choice of the spec from which new sandboxes for this repository start. `repository`:
-    an empty text (ALL_REPOSITORIES) means all repositories without their own choice. `spec_id`: None deletes
-    the stored choice.
+    """Stores the user's choice of the sandbox spec (base image and plugins) from which new sandboxes for this
+    repository start. `repository`: the empty text (ALL_REPOSITORIES) means all repositories without a
+    separate choice. `spec_id`: None deletes the stored choice.
 
-    Raises NotFound `sandbox_spec_not_found`, Forbidden `sandbox_specs_not_allowed`, and Forbidden
-    `setting_enforced` if the organisation or a team enforces another spec.
+    Raises NotFound `sandbox_spec_not_found` if the user can use no spec with this id. Raises Forbidden
+    `sandbox_specs_not_allowed` if `permission` does not allow this choice. Raises Forbidden
+    `setting_enforced` if the organisation or a team makes its users use another spec.
     """
     if spec_id is None:
         await session.execute(
@@ -145,15 +148,17 @@ async def chosen(
     repository: str | None,
     permission: SpecPermission,
 ) -> SpecInEffect | None:
-    """Returns the spec from which a new sandbox of the user starts. Returns None if it starts from the image
-    in the server's configuration.
+    """Returns the sandbox spec (base image and plugins) from which a new sandbox of the user starts. Returns
+    None if the sandbox starts from the image in the server's configuration.
 
-    `spec_id`: the spec that the user names for this one sandbox; None means that the user names none. Then
-    the stored choice for `repository` applies, then the stored choice for all repositories, then the default
-    of the organisation or a team. A default that is enforced overrides all of these.
+    `spec_id`: the spec that the user has chosen for this one sandbox. If it is None, the stored choice for
+    `repository` applies. If there is none, the stored choice for all repositories applies, or else the
+    default of the organisation or a team. If `spec_id` is None and the organisation or a team enforces its
+    default (so that users cannot choose), only this default applies.
 
-    Raises NotFound `sandbox_spec_not_found`, Forbidden `sandbox_specs_not_allowed`, and Forbidden
-    `setting_enforced` if `spec_id` is not the enforced spec.
+    Raises NotFound `sandbox_spec_not_found` if the user can use no spec with the id `spec_id`. Raises
+    Forbidden `sandbox_specs_not_allowed` if `permission` does not allow this choice. Raises Forbidden
+    `setting_enforced` if a spec is enforced and `spec_id` is another spec.
     """
     if permission.why_none:
         if spec_id not in {None, DEFAULT}:
@@ -178,11 +183,13 @@ async def chosen(
 async def origin_of(
     session: AsyncSession, user_id: UUID, spec_id: str | None, snapshot_id: UUID | None
 ) -> Origin:
-    """Returns the base image and the plugins with which a new sandbox is created.
+    """Returns the base image and the runtime plugins (programs such as VS Code) with which a new sandbox is
+    created.
 
-    `spec_id`: the id of the sandbox spec. None means the base image and the plugins of the sandbox that the
-    snapshot was made from; without a snapshot, the server's configuration. `snapshot_id`: the snapshot from
-    which the workspace of the new sandbox begins, if any. Raises NotFound if there is no such spec.
+    `spec_id`: the id of the sandbox spec. If it is None, the base image and the plugins are those of the
+    sandbox from which the snapshot was made; without a snapshot, those of the server's configuration.
+    `snapshot_id`: the snapshot from which the workspace of the new sandbox begins; None if there is none.
+    Raises NotFound if the user can use no spec with the id `spec_id`.
     """
     if spec_id is None and snapshot_id is not None:
         query = select(Sandbox).join(Archive, Archive.sandbox_id == Sandbox.id)
@@ -196,8 +203,8 @@ async def origin_of(
 
 
 async def require_spec(session: AsyncSession, user_id: UUID, spec_id: str) -> None:
-    """Checks that the user can choose the spec with this id. Raises NotFound `sandbox_spec_not_found`
-    otherwise.
+    """Checks that the user can choose the sandbox spec (base image and plugins of sandboxes) with this id.
+    Raises NotFound `sandbox_spec_not_found` if the user cannot.
     """
     if spec_id != DEFAULT and (await specs_for(session, user_id)).find(spec_id) is None:
         await _get(session, user_id, spec_id)
@@ -214,11 +221,12 @@ async def _by_choices(
 
 
 async def _stored_choices(session: AsyncSession, user_id: UUID, specs: Specs) -> dict[str, str | None]:
-    """Returns the ids of the sandbox specs that the user has chosen, by repository. The value is None if the
-    user can no longer use any spec with the name of the chosen one.
+    """Returns the ids of the sandbox specs (base image and plugins of sandboxes) that the user has chosen, by
+    repository.
 
-    A choice is resolved by the name of the spec. So if the organisation or a team enforces a spec of the same
-    name, the result has the id of the enforced spec.
+    The spec of a choice is looked up by its name. So if the organisation or a team has a spec of the same
+    name that users cannot override, the result has the id of that spec. The value is None if the user can no
+    longer use any spec of this name.
     """
     query = (
         select(SpecChoice, SandboxSpec.name)

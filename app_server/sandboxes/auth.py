@@ -1,5 +1,6 @@
-"""Authenticates requests that come from sandboxes, by their session keys. All routes of the inner listener
-use this. The inner listener is the port of the app server that only sandboxes use.
+"""Authenticates requests that come from sandboxes. Each sandbox has a session key, a secret that it sends
+with its requests. All routes of the inner listener (the port of the app server that only sandboxes use) use
+this module.
 """
 
 import asyncio
@@ -23,8 +24,9 @@ RENEWAL_PATIENCE_SECONDS = 20.0
 RENEWAL_POLL_SECONDS = 0.2
 
 LOOKED_UP_AT_ONCE = 2
-"""How many requests with the same session key may query the database at the same time. Without this limit, a
-sandbox that sends hundreds of requests at once would delay the requests of all other clients.
+"""The maximum number of requests with the same session key (which means from the same sandbox) that query the
+database at the same time. Without this limit, a sandbox that sends hundreds of requests at the same time
+would delay the requests of all other clients.
 """
 SPACING_SECONDS = 0.01
 """The time in seconds for which a finished database query still counts towards LOOKED_UP_AT_ONCE. This
@@ -47,10 +49,9 @@ _HOLDER = select(Sandbox).where(
 
 
 async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | None:
-    """Returns the sandbox that has this session key. Returns None if the key is unknown, replaced or revoked.
-
-    Raises Unavailable `session_key_expired` if the key has expired and has not been renewed yet. The sandbox
-    should then try again.
+    """Returns the sandbox that has this session key, a secret with which a sandbox authenticates. Returns
+    None if the key is unknown, replaced or revoked. Raises Unavailable `session_key_expired` if the key has
+    expired and the app server has not renewed it yet. The sandbox should then try again.
     """
     given = token_hash(session_key)
     sandbox = (await session.execute(_HOLDER, {"given": given})).scalar_one_or_none()
@@ -69,10 +70,12 @@ async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | Non
 
 
 async def authenticate_patiently(database: Database, session_key: str) -> Sandbox | None:
-    """Returns the sandbox that has this session key. Returns None if the key is unknown, replaced or revoked.
+    """Returns the sandbox that has this session key, a secret with which a sandbox authenticates. Returns
+    None if the key is unknown, replaced or revoked.
 
-    If the key has expired, waits for its renewal, so that a short delay does not end the run of an agent.
-    Raises Unavailable `session_key_expired` if the key is not renewed within RENEWAL_PATIENCE_SECONDS.
+    If the key has expired, waits for its renewal, so that a short delay of the renewal does not interrupt the
+    work of an agent. Raises Unavailable `session_key_expired` if the key is not renewed within
+    RENEWAL_PATIENCE_SECONDS.
     """
     deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
     turn = _look_ups.of(token_hash(session_key))
@@ -90,8 +93,9 @@ async def authenticate_patiently(database: Database, session_key: str) -> Sandbo
 
 
 def is_revoked(sandbox: Sandbox) -> bool:
-    """Returns whether all session keys of this sandbox have become invalid, because the sandbox has failed or
-    its host cannot be reached.
+    """Returns whether all session keys of this sandbox (the secrets with which it authenticates) have become
+    invalid, because the sandbox has failed or the sandbox host (the machine on which it runs) cannot be
+    reached.
     """
     return sandbox.status in _REVOKED
 
@@ -111,9 +115,9 @@ def _is_over(end: datetime | None) -> bool:
 
 
 async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandbox | None:
-    """Returns the sandbox whose session key the request contains. Returns None if the request contains no
-    valid session key. Raises Unavailable `session_key_expired` if the key has expired and has not been
-    renewed yet.
+    """Returns the sandbox whose session key (the secret with which it authenticates) the request contains.
+    Returns None if the request contains no valid session key. Raises Unavailable `session_key_expired` if the
+    key has expired and has not been renewed yet.
     """
     key = api_key_of(connection)
     return await authenticate(session, key) if key else None

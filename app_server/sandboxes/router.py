@@ -61,8 +61,8 @@ async def get_sandboxes(
     session: ReadSession,
     ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxInfo | None]:
-    """Returns the user's sandboxes with these ids, in the given order. The list contains null for an id that
-    does not exist or that belongs to a sandbox of another user.
+    """Returns the user's sandboxes with these ids, in the given order. The list contains null in place of a
+    sandbox that does not exist or belongs to another user.
     """
     query = select(Sandbox).where(Sandbox.user_id == principal.user.id, Sandbox.id.in_(ids))
     found = {
@@ -87,10 +87,11 @@ async def resume_sandbox(
 ) -> SandboxResumed:
     """Starts a sandbox that sleeps, is archived or has failed. The reply is sent before the sandbox runs.
 
-    If the host of the sandbox is lost, the sandbox starts on another host, with the files of its last backup.
-    If the conversation has events that are later than the backup, the request is refused with status 409
-    `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The user can
-    then repeat the request with `from_backup` to accept the loss of the later file changes.
+    If the host of the sandbox cannot be reached, the sandbox starts on another host, with the files of its
+    last backup. If the conversation has events that are later than the backup, the request is refused with
+    status 409 `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The
+    user can then repeat the request with `from_backup` to accept the loss of all file changes that were made
+    after the backup.
 
     Status 429 `quota_reached`: the user or the organisation already has the allowed number of running
     sandboxes.
@@ -106,7 +107,7 @@ async def resume_sandbox(
 async def pause_sandbox(
     user: CurrentUser, sandbox_id: UUID, sandboxes: ServerSandboxes, request: Request
 ) -> SandboxPaused:
-    """Puts a sandbox to sleep. Its files stay, but its commands stop. The next message to one of its
+    """Puts a sandbox to sleep: stops its programs and keeps its files. The next message to one of its
     conversations starts the sandbox again.
     """
     await find_own(request, user, sandbox_id)
@@ -127,8 +128,8 @@ async def archive_sandbox(
     """Moves the files of a sandbox to an archive and removes the container and the volume of the sandbox. The
     reply is sent when the archive is completely written to disk.
 
-    The next message to one of its conversations, or a request to resume the sandbox, restores it from the
-    archive.
+    The next message to one of the sandbox's conversations, or a request to resume the sandbox, restores the
+    sandbox from the archive.
     """
     await find_own(request, user, sandbox_id)
     await sandboxes.archiving.archive(sandbox_id)

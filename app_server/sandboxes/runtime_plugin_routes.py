@@ -29,7 +29,8 @@ async def get_runtime_plugins(
     availability and state.
 
     For a sandbox that does not run, returns the plugins that were found when it last ran. If it has never
-    run, returns the plugins that its image contains. The list is empty if they are not known either.
+    run, returns the plugins that its image contains. The list is empty if the plugins of the image are not
+    known.
     """
     sandbox = await find_own(request, user, sandbox_id)
     return RuntimePluginList(items=await list_runtime_plugins(sandboxes, sandbox, config, database))
@@ -43,8 +44,8 @@ async def post_runtime_plugin_start(
     request: Request,
     conversation_id: UUID | None = None,
 ) -> RuntimePluginStarted:
-    """Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Wakes the sandbox if it
-    sleeps. Starts a plugin that has crashed again.
+    """Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Starts the sandbox first
+    if it sleeps. Can also be used to restart a plugin that has crashed.
 
     To open the plugin, the client creates a link to the plugin's port (`POST …/links`) with the `path` of
     this reply. `conversation_id`: VS Code shows the directory of this conversation. By default, VS Code shows

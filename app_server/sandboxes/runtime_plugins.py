@@ -27,10 +27,14 @@ _AT_REST = (
     RuntimePluginInfo(name="browser", title="The agent's browser", status="ready"),
     RuntimePluginInfo(name="jupyter", title="Jupyter", status="ready"),
 )
-"""The descriptions of all plugins that are shown while a sandbox does not run."""
+"""The descriptions of all runtime plugins (such as VS Code and the desktop), as they are shown while a
+sandbox does not run.
+"""
 
 _TOOLS = {"browser": "browser_tool_set", "jupyter": "execute_ipython_cell"}
-"""The names of the agent's tools that need a runtime plugin, by the name of the plugin."""
+"""The names of the agent's tools that need a runtime plugin (a program such as the browser), by the name of
+the plugin.
+"""
 
 _NOT_OFFERED_FIX = "Start a conversation from a sandbox image that offers it."
 
@@ -40,10 +44,11 @@ _OF_THE_IMAGE = frozenset({"vscode_unavailable", "desktop_unavailable", "browser
 async def list_runtime_plugins(
     sandboxes: Sandboxes, sandbox: Sandbox, config: Config, database: Database
 ) -> list[RuntimePluginInfo]:
-    """Returns the runtime plugins of a sandbox.
+    """Returns the runtime plugins (programs such as VS Code) of a sandbox.
 
     If the sandbox does not run, returns the plugins that were found when it last ran. If it has never run,
-    returns the plugins that its image contains. Returns an empty list if they are not known either.
+    returns the plugins that its image contains. Returns an empty list if the plugins of the image are not
+    known.
     """
     try:
         client = sandboxes.client(sandbox.id)
@@ -57,9 +62,9 @@ async def list_runtime_plugins(
 
 
 async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
-    """Stores in the sandbox's row which runtime plugins the sandbox has, so that they can be listed while the
-    sandbox does not run. `found`: the plugins that the agent server reports. Names that this version does not
-    know are left out.
+    """Stores in the sandbox's row which runtime plugins (programs such as VS Code) the sandbox has, so that
+    they can be listed while the sandbox does not run. `found`: the plugins that the agent server reports.
+    Names that this version does not know are left out.
     """
     present = {one.name for one in found if one.status != "unavailable"}
     names = [one.name for one in _AT_REST if one.name in present]
@@ -78,8 +83,9 @@ def _found_before(sandbox: Sandbox, config: Config) -> list[RuntimePluginInfo]:
 
 
 def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
-    """Returns the names of the runtime plugins of a sandbox that does not run: those that were found when it
-    last ran, or those of its image. Returns None if neither is known.
+    """Returns the names of the runtime plugins (programs such as VS Code) of a sandbox that does not run: the
+    plugins that were found when it last ran, or else the plugins of its image. Returns None if the plugins of
+    the image are not known.
     """
     if sandbox.found_plugins is not None:
         return sandbox.found_plugins
@@ -94,14 +100,16 @@ def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
 async def start_runtime_plugin(
     sandboxes: Sandboxes, sandbox: Sandbox, name: str, config: Config, folder: str | None
 ) -> RuntimePluginStarted:
-    """Starts a runtime plugin and returns its state. Wakes a sleeping sandbox first. `folder`: the directory
-    that VS Code shows; None means no particular directory.
+    """Starts a runtime plugin (a program such as VS Code) and returns its state. Wakes a sleeping sandbox
+    first. `folder`: the directory that VS Code shows; None means no particular directory.
 
-    Raises Forbidden `runtime_plugin_not_offered`, Conflict `sandbox_not_running`, NotFound
-    `runtime_plugin_not_found`, and Unavailable if the plugin fails to start or is not available in the
-    sandbox.
+    Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not offer this plugin. Raises NotFound
+    `runtime_plugin_not_found` if there is no plugin with this name. Raises Conflict `sandbox_not_running` if
+    the sandbox neither runs nor sleeps. Raises TooManyRequests `quota_reached` if a sleeping sandbox must not
+    be started. Raises Unavailable if the plugin fails to start or is not available in the sandbox.
     """
     require_offered(sandbox, name)
+    await sandboxes.require_quota(sandbox.id)
     await sandboxes.wake(sandbox.id)
     try:
         started = await sandboxes.client(sandbox.id).start_runtime_plugin(name)
@@ -114,23 +122,24 @@ async def start_runtime_plugin(
 
 
 def require_offered(sandbox: Sandbox, name: str) -> None:
-    """Checks that the sandbox offers the runtime plugin with this name. Raises Forbidden
-    `runtime_plugin_not_offered` if not.
+    """Checks that the sandbox offers the runtime plugin (a program such as VS Code) with this name. Raises
+    Forbidden `runtime_plugin_not_offered` if it does not.
     """
     if not is_offered(sandbox, name):
         raise Forbidden(_why_not(name), code="runtime_plugin_not_offered", fix=_NOT_OFFERED_FIX)
 
 
 def is_offered(sandbox: Sandbox, name: str) -> bool:
-    """Returns whether the sandbox offers the runtime plugin with this name to users and agents. A sandbox
-    whose spec names no plugins offers all of them.
+    """Returns whether the sandbox offers the runtime plugin (a program such as VS Code) with this name to
+    users and agents. A sandbox with no stored list of plugins (None) offers all plugins.
     """
     return sandbox.runtime_plugins is None or name in sandbox.runtime_plugins
 
 
 def tools_offered(sandbox: Sandbox, usable: Collection[str]) -> frozenset[str]:
     """Returns the names of the tools that the agent may use in this sandbox. `usable`: the tools that work in
-    the sandbox. Those that need a runtime plugin which the sandbox does not offer are left out.
+    the sandbox. A tool is left out if it needs a runtime plugin (a program such as the browser) that the
+    sandbox does not offer.
     """
     return frozenset(usable) - {tool for name, tool in _TOOLS.items() if not is_offered(sandbox, name)}
 
@@ -149,8 +158,9 @@ def _why_not(name: str) -> str:
 
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
-    """Returns a text that tells an administrator how to make a missing runtime plugin available in sandboxes.
-    Returns None for process sandboxes: for these, the agent server gives the advice.
+    """Returns a text that tells an administrator how to make a missing runtime plugin (a program such as VS
+    Code) available in sandboxes. Returns None for process sandboxes, which have no image: for these, the
+    agent server gives the advice.
 
     `spec_id`: the kind of the sandbox, such as `process` or `docker`, or the image that it was started from.
     """
@@ -166,7 +176,7 @@ def how_to_get(spec_id: str, config: Config) -> str | None:
 
 
 def path_of(name: str, folder: str | None) -> str:
-    """Returns the URL path that opens the runtime plugin. For VS Code, the path contains `folder`, the
-    directory that VS Code shows.
+    """Returns the URL path that opens the runtime plugin (a program such as VS Code). For VS Code, the path
+    contains `folder`, the directory that VS Code shows; None means no particular directory.
     """
     return f"/?folder={quote(folder)}" if name == "vscode" and folder else "/"

@@ -1,5 +1,5 @@
-"""The request and reply bodies of the routes for sandboxes. Their form is that of the
-OpenHands app server.
+"""The request and reply bodies of the routes for sandboxes. They have the same form as in the OpenHands app
+server.
 """
 
 from pydantic import BaseModel
@@ -11,7 +11,8 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 
 
 class ExposedUrl(BaseModel):
-    """The URL of one port of a sandbox. The URL leads through the gateway of the app server.
+    """The URL of one port of a sandbox. A request to this URL goes to the gateway of the app server, which
+    forwards it to the sandbox.
 
     `name`: what answers on the port. `AGENT_SERVER` is the agent server; requests to it need the
     `session_api_key` of SandboxInfo in the header `X-Session-API-Key`. All other URLs need no key: anyone who
@@ -26,11 +27,12 @@ class ExposedUrl(BaseModel):
 class SandboxInfo(BaseModel):
     """A sandbox, as the API shows it to a client.
 
-    `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller may not
-    work in it. The URLs expire like the links of `POST …/links`. `session_api_key`: a key for the URL
-    `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for 11 to 12 hours. It becomes invalid
-    earlier if the sandbox is deleted, or if the caller's sign-in or API key ends. It is not the sandbox's own
-    session key, which only the app server uses.
+    `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller has no
+    permission to work in it. The URLs expire in the same way as links that are created with `POST …/links`.
+    `session_api_key`: a key for the URL `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for
+    11 to 12 hours. It becomes invalid earlier if the sandbox is deleted, or if the caller's sign-in or API
+    key ends. It is a different key from the sandbox's session key, which only the app server and the sandbox
+    use.
     """
 
     id: Id
@@ -57,8 +59,8 @@ class SandboxInfo(BaseModel):
 
 
 class RuntimePluginStarted(RuntimePluginInfo):
-    """The description of a runtime plugin that was started. `path`: the URL path that a link to the plugin's
-    port should have.
+    """The description of a runtime plugin (a program such as VS Code) that was started. `path`: the URL path
+    that a link to the plugin's port should have.
     """
 
     path: str
@@ -67,9 +69,9 @@ class RuntimePluginStarted(RuntimePluginInfo):
 class ResumeSandbox(BaseModel):
     """A request to start a sandbox that sleeps, is archived or has failed.
 
-    `from_backup`: matters only if the host of the sandbox is lost. If true, the sandbox starts from its last
-    backup even if the conversation has later events. The events stay, but the later file changes are lost. If
-    false, the request is refused in this case.
+    `from_backup`: has an effect only if the host of the sandbox cannot be reached and the conversation has
+    events that are later than the last backup. If true, the sandbox starts from this backup. The events are
+    kept, but file changes that were made after the backup are lost. If false, the request is refused.
     """
 
     from_backup: bool = False

@@ -1,5 +1,5 @@
-"""Routes by which a sandbox reads the secrets of its user. One route lists the names. The other returns one
-value; the sandbox calls it when a command uses the secret.
+"""Routes by which a sandbox reads the secrets of its user. One route lists the names of the secrets. Another
+route returns the value of one secret; the sandbox calls this route when a command uses the secret.
 """
 
 from uuid import UUID
@@ -24,7 +24,8 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 def secret_url(inner_url: str, sandbox_id: UUID, name: str) -> str:
     """Returns the URL at which the sandbox reads the value of this secret. Requests to the URL must contain
-    the session key of the same sandbox. `inner_url`: the URL of the app server's port for sandboxes.
+    the session key (the secret with which a sandbox authenticates) of the same sandbox. `inner_url`: the URL
+    of the app server's port for sandboxes.
     """
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{sandbox_id.hex}/settings/secrets/{name}"
 

@@ -1,5 +1,5 @@
-"""The service that starts, supervises, puts to sleep and removes the sandboxes of this installation. Other
-features use it to work with sandboxes.
+"""The service that starts, watches, puts to sleep and removes the sandboxes of this installation. Other parts
+of the app server use it to work with sandboxes.
 """
 
 from collections import Counter
@@ -38,8 +38,8 @@ from app_server.users.tokens import new_token, token_hash
 
 WAKE_PATIENCE_SECONDS = 20.0
 MESSAGE_PATIENCE_SECONDS = 1.0
-"""How long a message waits until its sleeping sandbox has memory, in seconds. The time is short, because the
-message is already stored and does not need the sandbox.
+"""The maximum time in seconds for which a message waits until there is memory for its sleeping sandbox. The
+time is short, because the message is already stored and is delivered later.
 """
 
 
@@ -74,16 +74,16 @@ class Sandboxes:
         on_restored: OnRestored | None = None,
         position: Position | None = None,
     ) -> None:
-        """Sets functions of other parts of the server, which the sandbox service calls and awaits. An
-        argument that is None leaves the present function in place.
+        """Sets functions of other parts of the app server, which the sandbox service calls and awaits. An
+        argument that is None does not change the present function.
 
-        `on_change(sandbox_id)`: called when a sandbox has stopped, runs again, or has failed for good.
-        `on_address(addresses)`: called when a missing container engine becomes available; makes the server's
-        internal listener accept connections at these addresses, and raises StartFailure if it cannot.
-        `on_return(sandbox_id)`: called to start an archived sandbox again. `on_restored(running, backup)`:
-        called after a restore from a backup, before the sandbox is used; the sandbox's event logs are then as
-        old as the backup. `position(sandbox_id)`: returns the position of the last event in the logs of the
-        sandbox's conversations.
+        `on_change(sandbox_id)`: called when a sandbox has stopped, runs again, or has failed and is not
+        restarted. `on_address(addresses)`: called when a missing container engine becomes available; makes
+        the app server's inner listener accept connections at these addresses, and raises StartFailure if this
+        is not possible. `on_return(sandbox_id)`: called to start an archived sandbox again.
+        `on_restored(running, backup)`: called after a restore from a backup, before the sandbox is used; the
+        sandbox's event logs are then as old as the backup. `position(sandbox_id)`: returns the position of
+        the last event in the logs of the sandbox's conversations.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -98,15 +98,15 @@ class Sandboxes:
         await self._machines.open()
 
     async def close(self) -> None:
-        """Ends the sandbox machines that cannot run without this process. The status of their sandboxes stays
-        RUNNING, so that the sandboxes are started again when the app server starts.
+        """Ends the containers and processes of sandboxes that cannot run without this process. The status of
+        these sandboxes stays RUNNING, so that they are started again when the app server starts.
         """
         await self._machines.close()
 
     @property
     def server_id(self) -> str | None:
-        """The id of this app server, which is stored with each new process sandbox. None if no other app
-        server uses the same database.
+        """The id of this app server, which is stored with each new process sandbox (a sandbox that runs as a
+        process on this machine). None if no other app server uses the same database.
         """
         return self._rows.ownership.server_id
 
@@ -141,8 +141,8 @@ class Sandboxes:
 
         `snapshot_id`: the snapshot with the first files of the workspace; None means an empty workspace.
         `base_image`: the base image that the user has chosen; None means the image in the server's
-        configuration. `runtime_plugins`: the plugins that the sandbox offers; None means all plugins of the
-        image.
+        configuration. `runtime_plugins`: the runtime plugins (programs such as VS Code) that the sandbox
+        offers; None means all plugins of the image.
         """
         key = new_token()
         sandbox = Sandbox(
@@ -164,11 +164,11 @@ class Sandboxes:
 
     async def bring_up(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         """Starts the sandbox if it does not run, waits until its agent server answers, and returns the
-        running sandbox. If memory is short, waits in a queue first. The call may be repeated.
+        running sandbox. If there is not enough memory, first waits in a queue. The call may be repeated.
 
         `report`: receives the progress lines and the position in the queue. Raises NotFound if there is no
         such sandbox. Raises StartFailure if the start fails; the sandbox then has the status ERROR, or
-        MISSING if its host is lost.
+        MISSING if its host cannot be reached.
         """
         return await self._bring_up(sandbox_id, report)
 
@@ -190,8 +190,8 @@ class Sandboxes:
 
     @contextmanager
     def keep_up(self, sandbox_id: UUID) -> Iterator[None]:
-        """Prevents the sandbox from being put to sleep as idle while the `with` block runs. Used for work in
-        a sandbox whose conversation does not exist yet.
+        """Prevents the sandbox from being put to sleep while the `with` block runs, even if it is idle. Used
+        for work in a sandbox whose conversation does not exist yet.
         """
         self._machines.kept_up[sandbox_id] += 1
         try:
@@ -200,16 +200,17 @@ class Sandboxes:
             self._machines.kept_up -= Counter([sandbox_id])
 
     def client(self, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of the running sandbox's agent server. Raises Conflict `sandbox_not_running`, or
-        Unavailable `sandbox_on_other_server` if the sandbox runs on another app server.
+        """Returns the client of the running sandbox's agent server. Raises Conflict `sandbox_not_running` if
+        the sandbox does not run. Raises Unavailable `sandbox_on_other_server` if the sandbox runs on another
+        app server.
         """
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
         """Returns the running sandbox with the client of its agent server.
 
-        Raises Conflict `sandbox_not_running` if the sandbox does not run, and Unavailable
-        `sandbox_on_other_server` if it runs on another app server.
+        Raises Conflict `sandbox_not_running` if the sandbox does not run. Raises Unavailable
+        `sandbox_on_other_server` if the sandbox runs on another app server.
         """
         if running := self._machines.running.get(sandbox_id):
             return running
@@ -222,10 +223,10 @@ class Sandboxes:
         )
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the machine, the workspace and the database row of the sandbox. Does nothing if there is no
-        such sandbox.
+        """Removes the container or process, the workspace and the database row of the sandbox. Does nothing
+        if there is no such sandbox.
 
-        Raises Unavailable if the container engine does not answer. The row then stays, so that the call can
+        Raises Unavailable if the container engine does not answer. The row is then kept, so that the call can
         be repeated later.
         """
         self._admission.drop(sandbox_id)
@@ -242,14 +243,15 @@ class Sandboxes:
         await self._monitor.check()
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Puts the sandbox to sleep until `wake` or `resume` starts it again. An archived sandbox stays
-        archived. Raises NotFound, and Unavailable if the container engine does not answer.
+        """Puts the sandbox to sleep until `wake` or `resume` starts it again. Does nothing if the sandbox is
+        archived. Raises NotFound if there is no such sandbox. Raises Unavailable if the container engine does
+        not answer.
         """
         await self._sleep.pause(sandbox_id)
 
     async def rest(self) -> None:
         """Runs one round of the background task that puts idle sandboxes to sleep. The task also ends the
-        machines of sandboxes that have slept for a long time, which frees their memory.
+        containers of sandboxes that have slept for a long time, which frees their memory.
         """
         await self._sleep.rest()
 
@@ -261,8 +263,8 @@ class Sandboxes:
         await self._disk_quota.look()
 
     async def wake(self, sandbox_id: UUID) -> None:
-        """Starts a paused sandbox and returns when it runs. Does nothing if the sandbox is not paused or does
-        not exist.
+        """Starts a sleeping (paused) sandbox and returns when it runs. Does nothing if the sandbox does not
+        sleep or does not exist.
 
         Raises Unavailable if the start fails. If there is not enough free memory for the sandbox within
         WAKE_PATIENCE_SECONDS, raises Unavailable `sandbox_waits`; the sandbox is then put in a queue and
@@ -277,11 +279,13 @@ class Sandboxes:
             ) from crowded
 
     async def is_awake(self, sandbox_id: UUID) -> bool:
-        """Wakes a sleeping sandbox, and returns whether the caller can go on. Returns False if the sandbox
-        does not run yet, for example because memory is short; the caller should then wait and ask again.
+        """Starts a sleeping (paused) sandbox, and returns whether the caller can continue. Returns False if
+        the sandbox does not run yet, for example because there is not enough memory; the caller must then
+        wait and call this method again.
 
         Returns True if the sandbox runs. Also returns True if the sandbox has failed or is deleted, because
-        waiting is then of no use. Raises Unavailable if the start fails, and TooManyRequests `quota_reached`.
+        then the caller need not wait. Raises Unavailable if the start fails. Raises TooManyRequests
+        `quota_reached` if the user or the organisation already has the maximum number of running sandboxes.
         """
         try:
             await self._wake(sandbox_id, MESSAGE_PATIENCE_SECONDS, has_quota=True)
@@ -292,9 +296,9 @@ class Sandboxes:
         return gave_up or sandbox_id in self._machines.running
 
     async def require_quota(self, sandbox_id: UUID) -> None:
-        """Checks that the start of this sandbox would not exceed the quotas of running sandboxes that the
-        user and the organisation have. Raises TooManyRequests `quota_reached` if it would. Does nothing if
-        the sandbox already runs.
+        """Checks that the quotas of the user and the organisation allow the start of this sandbox. A quota is
+        a maximum number of running sandboxes. Raises TooManyRequests `quota_reached` if the quotas do not
+        allow the start. Does nothing if the sandbox already runs.
         """
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
@@ -306,12 +310,13 @@ class Sandboxes:
         self._admission.drop(sandbox_id)
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float, *, has_quota: bool = False) -> None:
-        """Starts a sleeping sandbox and waits until it runs. Does nothing if the sandbox has another status
-        or does not exist. `patience_seconds`: how long to wait for memory. `has_quota`: whether the quotas of
-        running sandboxes are checked.
+        """Starts a sleeping (paused) sandbox and waits until it runs. Does nothing if the sandbox does not
+        sleep or does not exist. `patience_seconds`: the maximum time to wait for memory. `has_quota`: whether
+        the quotas of running sandboxes are checked.
 
-        Raises NoCapacityError if there is no memory in this time, Unavailable if the start fails, and
-        TooManyRequests `quota_reached`.
+        Raises NoCapacityError if there is no memory within this time. Raises Unavailable if the start fails.
+        Raises TooManyRequests `quota_reached` if `has_quota` is true and the user or the organisation already
+        has the maximum number of running sandboxes.
         """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None:
@@ -328,13 +333,15 @@ class Sandboxes:
         await self._machines.changed(sandbox_id)
 
     async def resume(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Marks a sandbox that sleeps, is archived or has failed as one to be started, and returns. The
-        background tasks then start it.
+        """Sets the status of a sandbox that sleeps, is archived or has failed so that background tasks start
+        it. Returns before the sandbox runs.
 
-        If the host of the sandbox is lost, the sandbox starts from its last backup on another host.
-        `from_backup`: whether to do so even if the conversation has events that are later than the backup.
-        Raises NotFound if there is no such sandbox. If the host is lost, raises Conflict `sandbox_host_lost`
-        if there is no backup, and `backup_outdated` if there are later events and `from_backup` is false.
+        If the host of the sandbox cannot be reached, the sandbox starts on another host from its last backup.
+        `from_backup`: whether to do this even if the conversation has events that are later than the backup.
+
+        Raises NotFound if there is no such sandbox. Raises Conflict `sandbox_host_lost` if the host cannot be
+        reached and there is no backup. Raises Conflict `backup_outdated` if the host cannot be reached, the
+        conversation has events that are later than the backup, and `from_backup` is false.
         """
         if await self._machines.backend.find_lost([sandbox_id]):
             await self.backups.go_on_elsewhere(sandbox_id, from_backup=from_backup)

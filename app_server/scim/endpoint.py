@@ -137,8 +137,8 @@ class _Call:
             return await self._list([kind], await self._body())
         match rest:
             case []:
-                whole = {"GET": self._list_by_query, "POST": self._create}
-                return await whole[method](kind) if method in whole else _NOT_ALLOWED
+                handlers = {"GET": self._list_by_query, "POST": self._create}
+                return await handlers[method](kind) if method in handlers else _NOT_ALLOWED
             case [id_]:
                 single = {
                     "GET": self._read,
@@ -218,8 +218,9 @@ class _Call:
         return self._single(changed, context)
 
     def _described(self, kind: str, rest: list[str]) -> Response:
-        """Replies to a request for the resource types or the schemas that the SCIM service supports. `rest`:
-        the id of a single resource type or schema, split at `/`; if empty, all are returned.
+        """Replies to a request for the resource types or the schemas that the SCIM service supports. `kind`:
+        `ResourceTypes` or `Schemas`. `rest`: the id of a single resource type or schema, split at `/`; if
+        empty, all are returned.
 
         Raises NotFoundException if there is no resource type or schema with this id.
         """

@@ -24,8 +24,8 @@ from app_server.users.provisioning import ProvisionedPerson
 
 MAX_NAME_CHARACTERS = 100
 PROVIDER = "SCIM"
-"""The name of the provider that is stored with memberships from SCIM. It is in capital letters, so that it
-differs from the names of all sign-in providers.
+"""The name of the provider that is stored with team memberships that SCIM requests create. It is in capital
+letters, so that it differs from the names of all sign-in providers.
 """
 
 
@@ -61,11 +61,13 @@ class Groups:
         return [self._resource(row, team, members.get(team.id, [])) for row, team in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates a team for a SCIM group and returns the id of the team. If there is a team with this name
-        that the identity provider does not manage yet, uses this team instead.
+        """Creates a team for a SCIM group and returns the id of the team. If the default organisation already
+        has a team with this name, and the identity provider does not manage that team yet, uses that team
+        instead of creating one.
 
-        Raises UniquenessException if the provider manages a team with this name already,
-        InvalidValueException if the group is not valid, Conflict `too_many_teams` or `too_many_members`.
+        Raises UniquenessException if the provider already manages a team with this name. Raises
+        InvalidValueException if the group is not valid. Raises Conflict `too_many_teams` if the organisation
+        would get too many teams. Raises Conflict `too_many_members` if the team would get too many members.
         """
         name = _checked(given)
         query = select(Team).where(
@@ -82,11 +84,11 @@ class Groups:
         return team.id
 
     async def replace(self, id_: UUID, _patched: Any | None, given: Any) -> None:
-        """Renames a team and sets its members, as given in a SCIM group. Members of the team whose accounts
-        the identity provider does not manage remain members.
+        """Renames a team and sets its members, as given in the SCIM group `given`. Members of the team whose
+        accounts the identity provider does not manage remain members. `_patched` is not used.
 
-        Raises UniquenessException if another team has the name, InvalidValueException if the group is not
-        valid, Conflict `too_many_members`.
+        Raises UniquenessException if another team has the name. Raises InvalidValueException if the group is
+        not valid. Raises Conflict `too_many_members` if the group has more members than a team can have.
         """
         name = _checked(given)
         team = await self.session.get_one(Team, id_)
@@ -162,7 +164,8 @@ def _managed() -> Select[UUID]:
 
 def _checked(given: Any) -> str:
     """Checks the name and the external id of a SCIM group that the identity provider has sent. Returns the
-    name. Raises InvalidValueException if one of them is missing or too long.
+    name without spaces around it. Raises InvalidValueException if the name is missing, or if the name or the
+    external id is too long.
     """
     name = str(given.display_name or "").strip()
     if not 0 < len(name) <= MAX_NAME_CHARACTERS:

@@ -74,8 +74,9 @@ class People:
         account instead. If a user of Slipway signs in with an e-mail address that equals the user name, uses
         that user's account.
 
-        Raises UniquenessException if the provider manages a person with this user name already,
-        InvalidValueException if the person's data is not valid, Forbidden `role_not_manageable`.
+        Raises UniquenessException if the provider already manages a person with this user name. Raises
+        InvalidValueException if the person's data is not valid. Raises Forbidden `role_not_manageable` if the
+        provider may not give the person this role.
         """
         user_name = _checked(given)
         row = await person_of_user_name(self.session, user_name)
@@ -94,14 +95,15 @@ class People:
         return user.id
 
     async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None:
-        """Changes a person as given in a SCIM resource. patched: the person before a PATCH request; None for
-        a PUT request, which contains the whole person.
+        """Changes a person as given in the SCIM resource `given`. `patched`: the person's resource before a
+        PATCH request; None for a PUT request, which contains the whole person.
 
-        If the identity provider removes a role that it has assigned before, the role becomes `member`. A role
-        that only an administrator of Slipway has assigned does not change.
+        If the identity provider takes away a role that it has assigned before, the role becomes `member`. A
+        role that an administrator of Slipway has assigned does not change.
 
-        Raises UniquenessException if another person has the user name, InvalidValueException if the person's
-        data is not valid, Forbidden `role_not_manageable`.
+        Raises UniquenessException if another person has the user name. Raises InvalidValueException if the
+        person's data is not valid. Raises Forbidden `role_not_manageable` if the provider may not manage
+        people with the person's current role or with the new role.
         """
         user_name = _checked(given)
         other = await person_of_user_name(self.session, user_name)
@@ -203,8 +205,8 @@ class People:
 
 def _checked(given: Any) -> str:
     """Checks the user name and the external id of a SCIM person that the identity provider has sent. Returns
-    the user name without spaces around it. Raises InvalidValueException if one of them is missing or too
-    long.
+    the user name without spaces around it. Raises InvalidValueException if the user name is missing, or if
+    the user name or the external id is too long.
     """
     user_name = str(given.user_name or "").strip()
     if not 0 < len(user_name) <= MAX_USER_NAME_CHARACTERS:
@@ -233,8 +235,8 @@ def _name(given: Any) -> str:
     missing, returns the full name or else the user name. The result has at most 200 characters.
     """
     parts = given.name
-    whole = parts and (parts.formatted or " ".join(filter(None, (parts.given_name, parts.family_name))))
-    return str(given.display_name or whole or given.user_name).strip()[:200] or str(given.user_name)
+    full_name = parts and (parts.formatted or " ".join(filter(None, (parts.given_name, parts.family_name))))
+    return str(given.display_name or full_name or given.user_name).strip()[:200] or str(given.user_name)
 
 
 def _role(given: Any) -> Role | None:

@@ -1,7 +1,7 @@
 """The models of Slipway's SCIM resources (RFC 7643), and the documents that describe the SCIM service to
 identity providers.
 
-This module imports scim2-models, which takes a second. Therefore the module itself is imported at the first
+The import of the library scim2-models takes a second. Therefore this module is imported only at the first
 SCIM request, see router.py.
 """
 
@@ -44,8 +44,9 @@ POLICY = ScimPolicy(
     remove_value_as_filter=ScimPolicy.RemoveValue.apply,
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
 )
-"""The rules for checking SCIM requests: strict, with two exceptions for Microsoft Entra ID. Operations that
-remove something may contain values. Filters in paths may match nothing yet.
+"""The rules by which SCIM requests are checked. They are strict, with two exceptions for Microsoft Entra ID.
+A `remove` operation may contain a value, which selects what to remove. If the filter in the path of an
+operation matches no entry, the operation adds the entry.
 """
 
 
@@ -74,7 +75,7 @@ class TeamOfPerson(ComplexAttribute):
     """A team that a person is a member of, as a part of the person's SCIM resource. This part is read-only.
     Identity providers change the members of a team in the SCIM resource of the team.
 
-    value: the id of the team. ref: the URL of its SCIM resource. display: its name.
+    value: the id of the team. ref: the URL of the team's SCIM resource. display: the name of the team.
     """
 
     value: Annotated[str | None, Mutability.read_only, CaseExact.true] = None

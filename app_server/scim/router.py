@@ -1,7 +1,8 @@
 """The route for SCIM 2.0 (RFC 7644). SCIM is the protocol with which identity providers manage people and
 teams.
 
-The code behind the route is imported at the first request, because the SCIM library takes a second to import.
+The code that handles the requests is imported at the first request, because the import of the SCIM library
+takes a second.
 """
 
 import asyncio
@@ -28,8 +29,8 @@ async def reply_to_identity_provider(
     """Carries out a SCIM request of an identity provider, for example to create a person or to change a team.
 
     The service describes its abilities at `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas`. Errors
-    have the SCIM format, except 401 and 403. Replies 403 `scim_not_allowed` if the API key is not of the
-    default organisation.
+    have the SCIM format, except 401 and 403. Replies 403 `scim_not_allowed` if the API key does not belong to
+    a user of the default organisation.
     """
     if not principal.user.is_of_default_organisation:
         raise Forbidden(

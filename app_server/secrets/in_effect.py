@@ -1,5 +1,5 @@
-"""Decides which secrets apply to a person: the person's own secrets, and those of the teams and the
-organisation.
+"""Finds the secrets that a person's agents can use: the person's own secrets, and the secrets of the person's
+teams and organisation.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,9 @@ from app_server.secrets.service import list_secrets
 
 @dataclass(frozen=True)
 class SecretInEffect:
-    """A secret that a person's agents can use: the person's own, or one of a team or the organisation."""
+    """A secret that a person's agents can use: a secret of the person, of one of the person's teams or of the
+    organisation.
+    """
 
     name: str
     description: str | None
@@ -37,7 +39,9 @@ async def secrets_for(session: AsyncSession, user_id: UUID) -> Sequence[SecretIn
 
 
 async def secret_for(session: AsyncSession, user_id: UUID, name: str) -> SecretInEffect:
-    """Returns the secret of this name that applies to the person. Raises NotFound `secret_not_found`."""
+    """Returns the secret with this name that the person's agents can use. Raises NotFound `secret_not_found`
+    if there is none.
+    """
     for secret in await secrets_for(session, user_id):
         if secret.name == name:
             return secret
@@ -52,9 +56,11 @@ async def save_for_level(
     body: SaveSecretOfLevel,
     set_by: UUID,
 ) -> tuple[LevelItem, bool]:
-    """Adds or changes a secret of the organisation or a team. Returns the secret, and whether it is new.
+    """Adds or changes a secret of the organisation or a team (`owner`). Returns the secret, and whether it is
+    new.
 
-    Raises BadRequest `secret_value_needed`, Conflict `too_many_items`.
+    Raises BadRequest `secret_value_needed` if the secret is new and `body` has no value. Raises Conflict
+    `too_many_items` if the owner has the maximum number of secrets. `set_by`: the user who saves the secret.
     """
     before = await items.find_item(session, owner, LevelItemKind.SECRET, name)
     if body.value is not None:
@@ -64,7 +70,7 @@ async def save_for_level(
     else:
         raise BadRequest("A new secret needs a value.", code="secret_value_needed", fix="Enter its value.")
     value = {"description": body.description}
-    kept = await items.save_item(
+    item = await items.save_item(
         session,
         owner,
         LevelItemKind.SECRET,
@@ -74,7 +80,7 @@ async def save_for_level(
         enforced=body.enforced,
         set_by=set_by,
     )
-    return kept, before is None
+    return item, before is None
 
 
 def _given(item: LevelItem) -> SecretInEffect:

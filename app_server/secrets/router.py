@@ -1,5 +1,5 @@
-"""Routes for the current user's secrets: names and descriptions. Values can be set and
-replaced, never read.
+"""Routes for the current user's secrets. Replies contain names and descriptions. Values can be set and
+replaced, but not read.
 """
 
 from typing import Annotated
@@ -33,7 +33,9 @@ async def search_secrets(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[SecretInfo]:
-    """Returns a page of the user's secrets, sorted by name. `name__contains` ignores the case of letters."""
+    """Returns a page of the user's secrets, sorted by name. `name__contains`: a part of the names to find, in
+    upper or lower case; null finds all secrets.
+    """
     rows, next_page_id = await service.search_secrets(
         session, user.id, name_contains=name__contains, page_id=page_id, limit=limit
     )

@@ -9,7 +9,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, St
 from app_server.core.success_reply import Done
 
 MIN_VALUE_CHARACTERS = 4
-"""Shorter values could not be hidden in the output of agents."""
+"""The minimum number of characters of a secret's value. Slipway hides the values of secrets in the output of
+agents. It does not hide shorter values, because this would hide parts of many other texts.
+"""
 MAX_VALUE_CHARACTERS = 16_000
 
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
@@ -36,7 +38,7 @@ class SaveSecret(BaseModel):
 
 
 class ChangeSecret(BaseModel):
-    """The request body that changes a secret. If `value` is left out, the stored value stays."""
+    """The request body that changes a secret. If `value` is left out, the stored value does not change."""
 
     name: SecretName
     description: Description | None = None
@@ -45,7 +47,8 @@ class ChangeSecret(BaseModel):
 
 class SaveSecretOfLevel(BaseModel):
     """The request body that saves a secret of the organisation or a team. If `value` is left out, the stored
-    value stays. `enforced`: a person's own secret of this name does not override this secret.
+    value does not change. `enforced`: if true, a person's own secret with this name does not override this
+    secret.
     """
 
     model_config = ConfigDict(extra="forbid")

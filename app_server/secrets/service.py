@@ -28,7 +28,8 @@ async def list_secrets(session: AsyncSession, user_id: UUID) -> Sequence[Secret]
 async def search_secrets(
     session: AsyncSession, user_id: UUID, *, name_contains: str | None, page_id: str | None, limit: int
 ) -> tuple[Sequence[Secret], str | None]:
-    """Returns a page of secrets, sorted by name, and the id of the next page (None at the end).
+    """Returns a page of the user's secrets, sorted by name, and the id of the next page. The id is None on
+    the last page.
 
     `name_contains`: a part of the name, in upper or lower case; None finds all secrets. `page_id`: the page
     to return; None means the first page.
@@ -45,7 +46,7 @@ async def search_secrets(
 
 
 async def get_secret(session: AsyncSession, user_id: UUID, name: str) -> Secret:
-    """Returns the user's secret with this name. Raises NotFound `secret_not_found`."""
+    """Returns the user's secret with this name. Raises NotFound `secret_not_found` if there is none."""
     secret = await _find(session, user_id, name)
     if secret is None:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
@@ -57,7 +58,8 @@ async def save_secret(
 ) -> tuple[Secret, bool]:
     """Adds a secret, or replaces the secret with the same name. Returns the secret and whether it is new.
 
-    Raises Conflict `too_many_secrets`, Forbidden `setting_enforced`.
+    Raises Conflict `too_many_secrets` if the user has the maximum number of secrets. Raises Forbidden
+    `setting_enforced` if the organisation or a team has a secret with this name that users cannot override.
     """
     await require_not_enforced(session, user_id, LevelItemKind.SECRET, given.name)
     secret = await _find(session, user_id, given.name)
@@ -76,8 +78,10 @@ async def save_secret(
 async def change_secret(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: ChangeSecret
 ) -> Secret:
-    """Changes a secret and returns it. Raises NotFound `secret_not_found`, Forbidden `setting_enforced`, and
-    Conflict `secret_exists` if another secret has the new name.
+    """Changes a secret and returns it. Raises NotFound `secret_not_found` if the user has no secret with the
+    name `name`. Raises Conflict `secret_exists` if another secret has the new name. Raises Forbidden
+    `setting_enforced` if the organisation or a team has a secret with the new name that users cannot
+    override.
     """
     secret = await get_secret(session, user_id, name)
     await require_not_enforced(session, user_id, LevelItemKind.SECRET, changes.name)

@@ -1,8 +1,9 @@
 """Checks whether a model supports the options that its profile sets. The functions here do no I/O.
 
-The check raises BadRequest `llm_option_refused` for an option that the model does not support. It raises
-`vertex_key_invalid` if the API key of a model at Vertex AI is not the key of a Google service account. If the
-model catalogue does not say whether the model supports an option, the option is accepted.
+The function `check` raises BadRequest `llm_option_refused` for an option that the model does not support. It
+raises BadRequest `vertex_key_invalid` if the API key of a model at Vertex AI is not the key of a Google
+service account. If the model catalogue does not say whether the model supports an option, the option is
+accepted.
 """
 
 from collections.abc import Iterator
@@ -28,8 +29,8 @@ RESERVED = frozenset(
         "tools",
     }
 )
-"""The fields of a model call that a profile's `extra_body` must not contain. Slipway sets these fields
-itself, or they would send the call to another model or address.
+"""The fields of a model call that a profile's `extra_body` must not contain. Slipway itself sets some of
+these fields. The other fields could send the call to another model or address.
 """
 
 

@@ -1,5 +1,5 @@
-"""The setting that chooses the last line of agents' commit messages. This line says that an agent has made
-the commit.
+"""The setting that chooses the last line of agents' commit messages. This line, called the trailer, says that
+an agent has made the commit. The user can choose to have no such line.
 """
 
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from enum import StrEnum
 
 
 class CommitTrailer(StrEnum):
-    """The kind of the last line in agents' commit messages, which names the agent. NONE: there is no such
-    line.
+    """The kind of the last line in agents' commit messages, which names the agent. CO_AUTHORED_BY,
+    ASSISTED_BY: the line begins with `Co-authored-by:` or `Assisted-by:`. NONE: there is no such line.
     """
 
     NONE = "none"
@@ -21,7 +21,8 @@ def trailer_for(trailers: Mapping[str, str] | None, identity: str | None) -> Com
     None if the user has chosen none for this repository.
 
     `trailers`: the user's choices. The key is the repository, as `host/owner/name`. `identity`: the
-    repository in the same form; None means no repository. Upper and lower case do not matter.
+    repository, also as `host/owner/name`; None means no repository, so that the result is None. Upper and
+    lower case do not matter.
     """
     if not trailers or identity is None:
         return None

@@ -53,8 +53,9 @@ def default_mode(*, is_isolated: bool) -> ConfirmationMode:
 
 
 async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode | None:
-    """Returns the confirmation mode that applies to a user. Returns None if neither the user, a team of the
-    user nor the organisation has set one.
+    """Returns the confirmation mode that applies to a user. The mode says for which tool calls an agent needs
+    the user's confirmation. Returns None if neither the user, a team of the user nor the organisation has set
+    one.
     """
     chosen = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     return None if chosen is None else ConfirmationMode(chosen.value)
@@ -63,10 +64,13 @@ async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode 
 async def mode_of_task(
     session: AsyncSession, user_id: UUID, wanted: ConfirmationMode | None
 ) -> ConfirmationMode | None:
-    """Returns the confirmation mode of a new conversation. wanted: the mode in the request. If the
-    organisation or a team enforces a mode, the enforced mode applies instead.
+    """Returns the confirmation mode of a new conversation. The mode says for which tool calls the agent needs
+    the user's confirmation. wanted: the mode in the request that starts the conversation; None if the request
+    names none. If the organisation or a team enforces a mode, so that users cannot choose another one, the
+    enforced mode applies instead.
 
-    Returns None if the request names no mode, and neither the user, a team nor the organisation has set one.
+    Without `wanted`, returns the mode that the user, a team or the organisation has set. Returns None if the
+    request names no mode, and neither the user, a team nor the organisation has set one.
     """
     value = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     if wanted is not None and (value is None or not value.enforced):
@@ -83,9 +87,10 @@ async def get_confirmation(user: CurrentUser, session: ReadSession, request: Req
 async def set_confirmation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetConfirmation, request: Request
 ) -> ConfirmationSettings:
-    """Sets the user's confirmation mode, and returns the mode that applies. It applies to conversations that
-    are started from now on. Replies 403 `setting_enforced` if the organisation or a team enforces another
-    mode.
+    """Sets the user's confirmation mode, which says for which tool calls an agent needs the user's
+    confirmation. Returns the mode that applies. The mode applies to conversations that are started from now
+    on. Replies 403 `setting_enforced` if the organisation or a team has set another mode that users cannot
+    override.
     """
     await save_own(session, user.id, SettingName.CONFIRMATION_MODE, body.mode and body.mode.value)
     target = (AuditTarget.CONFIRMATION, "user")

@@ -1,6 +1,6 @@
 """Computes the context window, the price and the other values that apply when a profile's model is called. A
-value that the user has set in the profile comes before the value in the model catalogue. The functions here
-do no I/O.
+value that the user has set in the profile has priority over the value in the model catalogue. The functions
+here do no I/O.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from app_server.settings.options import ProfileOptions
 
 @dataclass(frozen=True)
 class Effective:
-    """The values that apply to model calls with one profile. They come from the profile and from the model
+    """The values that apply to the calls of a profile's model. They come from the profile and from the model
     catalogue.
 
     `facts`: the entry of the model in the catalogue, unchanged. `options`: the options of the profile.
@@ -35,9 +35,9 @@ class Effective:
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
-        """The capabilities of the model, under their names in `LLM.capability_overrides` of OpenHands. They
-        are sent to the agent server with the profile, because the agent server may have an older model
-        catalogue.
+        """The capabilities of the model. The keys are the names that OpenHands uses in
+        `LLM.capability_overrides`. The capabilities are sent to the agent server with the profile, because
+        the agent server may have an older model catalogue.
         """
         return {
             "supports_vision": self.sees_images,
@@ -66,8 +66,9 @@ def _asks_responses(profile: LLMProfile, options: ProfileOptions, facts: Facts) 
     """Returns whether the model is called through OpenAI's Responses API.
 
     This is the case for OpenAI models that support no other API. At OpenAI's own URL, it is also the case for
-    models that work better with the Responses API, unless the profile has an extra body. The fields of an
-    extra body belong to the chat completions API.
+    models that support both APIs but work better with the Responses API. Such a model is called through the
+    chat completions API if the profile has an extra body (fields that are added to each model call), because
+    these fields belong to the chat completions API.
     """
     if not profile.model.startswith("openai/") or facts.protocols[0] != "responses":
         return False

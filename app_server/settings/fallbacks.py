@@ -15,8 +15,9 @@ async def fallbacks_of(session: AsyncSession, user_id: UUID, profile: LLMProfile
     """Returns the LLM profiles that the user's agents use in place of `profile` if its model fails, in the
     order in which they are tried.
 
-    `profile` lists its fallbacks by name. Left out are names that the user has no profile for, profiles that
-    the user's agents may not call, profiles that replay recorded replies, and `profile` itself.
+    `profile` lists its fallbacks by name. The result leaves out names that the user has no profile for,
+    profiles that the user's agents may not call, profiles that replay stored model replies, and `profile`
+    itself.
     """
     if not profile.chosen.fallbacks:
         return []

@@ -1,5 +1,5 @@
 """The setting that decides whether new conversations share sandboxes and how a sandbox is chosen, with its
-routes. The names of the values are those of OpenHands.
+routes. The values of the setting have the same names as in OpenHands.
 """
 
 from enum import StrEnum
@@ -20,9 +20,10 @@ router = APIRouter(prefix="/api/v1/settings/sandbox-grouping", tags=["Settings"]
 class GroupingStrategy(StrEnum):
     """The way in which a sandbox is chosen for a new conversation.
 
-    `NO_GROUPING`: each conversation gets a new sandbox. The other values choose one of the user's sandboxes
-    that can take one more conversation: the newest sandbox, the least recently used one, the one with the
-    fewest conversations, or any.
+    `NO_GROUPING`: each conversation gets a new sandbox. With the other values, the conversation gets one of
+    the user's existing sandboxes that can take one more conversation: the newest sandbox, the least recently
+    used one, the one with the fewest conversations, or any. If there is no such sandbox, the conversation
+    gets a new sandbox.
     """
 
     NO_GROUPING = "NO_GROUPING"
@@ -62,8 +63,8 @@ async def set_sandbox_grouping(
     user: CurrentUser, session: Session, body: SetSandboxGrouping, request: Request
 ) -> SandboxGrouping:
     """Sets the strategy that chooses a sandbox for the user's new conversations. Existing conversations stay
-    in their sandboxes. Replies 403 `setting_enforced` if the organisation or a team enforces another
-    strategy.
+    in their sandboxes. Replies 403 `setting_enforced` if the organisation or a team has set another strategy
+    that users cannot override.
     """
     strategy = body.sandbox_grouping_strategy
     await save_own(session, user.id, SettingName.SANDBOX_GROUPING_STRATEGY, strategy.value)

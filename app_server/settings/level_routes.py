@@ -51,8 +51,8 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
 @administration_router.get("")
 async def list_administered_settings(user: CurrentUser, session: ReadSession) -> list[AdministeredValue]:
     """Returns all setting values of the organisation and of its teams, and all quotas of single people. For
-    each value, the reply also says which teams and how many people have set a different value that applies
-    instead.
+    each value, the reply also says which teams and how many people do not get this value, because they have
+    set a different value for the same setting.
     """
     rows = await service.all_values(session, user.organisation_id)
     of_organisation = User.organisation_id == user.organisation_id
@@ -74,9 +74,11 @@ async def set_setting_of_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName, body: SaveLevelValue
 ) -> LevelValueInfo:
     """Sets a setting for all users of the organisation. The value applies to conversations that are started
-    from now on. An enforced model profile applies to the next model call of every conversation.
-
-    Errors: 400 `setting_must_be_enforced`; 404 `llm_profile_not_found`; 422 `invalid_request`.
+    from now on. An enforced model profile (which users cannot replace by another) also applies to existing
+    conversations, from their next model call on. Errors: 400 `setting_must_be_enforced` if `enforced` is
+    false, but the setting (such as the model profile) can only be set with `enforced`; 404
+    `llm_profile_not_found` if there is no shared model profile with the name that the value contains; 422
+    `invalid_request` if the value is not valid.
     """
     return await _save(user, trail, session, LevelOwner(user.organisation_id), name, body)
 
@@ -85,8 +87,8 @@ async def set_setting_of_organisation(
 async def delete_setting_of_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName
 ) -> None:
-    """Deletes the value that the organisation has set for a setting. Replies 404 `setting_not_set` if there
-    is none.
+    """Deletes the value that the organisation has set for a setting. Replies 404 `setting_not_set` if the
+    organisation has no value for this setting.
     """
     await _delete(trail, session, LevelOwner(user.organisation_id), name)
 
@@ -102,8 +104,10 @@ async def set_setting_of_team(
 ) -> LevelValueInfo:
     """Sets a setting for all members of a team.
 
-    Errors: 400 `setting_must_be_enforced`, `setting_not_at_level`; 404 `team_not_found`,
-    `llm_profile_not_found`; 422 `invalid_request`.
+    Errors: 400 `setting_must_be_enforced` if `enforced` is false, but the setting (such as the model profile)
+    can only be set with `enforced`; 400 `setting_not_at_level` if the setting cannot be set for a team; 404
+    `team_not_found` if there is no such team; 404 `llm_profile_not_found` if there is no shared model profile
+    with the name that the value contains; 422 `invalid_request` if the value is not valid.
     """
     return await _save(user, trail, session, await _team(user, session, team_id), name, body)
 
@@ -112,8 +116,8 @@ async def set_setting_of_team(
 async def delete_setting_of_team(
     user: CurrentUser, trail: CurrentTrail, session: Session, team_id: UUID, name: SettingName
 ) -> None:
-    """Deletes the value that a team has set for a setting. Errors: 404 `team_not_found`, or `setting_not_set`
-    if there is no value.
+    """Deletes the value that is set for a team's setting. Errors: 404 `team_not_found` if there is no such
+    team; 404 `setting_not_set` if the team has no value for this setting.
     """
     await _delete(trail, session, await _team(user, session, team_id), name)
 
@@ -127,10 +131,11 @@ async def set_quota_of_person(
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    """Sets a quota for one person. A quota is a limit on how much the person may use. Other settings are
-    refused, because only the person can set them.
+    """Sets a quota for one person. A quota is a limit on how much the person may use. For a setting that is
+    not a quota, replies 400 `setting_not_at_level`, because an administrator cannot set it for one person.
 
-    Errors: 400 `setting_not_at_level`; 404 `person_not_found`; 422 `invalid_request`.
+    Other errors: 404 `person_not_found` if there is no such person; 422 `invalid_request` if the value is not
+    valid.
     """
     owner = await _person(user, session, user_id)
     return await _save(user, trail, session, owner, name, body)
@@ -140,8 +145,9 @@ async def set_quota_of_person(
 async def delete_quota_of_person(
     user: CurrentUser, trail: CurrentTrail, session: Session, user_id: UUID, name: SettingName
 ) -> None:
-    """Deletes a quota that was set for one person. Errors: 400 `setting_not_at_level`; 404
-    `person_not_found`, or `setting_not_set` if there is no such quota.
+    """Deletes a quota that was set for one person. Errors: 400 `setting_not_at_level` if the setting is not a
+    quota; 404 `person_not_found` if there is no such person; 404 `setting_not_set` if this quota is not set
+    for the person.
     """
     owner = await _person(user, session, user_id)
     _require_level(owner, name)
@@ -175,8 +181,9 @@ async def _save(
 
 
 def _require_level(owner: LevelOwner, name: SettingName) -> None:
-    """Checks that the setting can be set for this owner, which is the organisation, a team or a person. For
-    example, only quotas can be set for a person. Raises BadRequest `setting_not_at_level`.
+    """Checks that this setting can be set for `owner`, which is the organisation, a team or a person. For
+    example, only quotas can be set for a person. Raises BadRequest `setting_not_at_level` if the setting
+    cannot be set for `owner`.
     """
     for_one = owner.level is Level.USER and name not in QUOTAS
     for_all = owner.level is not Level.ORGANISATION and name in TOTALS.values()
@@ -206,8 +213,8 @@ def _record(
 
 def _checked(name: SettingName, body: SaveLevelValue) -> Any:
     """Checks the value in the request body, and returns it in the form in which it is stored. Raises
-    RequestValidationError if the value is not valid for this setting, and BadRequest
-    `setting_must_be_enforced` if the setting can only be enforced.
+    RequestValidationError if the value is not valid for this setting. Raises BadRequest
+    `setting_must_be_enforced` if `enforced` is false, but this setting can only be set with `enforced`.
     """
     try:
         value = TYPES[name].validate_python(body.value)

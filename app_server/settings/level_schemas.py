@@ -41,8 +41,8 @@ class LevelValueInfo(BaseModel):
     """The value of a setting that the organisation, a team or a user has set, in a reply.
 
     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
-    null if the value is not a team's. `enforced`: true if a value of the organisation cannot be overridden by
-    teams and users, or a value of a team not by its members.
+    null if the value is not a team's. `enforced`: true if the value of the organisation cannot be overridden
+    by teams and users, or if the value of a team cannot be overridden by the members of the team.
     """
 
     level: Level
@@ -55,9 +55,10 @@ class LevelValueInfo(BaseModel):
 class EffectiveSetting(BaseModel):
     """A setting with the value that applies to the current user, in a reply.
 
-    `value`: null if no value is set, so that the server's default applies. `level`, `team_name`: who has set
-    the value: the organisation, a team or the user. `enforced`: whether the user cannot change the value.
-    `overridden`: the other values that were set but do not apply, by priority.
+    `value`: null if no value is set, so that the server's default applies. `level`: whether the organisation,
+    a team or the user has set the value; null if no value is set. `team_name`: the team that has set the
+    value; null if no team has set it. `enforced`: whether the user cannot change the value. `overridden`: the
+    other values that were set but do not apply; the value with the highest priority comes first.
     """
 
     name: SettingName

@@ -25,7 +25,7 @@ def is_recorded(model: str) -> bool:
 
 class LLMProfile(Base):
     """The database row of a model profile, which is a named model configuration of a user. Each user has at
-    most one active profile. The database ensures this.
+    most one active profile, which new conversations use by default. The database ensures this.
     """
 
     __tablename__ = "llm_profiles"
@@ -50,8 +50,8 @@ class LLMProfile(Base):
     max_budget_per_task: Mapped[float | None]
     """The maximum cost of one conversation, in dollars. None means no limit."""
     input_cost_per_token: Mapped[float | None]
-    """The price of an input token in dollars, if the user has entered one. None means that the price in the
-    model catalogue applies. The next column is the price of an output token.
+    """The price of an input token in dollars, as entered by the user. None means that the price in the model
+    catalogue applies. The column `output_cost_per_token` is the price of an output token.
     """
     output_cost_per_token: Mapped[float | None]
     options: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
@@ -98,13 +98,14 @@ class UserSettings(Base):
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     git_user_name: Mapped[str | None] = mapped_column(String(200))
-    """The author's name in commits of the user's agents. None means the name Slipway. The next column is the
-    author's e-mail address.
+    """The author's name in commits of the user's agents. None means the name Slipway. The column
+    `git_user_email` is the author's e-mail address.
     """
     git_user_email: Mapped[str | None] = mapped_column(String(200))
     commit_trailers: Mapped[dict[str, Any] | None]
-    """The CommitTrailer values that the user has chosen for single repositories. The key is the repository,
-    as `host/owner/name`. These values have priority over all other settings for commit trailers.
+    """The last lines of commit messages (values of CommitTrailer) that the user has chosen for single
+    repositories. The key is the repository, as `host/owner/name`. These values have priority over all other
+    settings for commit trailers.
     """
     shared_profile_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_profiles.id", ondelete="SET NULL"))
     """The shared model profile that the user has made active; None if the active profile is the
@@ -113,4 +114,6 @@ class UserSettings(Base):
     registered_marketplaces: Mapped[list[dict[str, Any]]] = mapped_column(
         JSON, default=list, server_default="[]"
     )
-    """The marketplaces that the user has registered, each as a dictionary without the field `scope`."""
+    """The marketplaces (git repositories that list plugins and skills) that the user has registered, each as
+    a dictionary. The field `scope` is left out, because these marketplaces are only for this user.
+    """

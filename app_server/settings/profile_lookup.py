@@ -1,8 +1,9 @@
 """Finds the LLM profiles that a user may use. These are the user's own profiles, and the profiles that
 administrators share with all users of the organisation. One of them is the active profile.
 
-If a user's own profile and a shared profile have the same name, the user's own is used. If the organisation
-or a team enforces a profile, it is the active one, and agents may call no other profile except recordings.
+If a user's own profile and a shared profile have the same name, the user's own profile is used. The
+organisation or a team can enforce a profile, so that users cannot choose another. Then this profile is the
+active one, and agents may call no other profile except recordings (profiles that play back stored replies).
 """
 
 from collections.abc import Sequence
@@ -71,7 +72,8 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
     """Returns the profile with this name that the user may use: the user's own profile, or else a shared
     profile.
 
-    `name`: None means the active profile. Raises NotFound `llm_profile_not_found`.
+    `name`: None means the active profile. Raises NotFound `llm_profile_not_found` if there is no such
+    profile.
     """
     if name is None:
         return found(await active_profile(session, user_id), name)
@@ -79,8 +81,8 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
 
 
 async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
-    """Returns the user's active profile. This is the profile that the organisation or a team enforces. If
-    none is enforced, it is the profile that the user has made active.
+    """Returns the user's active profile. This is the profile that the organisation or a team enforces (so
+    that users cannot choose another). If none is enforced, it is the profile that the user has made active.
 
     Returns None if there is no active profile, or if the enforced profile is no longer shared.
     """
@@ -101,9 +103,9 @@ async def callable_profile(session: AsyncSession, user_id: UUID, name: str | Non
     """Returns the profile with this name, if the user's agents may call its model. `name`: None means the
     active profile.
 
-    If the organisation or a team enforces a profile, agents may call only this profile and recordings
-    (profiles that play back stored replies); for other profiles, raises Forbidden `setting_enforced`. Raises
-    NotFound `llm_profile_not_found` if there is no such profile.
+    If the organisation or a team enforces a profile (so that users cannot choose another), agents may call
+    only this profile and recordings (profiles that play back stored replies). For any other profile, raises
+    Forbidden `setting_enforced`. Raises NotFound `llm_profile_not_found` if there is no such profile.
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     if enforced is None:
@@ -118,8 +120,8 @@ async def callable_profile(session: AsyncSession, user_id: UUID, name: str | Non
 
 async def callable_names(session: AsyncSession, user_id: UUID, profiles: Sequence[LLMProfile]) -> list[str]:
     """Returns the names of the profiles in `profiles` whose models the user's agents may call. If the
-    organisation or a team enforces a profile, only this profile and recordings (profiles that play back
-    stored replies) may be called.
+    organisation or a team enforces a profile (so that users cannot choose another), only this profile and
+    recordings (profiles that play back stored replies) may be called.
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     return [
@@ -148,9 +150,11 @@ async def choose_profile(
     this name. With a model only, returns a profile with this model; the active profile is preferred. Without
     both, returns the active profile.
 
-    Raises NotFound `llm_profile_not_found` or `llm_model_not_found`, BadRequest `llm_model_differs` if the
-    profile with this name has another model, and Forbidden `setting_enforced` if the organisation or a team
-    enforces another profile.
+    Raises NotFound `llm_profile_not_found` if there is no such profile. Raises NotFound `llm_model_not_found`
+    if no profile has this model. Raises BadRequest `llm_model_differs` if the profile called `name` does not
+    have the model `model`. Raises Forbidden `setting_enforced` if the organisation or a team makes its users
+    use one profile, and the request asks for a different profile that is not a recording (a profile that
+    plays back stored replies).
     """
     if model is None:
         return await callable_profile(session, user_id, name)

@@ -29,15 +29,20 @@ DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 async def save_profile(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
 ) -> LLMProfile:
-    """Adds or changes the user's profile with this name and returns it. If the user had only recordings
-    (profiles that play back stored model replies) before, and the new profile is not a recording, it becomes
-    the active one.
+    """Adds or changes the user's profile with this name and returns it. A recording is a profile that plays
+    back stored model replies. If the user had only recordings until now, and the new profile is not a
+    recording, the new profile becomes the active one.
 
-    If `api_key` is None, the stored key is not changed. An empty key deletes it. The stored key and headers
-    are never sent to a new address: if the address changes and the request does not contain them again,
-    raises Conflict `api_key_needed` or `extra_headers_needed`. Also raises Conflict `llm_profile_built_in`
-    and `too_many_llm_profiles`, and BadRequest `recording_not_found`, `llm_option_refused` and
-    `vertex_key_invalid`.
+    If `api_key` in `llm` is None, the stored key is not changed. An empty key deletes the stored key. The
+    stored key and headers are never sent to a new address. Therefore, raises Conflict `api_key_needed` if the
+    address changes and the request does not contain the key again. Raises Conflict `extra_headers_needed` if
+    the address changes and the request does not contain the headers again.
+
+    Raises Conflict `llm_profile_built_in` if `name` is the name of the built-in demo profile. Raises Conflict
+    `too_many_llm_profiles` if the user has the maximum number of profiles. Raises BadRequest
+    `recording_not_found` if there is no such recording. Raises BadRequest `llm_option_refused` if the model
+    does not support an option. Raises BadRequest `vertex_key_invalid` if the key of a model at Vertex AI is
+    not valid.
     """
     refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
@@ -82,8 +87,9 @@ async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> Non
     active. A recording (a profile that plays back stored model replies) becomes active only if no other
     profile remains.
 
-    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_built_in` for the built-in demo profile,
-    and Conflict `llm_profile_enforced` if the organisation or a team enforces the profile.
+    Raises NotFound `llm_profile_not_found` if the user has no profile with this name. Raises Conflict
+    `llm_profile_built_in` for the built-in demo profile. Raises Conflict `llm_profile_enforced` if the
+    organisation or a team makes its users use the profile.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user_id, name)
@@ -100,8 +106,8 @@ async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> L
     """Makes the profile with this name the user's active profile, and returns it. It may be the user's own
     profile or a shared one.
 
-    Raises NotFound `llm_profile_not_found`, and Forbidden `setting_enforced` if the organisation or a team
-    enforces another profile.
+    Raises NotFound `llm_profile_not_found` if there is no such profile. Raises Forbidden `setting_enforced`
+    if the organisation or a team makes its users use another profile.
     """
     profile = await callable_profile(session, user_id, name)
     is_own = profile.user_id == user_id
@@ -115,9 +121,10 @@ async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> L
 async def rename_profile(session: AsyncSession, user_id: UUID, name: str, new_name: str) -> LLMProfile:
     """Renames a profile of the user and returns it.
 
-    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_exists` if another profile has the new
-    name, Conflict `llm_profile_built_in` for the name of the built-in demo profile, and Conflict
-    `llm_profile_enforced` if the organisation or a team enforces the profile.
+    Raises NotFound `llm_profile_not_found` if the user has no profile called `name`. Raises Conflict
+    `llm_profile_exists` if another profile of the user has the new name. Raises Conflict
+    `llm_profile_built_in` if one of the two names is the name of the built-in demo profile. Raises Conflict
+    `llm_profile_enforced` if the organisation or a team makes its users use the profile.
     """
     refuse_built_in(name)
     refuse_built_in(new_name)
@@ -185,8 +192,8 @@ async def _flush(session: AsyncSession, name: str) -> None:
 
 
 async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
-    """Raises Conflict `llm_profile_enforced` if the organisation or a team enforces this shared profile. Such
-    a profile must remain usable, so it cannot be deleted, renamed or unshared.
+    """Raises Conflict `llm_profile_enforced` if the organisation or a team makes its users use this shared
+    profile. Such a profile must remain usable, so it cannot be deleted, renamed or unshared.
     """
     is_model = LevelSetting.name == SettingName.LLM_PROFILE
     if profile.shared_in is None:

@@ -27,7 +27,8 @@ class ProtocolLLM(LLMSettings):
     `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
     same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
     `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other
-    additional fields have no effect and accept only the API's default value. So clients can send all fields.
+    additional fields have no effect and accept only null or the API's default value. So clients can send all
+    fields of the API.
     """
 
     litellm_extra_body: Annotated[dict[str, JsonValue], Field(max_length=_MAX_ENTRIES)] | None = None
@@ -104,8 +105,8 @@ class SaveProfile(BaseModel):
     """A request to save a model profile. If `llm` is null, the settings of the active profile are copied.
 
     `include_secrets`: if false, the API key and the extra headers in the request are not saved, and the
-    stored ones are deleted. `preserve_existing_api_key`: if true, the stored key and headers are not deleted
-    in this case.
+    stored key and headers are deleted. `preserve_existing_api_key`: if true, the stored key and headers are
+    not deleted even if `include_secrets` is false.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -60,7 +60,7 @@ async def save_profile(
     body: SaveProfile,
     cipher: ServerCipher,
 ) -> ChangedProfile:
-    """Adds a profile of the user, or replaces the settings of the user's profile with this name."""
+    """Adds a profile of the user. If the user already has a profile with this name, replaces its settings."""
     given = body.llm and body.llm.settings()
     llm = given or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
@@ -118,7 +118,8 @@ async def share_profile(
     """Shares one of the administrator's own profiles with all users of the organisation. The users do not see
     the profile's API key. The cost of a model call counts for the user who makes the call.
 
-    Errors: 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+    Errors: 404 `llm_profile_not_found` if the administrator has no profile with this name; 409
+    `shared_profile_exists` if another shared profile has this name.
     """
     row = await sharing.share_profile(session, user, name)
     trail.record(session, AuditAction.PROFILE_SHARED, (AuditTarget.PROFILE, name), model=row.model)
@@ -129,10 +130,11 @@ async def share_profile(
 async def stop_sharing_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Stops sharing a profile. Conversations of other users that use this profile stop at their next model
-    call.
+    """Stops sharing a profile. If another user's conversation uses this profile, the conversation stops at
+    its next model call.
 
-    Errors: 404 `llm_profile_not_found`, 409 `llm_profile_enforced`.
+    Errors: 404 `llm_profile_not_found` if no shared profile has this name; 409 `llm_profile_enforced` if the
+    organisation or a team makes its users use the profile.
     """
     row = await sharing.stop_sharing_profile(session, user.organisation_id, name)
     trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))
@@ -141,8 +143,8 @@ async def stop_sharing_profile(
 
 @facts_router.get("")
 async def get_model_facts(_user: CurrentUser, model: ModelName) -> ModelFacts:
-    """Returns the data of the model catalogue about a model, such as its context window and prices. No
-    profile needs to have this model.
+    """Returns the data of the model catalogue about a model, such as its context window and prices. The user
+    does not need a profile with this model.
     """
     return shown_facts(facts_of(model))
 

@@ -112,14 +112,14 @@ class RenameProfile(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """The data of the model catalogue about a model, in a reply. Sizes are in tokens, and prices in dollars
-    per token. Null means that a value is not known.
+    """The data of the model catalogue about a model, in an HTTP reply of the API. Sizes are in tokens, and
+    prices in dollars per token. Null means that a value is not known.
 
     `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
     family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
-    from the text of replies. `efforts`: the reasoning efforts that the user can choose; empty if the model
-    supports none. `refused`: the parameters that the model refuses, such as `temperature`. `protocols`: the
-    API protocols of the model, the preferred one first.
+    from the text of the model's replies. `efforts`: the reasoning efforts that the user can choose; empty if
+    the model supports none. `refused`: the parameters that the model refuses, such as `temperature`.
+    `protocols`: the API protocols of the model, the preferred one first.
     """
 
     is_listed: bool
@@ -164,8 +164,8 @@ class LLMProfileInfo(ProfileOptions):
 class LLMProfileDetails(LLMProfileInfo):
     """The reply with one model profile and its settings.
 
-    config: the settings of the model in the form of a request that saves the profile. Its `api_key` is always
-    null, because keys are never shown.
+    config: the settings of the profile, in the form of the request that saves a profile. The `api_key` in it
+    is always null, because keys are never shown.
     """
 
     config: dict[str, Any]
@@ -188,7 +188,9 @@ class LLMProfiles(BaseModel):
     """The reply with all model profiles that the user may use.
 
     `active_profile`: the name of the active profile. `callable_profiles`: the names of the profiles whose
-    models agents may call. These are all profiles, unless the organisation or a team enforces a profile.
+    models agents may call. If the organisation or a team enforces a profile (so that users cannot choose
+    another), these are only that profile and the profiles that replay stored model replies. If none is
+    enforced, these are all profiles.
     """
 
     profiles: list[LLMProfileInfo]

@@ -17,12 +17,13 @@ from app_server.users.models import User
 
 
 async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProfile:
-    """Shares a profile of this administrator with all users of the organisation, and returns the profile. Its
-    API key is never shown to them. For users whose active profile is the demo profile, the shared profile
-    becomes the active one.
+    """Shares a profile of the administrator `user` with all users of the organisation, and returns the
+    profile. These users never see its API key. For users whose active profile is the demo profile, the shared
+    profile becomes the active one.
 
-    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_built_in` for the demo profile, and
-    Conflict `shared_profile_exists` if another shared profile has this name.
+    Raises NotFound `llm_profile_not_found` if the administrator has no profile with this name. Raises
+    Conflict `llm_profile_built_in` for the demo profile. Raises Conflict `shared_profile_exists` if another
+    shared profile has this name.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user.id, name)
@@ -40,11 +41,11 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile with the users of the organisation, and returns the profile. For each user who
-    had made it active, one of the profiles of that user becomes active again.
+    """Stops sharing a profile with the users of the organisation, and returns the profile. Users who had made
+    this profile active get the active one of their own profiles again.
 
-    Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_enforced` if the organisation or a team
-    enforces the profile.
+    Raises NotFound `llm_profile_not_found` if no shared profile has this name. Raises Conflict
+    `llm_profile_enforced` if the organisation or a team makes its users use the profile.
     """
     query = select(LLMProfile).where(LLMProfile.shared_in == organisation_id, LLMProfile.name == name)
     profile = found(await session.scalar(query), name)
@@ -57,8 +58,8 @@ async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, nam
 
 
 async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
-    """Adds the demo profile for a new user, which replays stored model replies, and makes it active. If
-    administrators share profiles with the organisation, the oldest of them becomes active instead.
+    """Adds the demo profile, which replays stored model replies, for a new user and makes this profile
+    active. If administrators share profiles with the organisation, the oldest of them becomes active instead.
     """
     session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))
     await session.flush()

@@ -1,5 +1,5 @@
 """Stores the result of a sign-in in the browser, so that the browser stays signed in. The browser gets a
-session cookie and a page proof: a secret that only pages of this server can send.
+session cookie, and a page proof: a secret that only this server's pages can read and send.
 """
 
 from typing import Final
@@ -16,9 +16,9 @@ _COOKIE_SECONDS: Final = 400 * 24 * 3600
 
 
 class SignedInUser(UserInfo):
-    """The reply of a sign-in: the signed-in user. `page_proof`: a secret that a page sends in the header
-    `X-Slipway-Proof` with every request that the cookie authorises. Pages store the secret where only pages
-    of the same origin can read it.
+    """The reply to a sign-in: the signed-in user. `page_proof`: a secret that a page of the front end sends
+    in the header `X-Slipway-Proof` with every request that uses the session cookie. Pages store the secret
+    where only pages of the same origin can read it.
     """
 
     page_proof: str

@@ -39,7 +39,9 @@ class ProviderInfo(BaseModel):
 async def list_providers(
     identity_providers: ServerProviders, saml_providers: ServerSamlProviders
 ) -> list[ProviderInfo]:
-    """Lists the providers by which people can sign in, in addition to one-time links."""
+    """Returns the identity providers by which people can sign in. One-time links, with which people can also
+    sign in, are not in the list.
+    """
     return [
         ProviderInfo(name=one.name, title=one.title, url=f"{open_router.prefix}/{one.protocol}/{one.name}")
         for one in _all(identity_providers, saml_providers)
@@ -100,9 +102,10 @@ async def begin_connection(
     response: Response,
 ) -> ProviderPage:
     """Begins to connect the user's account with this provider. Sets a cookie with the state of this sign-in,
-    and returns the URL of the provider's page. The provider later sends the browser back to this server. 404
-    `oidc_provider_not_found`, 502 `oidc_provider_unreachable`, `saml_provider_unreachable`,
-    `saml_xmlsec1_missing`.
+    and returns the URL of the provider's page. The provider later sends the browser back to this server.
+    Errors: 404 `oidc_provider_not_found` if there is no provider with this name; 502
+    `oidc_provider_unreachable` or `saml_provider_unreachable`; 502 `saml_xmlsec1_missing` if the program
+    xmlsec1 is not installed.
     """
     providers: Providers = identity_providers
     found = _find(identity_providers, saml_providers, provider)
@@ -128,7 +131,8 @@ async def end_connection(
 ) -> None:
     """Ends the connection of the account with this provider. Browsers that are signed in stay signed in.
 
-    404 `oidc_provider_not_found`, `identity_not_found`.
+    Errors: 404 `oidc_provider_not_found` if there is no provider with this name; 404 `identity_not_found` if
+    the account is not connected with the provider.
     """
     found = _find(identity_providers, saml_providers, provider)
     await accounts.disconnect(session, user.id, found.issuer)
@@ -144,6 +148,8 @@ def _all(
 def _find(
     identity_providers: Providers, saml_providers: SamlProviders, name: str
 ) -> IdentityProvider | SamlProvider:
-    """Returns the provider with this name, of any protocol. Raises NotFound `oidc_provider_not_found`."""
+    """Returns the OpenID Connect or SAML provider with this name. Raises NotFound `oidc_provider_not_found`
+    if there is none.
+    """
     saml = next((one for one in saml_providers.all() if one.name == name), None)
     return saml or identity_providers.find(name)

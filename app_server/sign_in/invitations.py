@@ -28,8 +28,8 @@ async def create_account(session: AsyncSession, *, name: str, role: Role, organi
 
 
 def require_can_sign_in(person: User) -> None:
-    """Checks that the account belongs to a person, not to a program. Raises Conflict
-    `service_account_cannot_sign_in`.
+    """Checks that the account belongs to a person. Raises Conflict `service_account_cannot_sign_in` if it is
+    a service account, which is an account for a program.
     """
     if person.is_service:
         raise Conflict(
@@ -43,7 +43,7 @@ async def new_link(session: AsyncSession, config: Config, person: User, trail: A
     """Creates a one-time sign-in link for this person and records this in the audit log. The secret token is
     in the fragment of the URL, which browsers never send to servers.
 
-    Raises Conflict `service_account_cannot_sign_in`.
+    Raises Conflict `service_account_cannot_sign_in` if the account is for a program.
     """
     require_can_sign_in(person)
     token = await create_link(session, person.id)
@@ -99,7 +99,9 @@ async def send_again(session: AsyncSession, config: Config, trail: AuditTrail, p
     earlier links of the person become invalid at once. The actor of `trail` (the user who sends this request)
     becomes the inviter.
 
-    Raises Conflict `no_mail_server`, `already_signed_in`, `not_invited_by_mail`.
+    Raises Conflict `no_mail_server` if this server has no mail server. Raises Conflict `already_signed_in` if
+    the person has signed in before. Raises Conflict `not_invited_by_mail` if the person was not invited by
+    e-mail.
     """
     require_mail_server(config.mail)
     # Two requests at once come one after the other, and the second one ends the link of the first.

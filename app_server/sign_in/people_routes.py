@@ -40,7 +40,8 @@ async def invite_person(
     If `email` is given, the server sends the link to that address, and the reply has no link. The list of
     people then shows whether the e-mail was sent.
 
-    403 `role_not_manageable`, 409 `no_mail_server` if `email` is given.
+    Errors: 403 `role_not_manageable` if the administrator may not manage people with this role; 409
+    `no_mail_server` if `email` is given and the server has no mail server.
     """
     people.require_can_manage(manager, body.role)
     person, link = await invite(
@@ -60,8 +61,9 @@ async def change_person(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, body: ChangePerson
 ) -> User:
     """Changes a person's account. The change takes effect at once. If the account is disabled, the person's
-    open connections are closed within two seconds, but the person's conversations stay. 403
-    `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
+    open connections are closed within two seconds, but the person's conversations stay. Errors: 403
+    `role_not_manageable` if the administrator may not manage people with the present or the new role; 404
+    `person_not_found` if there is no such person; 409 `person_being_deleted` if the person is being deleted.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     people.change(session, manager, trail, person, body)
@@ -74,7 +76,8 @@ async def reset_totp(manager: CurrentUser, trail: CurrentTrail, session: Session
     """Removes the authenticator app of a person who has lost it. Then the password alone is enough to sign
     in.
 
-    403 `role_not_manageable`, 404 `person_not_found`.
+    Errors: 403 `role_not_manageable` if the administrator may not manage people with this role; 404
+    `person_not_found` if there is no such person.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     people.require_can_manage(manager, person.role)
@@ -88,7 +91,9 @@ async def create_sign_in_link(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, config: ServerConfig
 ) -> SignInLinkInfo:
     """Creates another one-time link by which the person signs in, for example in another browser. Returns the
-    link. 403 `role_not_manageable`, 404 `person_not_found`, 409 `service_account_cannot_sign_in`.
+    link. Errors: 403 `role_not_manageable` if the administrator may not manage people with this role; 404
+    `person_not_found` if there is no such person; 409 `service_account_cannot_sign_in` if the account is for
+    a program.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     people.require_can_manage(manager, person.role)
@@ -100,9 +105,11 @@ async def send_invitation_again(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, config: ServerConfig
 ) -> Person:
     """Sends the invitation of a person by e-mail once more, to the same address, with a new link. The earlier
-    links of the person become invalid at once. The list of people shows whether the e-mail is sent. 403
-    `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
-    `not_invited_by_mail`.
+    links of the person become invalid at once. The list of people shows whether the e-mail is sent. Errors:
+    403 `role_not_manageable` if the administrator may not manage people with this role; 404
+    `person_not_found` if there is no such person; 409 `no_mail_server` if the server has no mail server; 409
+    `already_signed_in` if the person has signed in before; 409 `not_invited_by_mail` if the person was not
+    invited by e-mail.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     people.require_can_manage(manager, person.role)

@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api/v1/administration/sign-in-providers", tags=["Adm
 
 
 class RegisteredAddress(BaseModel):
-    """One URL of this server that is registered at an identity provider, with its purpose.
+    """One URL of this server, which an administrator must register at an identity provider, with its purpose.
 
     `redirect_uri`, `logout_uri`: for OpenID Connect. `metadata`: for SAML; this URL is also the entity ID of
     this server. `acs`: the assertion consumer service of SAML. `slo`: the single logout service of SAML, if
@@ -30,7 +30,9 @@ class RegisteredAddress(BaseModel):
 
 
 class ProviderProblem(BaseModel):
-    """The problem that makes sign-ins by a provider fail now, in an administrator's overview."""
+    """The problem that at present makes sign-ins by a provider fail, in an administrator's overview. `fix`:
+    what the administrator can do; null if there is no advice.
+    """
 
     code: str
     detail: str

@@ -37,9 +37,8 @@ class RefusedSignIns:
 
     @contextmanager
     def watched(self, connection: HTTPConnection, means: ActorMeans) -> Iterator[None]:
-        """Runs the block of a `with` statement that signs a user in. If the block raises an AppError, records
-        a refused sign-in in the audit log and raises the error again. `means`: how the user wanted to sign
-        in.
+        """Runs the body of a `with` statement that signs a user in. If the body raises an AppError, records a
+        refused sign-in in the audit log and raises the error again. `means`: how the user wanted to sign in.
         """
         try:
             yield
@@ -57,8 +56,9 @@ class RefusedSignIns:
         user_id: UUID | None = None,
     ) -> None:
         """Writes an entry about a refused sign-in to the audit log. `means`: how the user wanted to sign in.
-        `code`: the code of the error. A separate transaction is used, because the transaction of the request
-        may be rolled back.
+        `code`: the code of the error. `provider`: the name of the identity provider; None if there is none.
+        `user_id`: the user; None if unknown. The entry is written in a separate transaction, because the
+        transaction of the request may be rolled back.
         """
         while self._recent and monotonic() - self._recent[0] > 60:
             self._recent.popleft()

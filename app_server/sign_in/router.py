@@ -56,7 +56,7 @@ async def sign_in_with_link(
 
 
 class SignOutGoesOn(BaseModel):
-    """The reply of a sign-out that also ends the user's session at a SAML provider. `url`: the page at the
+    """The reply to a sign-out that also ends the user's session at a SAML provider. `url`: the page at the
     provider that the browser opens next, so that the provider ends that session.
     """
 
@@ -72,7 +72,8 @@ async def sign_out(
     cipher: ServerCipher,
 ) -> Response:
     """Ends the browser session. If the browser has signed in by a SAML provider with single logout, replies
-    with 200 and the URL at the provider that the browser opens next.
+    with 200 and the URL at the provider that the browser opens next, so that the provider ends its session
+    too. Otherwise, replies without a body.
     """
     way = await find_way_out(saml_providers, cipher, provider_sessions.COOKIE.read(request, config))
     name = session_cookie(config)

@@ -27,8 +27,9 @@ _FIX = "Run `slipway sign-in-link` on the server and open the link it prints."
 
 @dataclass(frozen=True)
 class LinkOrigin:
-    """The sign-in at an identity provider in which a one-time link was created. `provider_session`: the
-    provider's session id (`sid`); None if the provider gave none.
+    """The sign-in at an identity provider for which a one-time link was created. `identity_id`: the id of the
+    person's ExternalIdentity. `provider_session`: the provider's session id (`sid`); None if the provider
+    gave none.
     """
 
     identity_id: UUID
@@ -39,7 +40,7 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
     """Creates a one-time sign-in link and returns its token. Only the token's hash is stored. The link is
     valid for 24 hours.
 
-    `origin`: the sign-in at an identity provider in which the link is created; None if there is none. With
+    `origin`: the sign-in at an identity provider for which the link is created; None if there is none. With
     `origin` the link is valid for one minute only, because the browser uses it at once.
     """
     await session.execute(delete(SignInLink).where(SignInLink.expires_at < now() - _KEPT_FOR_EXPLANATION))
@@ -58,7 +59,7 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
 
 
 async def end_links(session: AsyncSession, user_id: UUID) -> None:
-    """Makes all one-time links of a person invalid that have not been used."""
+    """Makes all unused one-time links of a person invalid."""
     unused = update(SignInLink).where(SignInLink.user_id == user_id, SignInLink.used_at.is_(None))
     await session.execute(unused.where(SignInLink.expires_at > now()).values(expires_at=now()))
 
@@ -68,8 +69,8 @@ class NewBrowserSession:
     """A new browser session, with the cookie for the browser and the page proof. The page proof is a secret
     that the server's pages send with their requests.
 
-    `accepts_invitation`: this is the user's first session, and the user signed in with a link, not by a
-    provider.
+    `accepts_invitation`: whether this is the user's first session, and the user signed in with a link, not by
+    a provider.
     """
 
     user: User
@@ -80,8 +81,8 @@ class NewBrowserSession:
 
 @dataclass(frozen=True)
 class Browser:
-    """The details of a browser that are stored with its session, so that the user recognises the session in a
-    list.
+    """The details of a browser that are stored with its browser session, so that the user recognises the
+    session in the list of sessions.
     """
 
     user_agent: str | None
@@ -94,8 +95,10 @@ async def sign_in_with_link(
     """Exchanges a one-time sign-in link for a new browser session. `token`: the secret in the link. If two
     browsers use the link at once, only the first gets a session. Returns the session.
 
-    Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`,
-    NotAuthenticated `account_disabled`. A link of a disabled account stays unused.
+    Raises BadRequest `sign_in_link_invalid` if there is no link with this token. Raises Gone
+    `sign_in_link_expired` if the link has expired. Raises Gone `sign_in_link_used` if the link was used
+    before. Raises NotAuthenticated `account_disabled` if the account is disabled; then the link does not
+    count as used.
     """
     unused = update(SignInLink).where(
         SignInLink.token_hash == token_hash(token),
@@ -168,8 +171,9 @@ class SignedOut:
 async def sign_out(
     session: AsyncSession, cookie: str, page_proof: str, *, address: str | None
 ) -> SignedOut | None:
-    """Ends the browser session of the cookie. `page_proof`: the secret that only the server's pages know. If
-    the proof is wrong, does nothing and returns None, because the cookie alone must not end a session.
+    """Ends the browser session to which the cookie belongs, and returns the ended session. `page_proof`: the
+    secret that only the server's pages know. If the cookie or the page proof is wrong, does nothing and
+    returns None. `address`: the browser's IP address, for the audit log.
     """
     ended = delete(WebSession).where(
         WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)

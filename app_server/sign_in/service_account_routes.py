@@ -28,9 +28,9 @@ router = APIRouter(prefix="/api/v1/people/service-accounts", tags=["People"])
 async def create_service_account(
     manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson
 ) -> User:
-    """Creates a service account: a user for programs that cannot sign in. Administrators see it in the list
-    of people, and can change, disable, export and delete it like a person. Returns the account. 403
-    `role_not_manageable`.
+    """Creates a service account and returns it. A service account is a user for programs; it cannot sign in.
+    Administrators see it in the list of people, and can change, disable, export and delete it like a person's
+    account. Errors: 403 `role_not_manageable` if the administrator may not manage accounts with this role.
     """
     people.require_can_manage(manager, body.role)
     account = await create_account(
@@ -47,7 +47,9 @@ async def create_service_account(
 async def list_keys_of_service_account(
     manager: CurrentUser, session: ReadSession, account_id: UUID
 ) -> list[ApiKey]:
-    """Returns the keys of a service account. 404 `service_account_not_found`."""
+    """Returns the API keys of a service account (a user for programs, which cannot sign in). Errors: 404
+    `service_account_not_found` if there is no such service account.
+    """
     return await service.list_api_keys(session, await _account(session, manager, account_id))
 
 
@@ -60,8 +62,10 @@ async def create_key_of_service_account(
     body: CreateApiKey,
 ) -> CreatedApiKey:
     """Creates an API key that acts for a service account. The key has no more rights than the account's role
-    and the credential that sends this request. 403 `role_not_manageable`, `stronger_key`, 404
-    `service_account_not_found`, 409 `too_many_api_keys`.
+    and the credential that sends this request. Errors: 403 `role_not_manageable` if the administrator may not
+    manage accounts with this role; 403 `stronger_key` if the requested key has more rights than the
+    credential that sends this request; 404 `service_account_not_found` if there is no such service account;
+    409 `too_many_api_keys` if the account has the maximum number of API keys.
     """
     account = await _account(session, principal.user, account_id)
     people.require_can_manage(principal.user, account.role)
@@ -72,8 +76,10 @@ async def create_key_of_service_account(
 async def delete_key_of_service_account(
     manager: CurrentUser, trail: CurrentTrail, session: Session, account_id: UUID, api_key_id: UUID
 ) -> None:
-    """Deletes an API key of a service account. Open streams that use the key are closed within two seconds.
-    403 `role_not_manageable`, 404 `service_account_not_found`, `api_key_not_found`.
+    """Deletes an API key of a service account. Open connections that use the key, such as event streams, are
+    closed within two seconds. Errors: 403 `role_not_manageable` if the administrator may not manage accounts
+    with this role; 404 `service_account_not_found` if there is no such service account; 404
+    `api_key_not_found` if there is no such key.
     """
     account = await _account(session, manager, account_id)
     people.require_can_manage(manager, account.role)

@@ -25,7 +25,9 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Read:
-    """The result of reading a repository: the skills that it contains at one commit."""
+    """The result of reading the repository of a marketplace: the skills that the repository contains at one
+    commit.
+    """
 
     commit: str
     folders: SkillFolders
@@ -69,7 +71,7 @@ async def read_repository(marketplace: Marketplace, guard: Guard | None) -> Read
 
 async def known_repositories(session: AsyncSession, user_id: UUID) -> list[KnownRepository]:
     """Returns the marketplaces that are shared with all users and the marketplaces that the user has
-    registered, each with the skills that were found in it last.
+    registered, each with the skills that were found when its repository was read the last time.
 
     If a marketplace of the user has the same name as a shared one, only the user's marketplace is returned.
     """
@@ -136,7 +138,8 @@ def _location(registration: Marketplace) -> dict[str, str | None]:
 
 
 def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
-    """Returns the stored skills of a marketplace. Returns None if nothing is stored, or if the source, ref or
-    repo_path of the marketplace has changed since it was read.
+    """Returns `row`, which contains the stored skills of a marketplace. Returns None if nothing is stored, or
+    if the Git repository of the marketplace, its Git ref or the path in the repository has changed since
+    `row` was stored.
     """
     return row if row is not None and row.place == _location(registration) else None

@@ -50,8 +50,9 @@ async def search_catalogue(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[CatalogueSkill]:
-    """Lists the skills that the user can install. The skills that are part of Slipway come first. Then follow
-    the skills that were found in registered marketplaces when these were read last.
+    """Lists the skills that the user can install. The skills that are part of Slipway come first. After
+    these, the list contains the skills that were found in registered marketplaces when the marketplaces were
+    last read.
 
     `query`: words that must all be in the name or the description of a skill. An empty query returns all
     skills.
@@ -66,7 +67,8 @@ async def search_catalogue(
 @router.get("/catalogue/repositories")
 async def list_skill_repositories(user: CurrentUser, session: ReadSession) -> list[SkillRepositoryInfo]:
     """Returns the marketplaces that are registered for the user or for all users. Each has the number of its
-    skills, and `problems`: sentences about skills that cannot be used.
+    skills, and `problems`: sentences about skills that cannot be used. A marketplace is a git repository with
+    skills.
     """
     return [each.info for each in await known_repositories(session, user.id)]
 
@@ -106,8 +108,10 @@ async def install_skill(
     read from its source now. New conversations get this text until the skill is updated.
 
     Errors: 403 `permission_missing` if the user sets `is_for_everyone` without being an administrator of the
-    installation; 404 `skill_not_found`, `marketplace_not_found`; 409 `skill_name_taken`, `too_many_skills`
-    (the limit is 100); 422 `skill_refused`, `skill_repository_unreadable`.
+    installation; 404 `skill_not_found` if there is no such skill; 404 `marketplace_not_found` if there is no
+    such marketplace; 409 `skill_name_taken` if a skill with this name is already installed; 409
+    `too_many_skills` (the limit is 100); 422 `skill_refused` if the skill cannot be used; 422
+    `skill_repository_unreadable` if the source cannot be read.
     """
     user = principal.user
     if body.is_for_everyone:
@@ -147,8 +151,8 @@ async def update_installed_skill(
     source cannot be read, the installed text remains.
 
     Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
-    administrator of the installation; 404 `skill_not_found`; 422 `skill_refused`,
-    `skill_repository_unreadable`.
+    administrator of the installation; 404 `skill_not_found` if there is no such skill; 422 `skill_refused` if
+    the skill cannot be used; 422 `skill_repository_unreadable` if the source cannot be read.
     """
     user = principal.user
     async with database.read() as session:
@@ -172,7 +176,7 @@ async def remove_installed_skill(
     can still use it.
 
     Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
-    administrator of the installation; 404 `skill_not_found`.
+    administrator of the installation; 404 `skill_not_found` if there is no such skill.
     """
     row = await service.installed_skill(session, principal.user.id, skill_id)
     _check_may_change(principal, row)
@@ -190,8 +194,9 @@ async def explain_skill_loading(
     """Returns the skills of this server, and for each whether a new conversation about a repository loads it
     and why. `repository`: None means a conversation without a repository.
 
-    The reply does not include the skills in the repository itself and in marketplaces with `auto_load`. The
-    server reads these skills when the conversation starts.
+    The reply does not include the skills in the repository itself. It also does not include the skills in
+    marketplaces whose skills are loaded automatically (`auto_load`). Such skills are read only when the
+    conversation starts.
     """
     files = await skill_files(session, config, user.id)
     chosen = await choices.choices_of(session, user.id)
@@ -214,7 +219,7 @@ async def choose_skill(
 
     The choice applies to one repository or to all conversations. The name may also be the name of a skill
     that is not on this server, such as a skill in a repository. Replies 409 `too_many_skill_choices` if the
-    user has 1000 choices already.
+    user already has 1000 choices.
     """
     repository = body.repository or EVERYWHERE
     await choices.choose(session, user.id, body.name, repository, is_enabled=body.is_enabled)

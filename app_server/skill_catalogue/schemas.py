@@ -35,8 +35,8 @@ class CatalogueSkill(BaseModel):
     marketplace: the name of the registered marketplace that contains the skill; None for a skill that is part
     of Slipway. scope: the group of users who can use this marketplace. path: the path of the skill's
     SKILL.md. is_installed: whether the skill is installed for the current user. is_installed_for_everyone:
-    whether it is installed for all users of this installation. has_update: whether the skill is installed and
-    its source had another text when the server compared them last.
+    whether it is installed for all users of this installation. has_update: whether the skill is installed,
+    and the text at its source differed from the installed text when the server compared the two texts last.
     """
 
     name: str
@@ -53,10 +53,10 @@ class SkillRepositoryInfo(BaseModel):
     """A registered marketplace, which is a git repository with skills, and the result of reading its skills
     the last time.
 
-    marketplace: its name. scope: the group of users who can use it. commit: the commit that was read.
-    read_at: the time of reading; None if the marketplace has not been read since it was registered or
-    changed. skill_count: the number of usable skills. problems: sentences about skills that cannot be used,
-    or about the repository if it could not be read.
+    marketplace: the name of the marketplace. scope: the group of users who can use the marketplace. commit:
+    the commit that was read. read_at: the time of reading; None if the marketplace has not been read since it
+    was registered or changed. skill_count: the number of usable skills. problems: sentences about skills that
+    cannot be used, or about the repository if it could not be read.
     """
 
     marketplace: str
@@ -71,8 +71,8 @@ class InstallSkill(BaseModel):
     """A request to install the skill with this name. The skill comes from one of three sources.
 
     Set `marketplace` for a skill in a registered marketplace. Set `source`, and optionally `ref` and
-    `repo_path`, for a skill in another repository that is readable without credentials. Set neither for a
-    skill that is part of Slipway.
+    `repo_path`, for a skill in another repository that is readable without credentials. Set neither
+    `marketplace` nor `source` for a skill that is part of Slipway.
 
     is_for_everyone: whether to install the skill for all users of this installation. Only administrators of
     the installation may do this.
@@ -103,12 +103,12 @@ class InstalledSkillInfo(BaseModel):
     marketplace: the name of the registered marketplace that the skill comes from; None if it comes from
     another repository or is part of Slipway. source: the repository that the skill comes from; None for a
     skill that is part of Slipway. commit: the commit at which the skill was read. other_files: the number of
-    further files in the skill's directory; agents do not get them. is_for_everyone: whether the skill is
-    installed for all users of this installation.
+    files in the skill's directory in addition to SKILL.md; agents do not get them. is_for_everyone: whether
+    the skill is installed for all users of this installation.
 
     Once a day, the server compares the skill with its source. It does not update the skill. checked_at: the
-    time of the last comparison. has_update: whether the source had another text at that time. check_problem:
-    the reason why the last comparison failed; None if it succeeded.
+    time of the last comparison. has_update: whether the text at the source differed from the installed text
+    at that time. check_problem: the reason why the last comparison failed; None if it succeeded.
     """
 
     id: Id

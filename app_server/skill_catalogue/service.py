@@ -41,7 +41,8 @@ class Content:
     """The data of a skill that was read from its source, at one version.
 
     path: the path of its SKILL.md. text: the content of this file. commit: the commit of the repository; None
-    for a skill that is part of Slipway. other_files: the number of further files in the skill's directory.
+    for a skill that is part of Slipway. other_files: the number of files in the skill's directory in addition
+    to SKILL.md.
     """
 
     description: str
@@ -139,13 +140,16 @@ async def read_content(origin: SkillOrigin, name: str, guard: Guard | None) -> C
     """Reads the skill with this name from its source and returns its content.
 
     guard: checks that the repository's host is not in the server's private network; None allows every host.
-    Raises RefusedSkill `skill_refused` and `skill_repository_unreadable`, NotFound `skill_not_found`.
+    Raises RefusedSkill `skill_refused` if the skill cannot be used. Raises RefusedSkill
+    `skill_repository_unreadable` if the repository cannot be read. Raises NotFound `skill_not_found` if the
+    source does not contain the skill.
     """
     return content_in(await version_at(origin, guard), name)
 
 
 async def version_at(origin: SkillOrigin, guard: Guard | None) -> Sequence[ShippedSkill] | Read:
-    """Reads a source of skills and returns all skills that the source contains now.
+    """Reads a source of skills and returns all skills that the source contains now. Returns the skills of
+    Slipway itself if `origin` has no repository, otherwise the result of reading the repository.
 
     guard: checks that the repository's host is not in the server's private network; None allows every host.
     Raises RefusedSkill `skill_repository_unreadable` if the repository cannot be fetched or read.
@@ -166,7 +170,7 @@ def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
     """Returns the content of the skill with this name. `version`: all skills of a source, as returned by
     `version_at`.
 
-    Raises NotFound `skill_not_found` if the source does not contain the skill, and RefusedSkill
+    Raises NotFound `skill_not_found` if the source does not contain the skill. Raises RefusedSkill
     `skill_refused` if the skill cannot be used.
     """
     if not isinstance(version, Read):
@@ -188,11 +192,12 @@ def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
 async def install(
     session: AsyncSession, user_id: UUID | None, name: str, origin: SkillOrigin, content: Content
 ) -> InstalledSkill:
-    """Stores a skill as installed, and returns its database row. `user_id`: the user who installs the skill;
-    None means that the skill is installed for all users of this installation.
+    """Stores a skill as installed, and returns its database row. `user_id`: the user who gets the skill; None
+    means that all users of this installation get the skill.
 
-    Raises Conflict `skill_name_taken` if a skill with this name is installed already, and `too_many_skills`
-    if 100 skills are installed.
+    Raises Conflict `skill_name_taken` if a skill with this name is already installed for this user (for all
+    users if `user_id` is None). Raises Conflict `too_many_skills` if 100 skills are already installed for
+    this user (for all users if `user_id` is None).
     """
     repository = origin.repository
     row = InstalledSkill(

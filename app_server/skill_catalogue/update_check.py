@@ -1,8 +1,8 @@
-"""A background job that compares installed skills with their sources. The skills whose source has another
-text are marked, so that users can update them.
+"""A background job that compares installed skills with their sources. If the text at the source differs from
+the installed text, the skill is marked, so that users can update it.
 
-The job never updates a skill. The result for each skill is stored immediately. If a run is interrupted, the
-next run continues with the skills that are still due.
+The job never updates a skill. It stores the result for each skill immediately. If a run is interrupted, the
+next run continues with the skills that were not compared yet.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,16 @@ EVERY: Final = timedelta(hours=1)
 POLICY: Final = RetryPolicy(attempts=3, timeout=timedelta(minutes=30))
 _DUE_AFTER = timedelta(days=1)
 _MOST = 200
-"""The maximum number of skills that one run compares. The next run continues with the others."""
+"""The maximum number of skills that one run compares. The next run continues with the remaining skills."""
 
 Due = tuple[InstalledSkill, bool]
 
 
 def checker(database: Database, config: Config) -> Handler:
-    """Returns the function that runs the background job `skills.check`. The function compares the installed
-    skills that are due for a check with the repositories that they come from, and marks those whose text
-    differs there. Its result is the number of these due skills.
+    """Returns the function that runs the background job `skills.check`. The function compares installed
+    skills with the repositories that they come from, if the last comparison is at least a day ago. It marks
+    the skills whose text differs from the text in the repository. It returns the number of skills that it has
+    compared.
     """
 
     async def check(_attempt: JobAttempt) -> dict[str, Any]:
@@ -52,8 +53,8 @@ async def _due(database: Database) -> Sequence[Due]:
     """Returns the installed skills that were not compared with their sources for a day, at most 200. The
     skills that were compared longest ago come first. Skills of disabled users are left out.
 
-    The second value of each pair says whether the skill's user is an administrator of the installation. It is
-    True for skills that are installed for all users.
+    The second value of each pair says whether the skill's user is an administrator of the installation. The
+    value is True for skills that are installed for all users.
     """
     query = (
         select(InstalledSkill, User)

@@ -1,5 +1,5 @@
 """Parses the YAML front matter at the top of skill files, to list the names and types of the skills on this
-server. The app server does not parse the rest of a skill file. The agent server does.
+server. The app server parses only the front matter. The agent server parses the whole file.
 """
 
 import re
@@ -30,8 +30,8 @@ class ListedSkill(BaseModel):
 
 
 def listed(files: Iterable[SkillFile]) -> list[ListedSkill]:
-    """Returns the skills in these files, sorted by name. Files that contain no valid skill or could not be
-    read are left out.
+    """Returns the skills in these files, sorted by name. Files that contain no valid skill, or that could not
+    be read (so that `text` is None), are left out.
     """
     found = [skill for file in files if file.text is not None and (skill := _skill(file.path, file.text))]
     return sorted(found, key=lambda skill: (skill.name, skill.source))

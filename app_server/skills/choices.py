@@ -1,5 +1,5 @@
-"""Stores which skills users have switched on or off. Such a choice is about the name of a skill. It applies
-to one repository or to all conversations of the user.
+"""Stores which skills users have switched on or off. Each choice of a user names a skill. It applies to one
+repository or to all conversations of the user.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,8 +50,8 @@ async def choose(
 
 def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, str]:
     """Returns the skills that are switched off for conversations about a repository. The key is the name of
-    the skill. The value is the repository for which the user has switched it off; an empty text (EVERYWHERE)
-    means all conversations.
+    the skill. The value is the repository for which the user has switched off the skill; an empty text
+    (EVERYWHERE) means that the user has switched it off for all conversations.
 
     A choice for this repository overrides a choice for all conversations. choices: all choices of one user.
     """
@@ -73,7 +73,8 @@ async def disabled_everywhere(session: AsyncSession, user_id: UUID) -> list[str]
 
 async def disable_everywhere(session: AsyncSession, user_id: UUID, names: Iterable[str]) -> None:
     """Switches off exactly the skills with these names for all conversations of the user. Other skills that
-    were switched off for all conversations lose this choice. Choices for single repositories do not change.
+    were switched off for all conversations are no longer switched off. Choices for single repositories do not
+    change.
 
     Raises Conflict `too_many_skill_choices` if the user would have more than 1000 choices.
     """

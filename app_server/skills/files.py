@@ -18,8 +18,8 @@ from app_server.core.config import Config
 Origin = Literal["user", "organisation", "public"]
 
 ORIGINS: tuple[Origin, ...] = ("user", "organisation", "public")
-"""The origins of skills, by priority. If two skills have the same name, the skill with the earlier origin is
-used.
+"""The origins of skills, by priority. If two skills have the same name, the skill whose origin comes first in
+this tuple is used.
 """
 
 MAX_FILE_BYTES = 64 * 1024
@@ -51,8 +51,8 @@ class _Unreadable(Exception):
 
 
 def read_skill_files(config: Config, user_id: UUID) -> list[SkillFile]:
-    """Reads all skill files on this server's disk that this user's agents may get. A file that cannot be sent
-    has a `problem` and no text.
+    """Reads all skill files on this server's disk that this user's agents may get. If a file cannot be sent
+    to agents, its SkillFile has a `problem` and no text.
 
     At most 300 files are returned. Their texts have at most 1 MiB in total. Blocks while it reads the disk.
     """

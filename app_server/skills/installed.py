@@ -26,7 +26,8 @@ async def installed_for(session: AsyncSession, user_id: UUID) -> Sequence[Instal
 def as_files(installed: Sequence[InstalledSkill]) -> list[SkillFile]:
     """Converts installed skills to the form in which they are sent to agent servers.
 
-    The texts may have 1 MiB in total. A skill that exceeds this limit has a `problem` and no text.
+    All texts together may have 1 MiB. If the text of a skill would exceed this limit, the skill gets a
+    `problem` and no text.
     """
     files: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
@@ -57,8 +58,8 @@ async def skill_files(session: AsyncSession, config: Config, user_id: UUID) -> l
     """Returns all skills that this user's agents may get from this server: skill files on the disk and
     installed skills.
 
-    The user's own skills come first, then those of the organisation, then public ones. If two skills have the
-    same name, agents use the first one.
+    The user's own skills come first, then the skills of the organisation, then the public skills. If two
+    skills have the same name, agents use the first one.
     """
     files = await asyncio.to_thread(read_skill_files, config, user_id)
     both = [*files, *as_files(await installed_for(session, user_id))]

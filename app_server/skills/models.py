@@ -25,12 +25,12 @@ class InstalledSkill(Base):
     installation. `marketplace`: the name of the registered marketplace that the skill comes from; None if it
     comes from another repository or is part of the product. `source`: the repository that the skill comes
     from; None if the skill is part of the product. `path`: the path of its SKILL.md in this repository.
-    `commit_id`: the commit at which `text` was read. `other_files`: the number of further files in the
-    skill's directory; agents do not get them.
+    `commit_id`: the commit at which `text` was read. `other_files`: the number of files in the skill's
+    directory in addition to SKILL.md; agents do not get them.
 
     The server compares the skill with its source once a day. `checked_at`: the time of the last comparison.
-    `has_update`: whether the source had another text at that time. `check_problem`: the reason why the last
-    comparison failed; None if it succeeded.
+    `has_update`: whether the text at the source differed from the installed text at that time.
+    `check_problem`: the reason why the last comparison failed; None if it succeeded.
     """
 
     __tablename__ = "installed_skills"
@@ -91,9 +91,10 @@ class SkillRepository(Base):
     """The database row with the skills that were found in a registered marketplace when it was read last.
 
     `user_id`: the user who has registered the marketplace; None if it is registered for all users.
-    `marketplace`: its name. `place`: the source, ref and repo_path of the marketplace at the time of reading.
-    `skills`: objects with the name, description and path of each skill. `problems`: sentences about skills
-    that cannot be used, or about the repository if it could not be read.
+    `marketplace`: the name of the marketplace. `place`: the Git repository (`source`), the Git ref and the
+    path in the repository that the marketplace had at the time of reading. `skills`: objects with the name,
+    description and path of each skill. `problems`: sentences about skills that cannot be used, or about the
+    repository if it could not be read.
     """
 
     __tablename__ = "skill_repositories"

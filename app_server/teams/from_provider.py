@@ -1,5 +1,5 @@
-"""Updates the teams of a person who signs in at an identity provider. The provider's groups for this person
-become the person's teams.
+"""Updates the teams of a person who signs in at an identity provider. The configuration says which groups at
+the provider give which teams. The person becomes a member of the teams that the person's groups give.
 """
 
 from collections.abc import Collection
@@ -16,12 +16,13 @@ from app_server.users.models import User
 async def set_teams(
     session: AsyncSession, trail: AuditTrail, person: User, provider: str, names: Collection[str]
 ) -> None:
-    """Adds the person to the teams with these names. Removes the person from all other teams to which the
-    same identity provider has added the person before. Creates teams that do not exist yet in the person's
-    organisation.
+    """Adds the person to the teams with these names. Removes the person from all other teams to which this
+    identity provider (`provider`) has added the person before. Creates teams that do not exist yet in the
+    person's organisation.
 
-    Memberships that an administrator has added do not change. Raises Conflict `too_many_teams`,
-    `too_many_members`.
+    Memberships that an administrator has added do not change. Raises Conflict `too_many_teams` if the
+    organisation has the maximum number of teams. Raises Conflict `too_many_members` if a team has the maximum
+    number of members.
     """
     organisation_id = person.organisation_id
     wanted = {name_key_of(name, organisation_id): name for name in names}

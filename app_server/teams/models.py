@@ -26,7 +26,9 @@ class Team(Base):
     organisation_id: Mapped[UUID] = mapped_column(
         default=DEFAULT_ORGANISATION_ID, server_default=text(f"'{DEFAULT_ORGANISATION_ID.hex}'")
     )
-    """The column has no foreign key, for the same reason as the column of this name in the table of users."""
+    """The organisation of the team. The column has no foreign key, because SQLite cannot add one to a table
+    that has rows.
+    """
     name: Mapped[str] = mapped_column(String(100))
     name_key: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -51,7 +53,7 @@ class TeamMember(Base):
 
     `provider`: the name of the identity provider that has added the person, because of a group at the
     provider; None if an administrator has added the person. Each time the person signs in at this provider,
-    the memberships from the provider are replaced.
+    the person's memberships that come from this provider are replaced.
     """
 
     __tablename__ = "team_members"

@@ -32,9 +32,10 @@ async def list_teams(principal: CurrentPrincipal, session: ReadSession) -> list[
 async def create_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: SaveTeam
 ) -> TeamDetails:
-    """Creates a team without members. Upper and lower case do not matter when names are compared.
+    """Creates a team without members.
 
-    Errors: 409 `team_name_taken`, `too_many_teams` (the limit is 200).
+    Errors: 409 `team_name_taken` if another team has this name (in upper or lower case); 409 `too_many_teams`
+    if the organisation has 200 teams.
     """
     team = await service.create_team(session, trail, body.name, principal.user.organisation_id)
     return await _show(principal, session, team.id)
@@ -52,7 +53,9 @@ async def get_team(principal: CurrentPrincipal, session: ReadSession, team_id: U
 async def rename_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, body: SaveTeam
 ) -> TeamDetails:
-    """Changes the name of a team. Errors: 404 `team_not_found`, 409 `team_name_taken`."""
+    """Changes the name of a team. Errors: 404 `team_not_found` if there is no such team; 409
+    `team_name_taken` if another team has this name.
+    """
     await service.rename_team(session, trail, await _find(principal, session, team_id), body.name)
     return await _show(principal, session, team_id)
 
@@ -62,7 +65,8 @@ async def delete_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, request: Request
 ) -> None:
     """Deletes a team. The accounts of its members are not deleted. The members lose access to conversations
-    that were shared with the team. Live streams of these conversations to the members end within two seconds.
+    that were shared with the team. Open connections that stream events of these conversations to the members
+    end within two seconds.
 
     Replies 404 `team_not_found` if there is no such team.
     """
@@ -81,7 +85,8 @@ async def add_team_member(
 ) -> TeamDetails:
     """Adds a person to a team and returns the team.
 
-    Errors: 404 `team_not_found`, `person_not_found`; 409 `too_many_members` (the limit is 1000).
+    Errors: 404 `team_not_found` if there is no such team; 404 `person_not_found` if the person is not in the
+    team's organisation; 409 `too_many_members` (the limit is 1000).
     """
     await service.add_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
@@ -97,10 +102,12 @@ async def remove_team_member(
     user_id: UUID,
     request: Request,
 ) -> TeamDetails:
-    """Removes a person from a team and returns the team. The person loses access to conversations that only
-    the team could see. Live streams of these conversations to the person end within two seconds.
+    """Removes a person from a team and returns the team. The person loses access to conversations that the
+    person could see only as a member of the team. Open connections that stream events of these conversations
+    to the person end within two seconds.
 
-    Errors: 404 `team_not_found`, `team_member_not_found`.
+    Errors: 404 `team_not_found` if there is no such team; 404 `team_member_not_found` if the person is not a
+    member of the team.
     """
     await service.remove_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
@@ -112,7 +119,8 @@ async def add_team_maintainer(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
 ) -> TeamDetails:
     """Makes a member of the team a maintainer, and returns the team. A maintainer may change the list of the
-    team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
+    team's repositories. Errors: 404 `team_not_found` if there is no such team; 404 `team_member_not_found` if
+    the person is not a member of the team.
     """
     await set_maintainer(
         session, trail, await _find(principal, session, team_id), user_id, is_maintainer=True
@@ -125,7 +133,8 @@ async def remove_team_maintainer(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
 ) -> TeamDetails:
     """Makes a maintainer an ordinary member of the team, and returns the team. The person may no longer
-    change the list of the team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
+    change the list of the team's repositories. Errors: 404 `team_not_found` if there is no such team; 404
+    `team_member_not_found` if the person is not a member of the team.
     """
     await set_maintainer(
         session, trail, await _find(principal, session, team_id), user_id, is_maintainer=False
@@ -138,8 +147,9 @@ async def _find(principal: Principal, session: Session, team_id: UUID) -> Team:
 
 
 def _tell(request: Request, session: Session, channel: UUID) -> None:
-    """Informs the live streams of a user, or of all members of a team, that access rights have changed. After
-    the transaction has committed, each stream checks again which conversations it may show.
+    """Informs open connections that access rights have changed. These are the connections that stream events
+    to the browsers of a user, or of all members of a team. After the transaction has committed, each
+    connection checks again which conversations it may show.
 
     channel: the id of the user or the team.
     """

@@ -56,7 +56,8 @@ async def show_team(session: AsyncSession, user_id: UUID, team_id: UUID, *, sees
 
 async def create_team(session: AsyncSession, trail: AuditTrail, name: str, organisation_id: UUID) -> Team:
     """Creates a team without members in an organisation, and returns the team. Raises Conflict
-    `team_name_taken`, or `too_many_teams` if the organisation has 200 teams.
+    `team_name_taken` if another team of the organisation has this name. Raises Conflict `too_many_teams` if
+    the organisation has 200 teams.
     """
     count = select(func.count()).where(Team.organisation_id == organisation_id)
     if (await session.scalar(count) or 0) >= MAX_TEAMS:
@@ -92,13 +93,14 @@ async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> N
 async def add_member(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Adds a person to a team. Does nothing if the person is a member already, with one exception: if an
-    identity provider has added the person and an administrator now adds the person too, the membership counts
-    as added by the administrator. It then remains when the groups at the provider change.
+    """Adds a person to a team. Does nothing if the person is already a member, with one exception: if an
+    identity provider has added the person and an administrator now adds the person too, the membership is
+    stored as added by the administrator. Then the person remains a member when the groups at the provider
+    change.
 
     provider: the name of the identity provider that adds the person; None if an administrator adds the
-    person. Raises NotFound `person_not_found` if the person is not in the team's organisation, Conflict
-    `too_many_members` if the team has 1000 members.
+    person. Raises NotFound `person_not_found` if the person is not in the team's organisation. Raises
+    Conflict `too_many_members` if the team has 1000 members.
     """
     await session.flush()
     # The lock keeps the person in this organisation until the transaction ends.

@@ -92,9 +92,9 @@ class Acting:
     ) -> Outcome:
         """Carries out the action that was decided for an event at a git host, and returns what was done.
 
-        `found`: the facts about the event and the conversation that it concerns. `event_id`: identifies the
-        event. If the same event is handled again, the id is the same, so that nothing is done twice. Raises
-        AppError if the action fails.
+        `found`: the facts about the event and about the conversation to which the event belongs. `event_id`:
+        identifies the event. If an event is handled a second time, its id is the same as the first time, so
+        that the action is not done twice. Raises AppError if the action fails.
         """
         match action:
             case Action.START:
@@ -267,9 +267,9 @@ async def _threads_of(
     """Returns the open review threads of the event's pull request in which the reviewer has written, and the
     head commit of the pull request. The reviewer is the person who caused the event.
 
-    Returns no threads and None if the event is not about a review or there are no such threads, or if the git
-    host does not provide review threads. In the last case, the reviewer's text is still sent to the agent,
-    but Slipway cannot reply in the threads.
+    Returns an empty list and None in three cases: the event is not about a review, the reviewer has written
+    in no open thread, or the git host does not provide review threads. In the third case, the reviewer's text
+    is still sent to the agent, but Slipway cannot reply in the threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):

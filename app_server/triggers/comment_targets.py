@@ -15,8 +15,9 @@ async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[Co
     """Returns the issues and pull requests on which Slipway comments about a conversation. These are the open
     pull requests of the conversation.
 
-    If there are none, returns the issue or pull request that has started the conversation. Returns an empty
-    list if a push or a person has started the conversation.
+    If the conversation has no open pull requests, returns the issue or pull request about which a trigger has
+    started the conversation. If a push or a person has started the conversation, returns an empty list
+    instead.
     """
     opened = [
         CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)

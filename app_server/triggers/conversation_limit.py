@@ -1,5 +1,6 @@
-"""Limits how many conversations of a repository's triggers work at the same time. When the limit is reached,
-further webhook deliveries wait until one of these conversations ends.
+"""Limits the number of active conversations that a user's triggers have started for one repository. When the
+limit is reached, new webhook deliveries (requests of the git host) wait until the agent of one of these
+conversations stops working.
 """
 
 from datetime import timedelta
@@ -25,8 +26,9 @@ _RELEASED_AT_ONCE = 3
 
 
 async def at_work(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many conversations are active that triggers of the same user for the same repository have
-    started. A conversation is active while it starts, while its agent works, and while it waits for the user.
+    """Returns the number of active conversations that this trigger, or another trigger of its user for the
+    same repository, has started. A conversation is active while it starts, while its agent works, and while
+    it waits for the user.
     """
     query = (
         select(func.count())
@@ -47,8 +49,8 @@ async def at_work(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def waiting(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many webhook deliveries of the trigger are waiting until the trigger may start another
-    conversation.
+    """Returns the number of this trigger's webhook deliveries (requests of the git host) that wait until the
+    trigger may start another conversation. They wait because too many conversations are active.
     """
     query = (
         select(func.count())
@@ -60,7 +62,7 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
 
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
     """Makes a webhook delivery wait until its trigger may start another conversation. After ten minutes, the
-    delivery is tried again in any case.
+    delivery is handled again in any case.
 
     `attempt`: the attempt to handle the delivery. `reason`: a sentence that says why the delivery waits; the
     user sees it in the list of deliveries.
@@ -82,9 +84,9 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
-    """Lets up to three waiting webhook deliveries continue, the oldest first, if the agent of this
-    conversation has stopped working. These are deliveries for the repository of the trigger that has started
-    the conversation.
+    """If the agent of this conversation has stopped working, lets up to three waiting webhook deliveries
+    continue, the oldest first. These are deliveries for the triggers that the same user has for the
+    repository of this conversation. Does nothing if no trigger has started the conversation.
     """
     row = (
         await session.execute(
@@ -118,8 +120,8 @@ async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the handler of the background job that ends the waiting of a webhook delivery. The handler adds
-    a new job of the kind `triggers.handle`, which handles the delivery again.
+    """Returns the handler (function) of the background job that ends the waiting of a webhook delivery. The
+    handler adds a new job of the kind `triggers.handle`, which handles the delivery again.
     """
 
     async def release(attempt: JobAttempt) -> None:

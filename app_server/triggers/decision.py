@@ -33,16 +33,17 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about an event at a git host and about the trigger for it. The decision what to do about the
-    event depends on these facts.
+    """The facts about an event at a git host and about the trigger for it. Slipway uses these facts to decide
+    what to do about the event.
 
     `label`, `mention`, `events`, `paths`: the settings of the trigger, see Trigger. `branch`: the branch of
     the trigger; the default branch if the trigger names none. `login`: the login name of the account whose
     token Slipway uses at the git host. `own_comments`: the ids of comments that Slipway has written.
     `is_own_push`: whether an agent has pushed the commit. `is_our_pull_request`: whether a conversation of
     the trigger's owner has opened the pull request. `has_conversation`: whether the trigger has already
-    started a conversation about this issue or pull request. For a push: whether a conversation about a push
-    is still working. `corrected`: the commits whose failing checks were already sent to the agent.
+    started a conversation about this issue or pull request. For a push: whether the agent of a conversation
+    about an earlier push still works. `corrected`: the commits whose failing checks were already sent to the
+    agent.
     """
 
     label: str
@@ -60,10 +61,10 @@ class Known:
 
 @dataclass(frozen=True)
 class TriggerDecision:
-    """The decision what Slipway does about an event at a git host.
+    """The decision about what Slipway does after an event at a git host.
 
-    `needs_write_access`: whether the person who caused the event must have write access to the repository.
-    Slipway then asks the git host before it carries out the action.
+    `needs_write_access`: whether the person who caused the event must have write access to the repository. If
+    true, Slipway asks the git host for the person's access before it carries out the action.
     """
 
     action: Action
@@ -98,8 +99,8 @@ def is_own(event: HostEvent, known: Known) -> bool:
     """Returns whether the event is about a comment that Slipway itself wrote. Such a comment never triggers
     an action.
 
-    The login name of the author cannot show this, because Slipway uses the token of a person who may also
-    write comments.
+    The login name of the comment's author is not compared, because Slipway writes comments with the token of
+    a person, who may also write comments.
     """
     return MARKER in event.text or (event.comment_id is not None and event.comment_id in known.own_comments)
 
@@ -129,8 +130,9 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns the decision about a push to a branch. Returns None if an agent has pushed, if the push is not
-    to the trigger's branch, or if no changed file matches the paths of the trigger.
+    """Returns the decision about what Slipway does after a push to a branch. Returns None (Slipway does
+    nothing) if an agent has pushed, if the push is not to the trigger's branch, or if no changed file matches
+    the paths of the trigger.
 
     If the git host does not name the changed files, each push to the trigger's branch matches.
     """
@@ -145,8 +147,9 @@ def _fits(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns the decision about a failing check of a commit. Returns None unless a conversation has opened
-    the pull request and was not asked to fix the checks of this commit yet.
+    """Returns the decision about what Slipway does after a failing check of a commit. The decision is to ask
+    the conversation that has opened the pull request to fix the check. Returns None if no conversation has
+    opened the pull request, or if the conversation was already asked to fix the checks of this commit.
 
     A failing check never starts a conversation, because no person has written the text of the check.
     """

@@ -1,5 +1,5 @@
-"""Collects the facts about an event at a git host that are needed to decide what to do about the event. The
-module decision.py makes the decision.
+"""Collects the facts about an event at a git host. The module decision.py uses these facts to decide what
+Slipway does about the event.
 """
 
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ async def look_up(
 
 async def corrections(session: AsyncSession, conversation_id: UUID, within: timedelta) -> int:
     """Returns how many times failing checks were sent to the conversation in the recent past. `within`: the
-    length of this period, until now.
+    length of this period, which ends now.
     """
     query = (
         select(func.count())

@@ -45,8 +45,8 @@ class _NoRoomError(Exception):
 
 
 class Handling:
-    """The handler of the background jobs of the kind `triggers.handle`. Each job handles one webhook delivery
-    of a git host.
+    """The service that runs the background jobs of the kind `triggers.handle`. Each job handles one webhook
+    delivery of a git host.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -57,8 +57,8 @@ class Handling:
         """Handles one webhook delivery of a git host, and stores the outcome in the database row of the
         delivery. Does nothing if the delivery was deleted or was handled before.
 
-        If too many conversations of the repository's triggers are working, the delivery waits. Raises
-        TryAgain if the git host cannot be reached at the moment.
+        If triggers for the repository have started too many conversations that are still active, the delivery
+        waits. Raises TryAgain if the git host cannot be reached at the moment.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
@@ -94,10 +94,11 @@ class Handling:
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
         """Handles the events in one webhook delivery in order, and stops after the first event that Slipway
-        does not ignore. Returns the result of this event. If all events are ignored, returns the result of
-        the first one.
+        does not ignore. Returns the result of this event. If Slipway ignores all events, returns the result
+        of the first one.
 
-        Ignores the whole delivery if the owner of the trigger is disabled or may not start conversations.
+        Ignores the whole delivery if the account of the trigger's owner is disabled or may not start
+        conversations.
         """
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(
@@ -144,8 +145,9 @@ class Handling:
     async def _check_room(self, trigger: Trigger) -> None:
         """Checks that the trigger may start one more conversation at the moment.
 
-        Raises _NoRoomError if too many conversations of triggers for this repository are working. In this
-        case, raises Conflict `too_many_waiting` instead if 100 deliveries of the trigger are already waiting.
+        If triggers for this repository have started too many conversations that are still active, raises
+        _NoRoomError, so that the webhook delivery waits. If in this case 100 deliveries of the trigger
+        already wait, raises Conflict `too_many_waiting` instead.
         """
         async with self._setting.database.read() as session:
             count = await conversation_limit.at_work(session, trigger)

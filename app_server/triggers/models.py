@@ -33,12 +33,12 @@ class Trigger(Base):
     `origin`: the URL of the git host, such as `https://github.com`. `repository`: the full name of the
     repository at the git host. `events`: the TriggerEvent values that the trigger uses. `label`: the label on
     an issue or pull request that starts the agent's work. `mention`: the word after the @ that addresses the
-    agent in a comment. `branch`: the branch on which conversations begin and whose pushes start a
-    conversation; None means the default branch. `paths`: patterns of file paths. Only pushes that change such
-    files start a conversation; an empty list means all files. `max_running`: how many conversations of the
-    user's triggers for this repository may work at the same time. `secret_encrypted`: the secret with which
-    the git host signs its deliveries. `previous_secret_encrypted`: the secret before it, which is accepted
-    until `previous_secret_until`.
+    agent in a comment. `branch`: the branch from which conversations start, and on which pushes start a
+    conversation; None means the default branch. `paths`: patterns of file paths. Only pushes that change
+    files with such paths start a conversation; an empty list means all files. `max_running`: how many
+    conversations of the user's triggers for this repository may be active at the same time.
+    `secret_encrypted`: the secret with which the git host signs its deliveries. `previous_secret_encrypted`:
+    the secret before the present one, which is accepted until `previous_secret_until`.
     """
 
     __tablename__ = "triggers"
@@ -69,8 +69,8 @@ class Trigger(Base):
 
 class DeliveryResult(StrEnum):
     """The state of a webhook delivery of a git host. `waiting`: Slipway has not finished handling it. `done`:
-    it has had an effect, such as a new conversation. `ignored`: it had no effect, because there was nothing
-    to do. `failed`: an error has occurred.
+    Slipway has acted, for example has started a conversation. `ignored`: there was nothing to do. `failed`:
+    an error has occurred.
     """
 
     WAITING = "waiting"
@@ -84,9 +84,9 @@ class TriggerDelivery(Base):
 
     `delivery_id`: the git host's id of the delivery, or a hash of the body if the host sends no id. `event`,
     `actor`, `number`: the kind, the author and the issue or pull request number of the first event in the
-    delivery. `state`, `action`, `reason`: what Slipway has done about the delivery, and why it has done
-    nothing or failed. `commit`: the commit whose failing checks were sent to the agent; None for other
-    actions.
+    delivery. `state`: whether Slipway has handled the delivery. `action`: what Slipway has done; None if it
+    has done nothing. `reason`: why Slipway has done nothing, or why the action failed. `commit`: the commit
+    whose failing checks were sent to the agent; None for other actions.
     """
 
     __tablename__ = "trigger_deliveries"
@@ -118,10 +118,10 @@ class TriggeredConversation(Base):
 
     `number`: the number of the issue or pull request; None for a push, which has no comment. `title`: the
     title of the issue or pull request, or a text such as "Push to main". `comment_begun`: whether Slipway has
-    begun to send the comment to the git host. Slipway may not have received the id of the comment yet.
+    begun to send the comment to the git host; Slipway may not have received the id of the comment yet.
     `comment`: the text of the comment at the git host. `is_stopped`: whether the issue or pull request was
-    closed. `is_at_rest`: whether the agent has stopped working since then. If the agent works again after
-    that, the user has continued the conversation.
+    closed. `is_at_rest`: whether the agent has stopped working after the issue or pull request was closed. If
+    the agent works again later, the user has continued the conversation.
     """
 
     __tablename__ = "triggered_conversations"

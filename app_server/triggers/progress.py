@@ -58,8 +58,8 @@ class _Case:
 
 
 class TriggerProgress:
-    """The handler of the background jobs of the kind `triggers.progress`. Each job handles the current state
-    of one conversation that a trigger has started.
+    """The service that runs the background jobs of the kind `triggers.progress`. Each job handles the current
+    state of one conversation that a trigger has started.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -68,8 +68,8 @@ class TriggerProgress:
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Handles the current state of a conversation that a trigger has started. If the agent has finished,
         pushes its work and opens a pull request. If the issue was closed, pauses the conversation. If the
-        agent has stopped working, lets waiting deliveries of the same repository start conversations.
-        Afterwards updates the comment at the git host that shows the progress.
+        agent has stopped working, lets waiting webhook deliveries for the same repository start
+        conversations. Afterwards updates the comment at the git host that shows the progress.
 
         Raises TryAgain if the git host or the sandbox cannot be reached at the moment.
         """
@@ -102,11 +102,12 @@ class TriggerProgress:
         return _Case(link, trigger, user, conversation, task, host)
 
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
-        """Returns a sentence about the progress of the agent's work, and the agent's last message. The
-        message is empty unless the agent has finished.
+        """Returns a sentence about the progress of the agent's work, and the agent's last message. If the
+        agent has not finished, the message is empty.
 
-        Before that, pauses the conversation if its issue was closed, or opens its pull request if the agent
-        has finished.
+        If the issue was closed, first pauses the conversation. If the agent has finished, first opens the
+        pull request. `is_last`: True for the last attempt of the background job; then a temporary error of
+        the git host is not raised, but stated in the sentence.
         """
         conversation, status = case.conversation, case.conversation.execution_status
         if await self._is_stopped(case):
@@ -124,9 +125,9 @@ class TriggerProgress:
 
     async def _is_stopped(self, case: _Case) -> bool:
         """Returns whether the conversation is stopped because its issue or pull request was closed. If the
-        agent still works in this case, pauses the conversation.
+        agent of such a conversation still works, pauses the conversation.
 
-        If the user has continued the conversation after it was paused, returns False.
+        Returns False if the user has continued the conversation after it was paused.
         """
         link, conversation = case.link, case.conversation
         if not link.is_stopped:
@@ -175,29 +176,29 @@ class TriggerProgress:
 
     async def _deliver(self, case: _Case) -> None:
         """Pushes the changes and commits of the conversation that the git host does not have yet. Then opens
-        a pull request if the conversation has no open one. Raises AppError if this fails.
+        a pull request if the conversation has no open pull request. Raises AppError if this fails.
         """
         setting, conversation = self._setting, case.conversation
         async with setting.database.read() as session:
             rows = await service.rows_of(session, conversation.id)
-            place = await conversations.workplace(session, setting.viewer, case.user.id, conversation.id)
-        tree = await working_tree.look_at(place)
-        is_changed = tree.uncommitted_files > 0 or tree.head != (place.base_commit or "")
+            workplace = await conversations.workplace(session, setting.viewer, case.user.id, conversation.id)
+        tree = await working_tree.look_at(workplace)
+        is_changed = tree.uncommitted_files > 0 or tree.head != (workplace.base_commit or "")
         if not is_changed:
             return
         title = _title(case)
         if known := _open_one(rows, tree):
             if tree.uncommitted_files or tree.head != known.head_commit:
-                await working_tree.push(place, known.head, title)
+                await working_tree.push(workplace, known.head, title)
             return
         if any(row.state is PullRequestState.OPEN for row in rows):
             return  # the agent has opened it and works on another branch now
-        await self._open(case, tree, place, title)
+        await self._open(case, tree, workplace, title)
 
-    async def _open(self, case: _Case, tree: WorkingTree, place: Workplace, title: str) -> None:
+    async def _open(self, case: _Case, tree: WorkingTree, workplace: Workplace, title: str) -> None:
         setting, branch = self._setting, case.conversation.selected_branch
         repository = HostedRepository(case.host, case.trigger.repository, branch)
-        template = await template_of(place, case.host.provider)
+        template = await template_of(workplace, case.host.provider)
         draft = await proposal_of(
             setting.database, setting.config.base_url, repository, case.conversation, tree, template
         )
@@ -211,7 +212,7 @@ class TriggerProgress:
         async with setting.database.read() as session:
             await service.check_new(session, case.user.id, repository, new)
         if not draft.is_pushed or tree.uncommitted_files:
-            await working_tree.push(place, new.head, new.title)
+            await working_tree.push(workplace, new.head, new.title)
         await open_pull_request(
             setting.database, case.conversation, repository, new, trail_of_server(case.user)
         )

@@ -1,9 +1,9 @@
-"""Accepts the webhook deliveries of git hosts. Each delivery is verified and stored. A background job handles
-it later.
+"""Accepts the webhook deliveries of git hosts. Each delivery is verified and stored. Later, a background job
+handles the delivery.
 
 A busy repository sends many deliveries at once. Therefore the deliveries that arrive during one database
-transaction are stored together in the next one. The git host gets the reply to a delivery after the
-transaction of the delivery has committed.
+transaction are stored together in the next transaction. The git host gets the reply to a delivery after the
+transaction that stores the delivery has committed.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ class _Genuine:
 
 class Receiving:
     """Accepts the webhook deliveries of git hosts for all triggers. Each app server has one object of this
-    class. It stores deliveries that arrive at the same time together.
+    class. Deliveries that arrive at the same time are stored together.
     """
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
@@ -80,12 +80,14 @@ class Receiving:
 
     async def receive(self, hook_id: UUID, headers: Headers, body: bytes) -> int:
         """Verifies and stores a webhook delivery of a git host, and returns the HTTP status of the reply. The
-        status is 202, also if the same delivery was accepted before. For the ping of Bitbucket Data Center,
-        which is not signed, the status is 200 and nothing is stored.
+        status is 202, also if the same delivery was accepted before. For the test request (ping) of Bitbucket
+        Data Center, which is not signed, the status is 200 and nothing is stored.
 
         `hook_id`: the id of the trigger. `body`: the bytes of the request body, as received. Raises NotFound
-        if there is no such trigger, NotAuthenticated `webhook_signature_wrong`, and BadRequest
-        `webhook_not_json`, `webhook_too_large`, `webhook_unreadable`.
+        if there is no such trigger. Raises NotAuthenticated `webhook_signature_wrong` if the signature is
+        wrong. Raises BadRequest `webhook_not_json` if the body is not JSON. Raises BadRequest
+        `webhook_too_large` if the body contains too many JSON values. Raises BadRequest `webhook_unreadable`
+        if the body has an unexpected form.
         """
         trigger = await self._finding.do(hook_id)
         if trigger is None:
@@ -120,7 +122,7 @@ class Receiving:
         if it is stored.
 
         If the transaction fails, stores the deliveries one by one. So a delivery that cannot be stored does
-        not affect the others. Raises the error if the database is not available.
+        not affect the others. If the database is not available, raises the error of the database.
         """
         try:
             await self._store(genuine)

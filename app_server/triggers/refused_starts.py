@@ -20,10 +20,11 @@ PASSING: Final = (BadGateway, TooManyRequests, Unavailable)
 
 async def tell_of_refusal(client: GitHostClient, trigger: Trigger, event: HostEvent, error: AppError) -> None:
     """Writes a comment on the event's issue or pull request that says why the trigger cannot start a
-    conversation. If there is such a comment already, edits it. Errors of the git host are only logged.
+    conversation. If Slipway has already written a comment of this kind there, edits that comment. Errors of
+    the git host are only logged.
 
-    `error`: the reason. Does nothing for a push, because there is nothing to comment on. Does nothing for a
-    temporary error, because the start is tried again.
+    `error`: the reason why the trigger cannot start a conversation. Does nothing for a push, because a push
+    has no place for comments. Does nothing for a temporary error, because the start is tried again.
     """
     if isinstance(error, PASSING) or event.kind is EventKind.PUSHED or event.number is None:
         return

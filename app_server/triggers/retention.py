@@ -15,7 +15,9 @@ KEPT: Final = timedelta(days=30)
 
 
 def forgetter(database: Database) -> Handler:
-    """Returns the handler of the background job that deletes all webhook deliveries older than 30 days."""
+    """Returns the handler (function) of the background job that deletes all webhook deliveries older than 30
+    days.
+    """
 
     async def forget_old(_attempt: JobAttempt) -> None:
         async with database.session() as session:

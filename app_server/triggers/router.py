@@ -41,8 +41,11 @@ async def add_trigger(
     access to the repository. Afterwards, the user adds a webhook with the `url` and the `secret` of the reply
     at the git host. Only this reply shows the secret.
 
-    Errors: 400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404
-    `git_host_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
+    Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 403
+    `no_git_credential` if the user has no token for the git host; 403 `repository_not_writable` if the token
+    has no write access; 404 `git_host_not_found` if the git host finds no such repository for this token; 404
+    `llm_profile_not_found` if there is no such model profile; 404 `sandbox_spec_not_found` if there is no
+    such sandbox spec; 409 `too_many_triggers` if the user has 50 triggers.
     """
     state = request.state
     async with state.database.read() as session:
@@ -74,8 +77,9 @@ async def change_trigger(
     all deliveries that are handled from now on. The repository, the URL and the secret of the trigger stay
     the same.
 
-    Errors: 400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`,
-    `sandbox_spec_not_found`.
+    Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 404
+    `trigger_not_found` if the user has no such trigger; 404 `llm_profile_not_found` if there is no such model
+    profile; 404 `sandbox_spec_not_found` if there is no such sandbox spec.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     if different := await service.change(session, trigger, body):
@@ -86,7 +90,8 @@ async def change_trigger(
 @router.delete("/{trigger_id}", status_code=204)
 async def delete_trigger(user: CurrentUser, trail: CurrentTrail, session: Session, trigger_id: UUID) -> None:
     """Deletes a trigger and the list of its webhook deliveries. The conversations that the trigger has
-    started are not deleted. Slipway no longer updates the comments about them at the git host.
+    started are not deleted. Slipway no longer updates the comments at the git host that show the progress of
+    these conversations.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     _record(trail, session, AuditAction.TRIGGER_DELETED, trigger)

@@ -20,12 +20,13 @@ class TriggerFields(BaseModel):
     starts.
 
     label: the label on an issue or pull request that starts the agent's work. mention: the word after the @
-    that addresses the agent in a comment. branch: the branch on which conversations begin and whose pushes
-    start a conversation; null means the default branch. paths: patterns of file paths. Only pushes that
-    change such files start a conversation; an empty list means all files. instructions: a text that is added
-    to the first message. llm_profile, sandbox_spec_id: null means the user's default. opens_pull_request:
-    whether Slipway pushes the work and opens a draft pull request when the agent has finished. max_running:
-    how many conversations of the user's triggers for this repository may work at the same time; further
+    that addresses the agent in a comment. branch: the branch from which conversations start, and on which
+    pushes start a conversation; null means the default branch. paths: patterns of file paths. Only pushes
+    that change files with such paths start a conversation; an empty list means all files. instructions: a
+    text that is added to the first message. llm_profile, sandbox_spec_id: the model profile and the sandbox
+    spec of the conversations; null means the user's default. opens_pull_request: whether Slipway pushes the
+    work and opens a draft pull request when the agent has finished. max_running: how many conversations of
+    the user's triggers for this repository may be active at the same time; when so many are active, new
     deliveries wait.
     """
 

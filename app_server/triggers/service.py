@@ -28,8 +28,8 @@ from app_server.triggers.schemas import (
 )
 
 ROOT = "/api/v1/git-webhooks"
-"""The path to which git hosts send their webhook deliveries. It is followed by a slash and the id of the
-trigger.
+"""The path to which git hosts send their webhook deliveries. The full path is this text, a slash and the id
+of the trigger.
 """
 
 MAX_TRIGGERS = 50
@@ -57,8 +57,9 @@ async def host_of(
     """Returns the address of a repository, its git host with the user's token, and the full name of the
     repository at this host. `repository`: the URL of the repository.
 
-    Raises InvalidRepository (422) if the URL is not valid, BadRequest `repository_has_no_host` if the
-    repository is not at a git host, Forbidden `no_git_credential` if the user has no token for the host.
+    Raises InvalidRepository (422) if the URL is not valid. Raises BadRequest `repository_has_no_host` if the
+    repository is not at a git host. Raises Forbidden `no_git_credential` if the user has no token for the
+    host.
     """
     address = parse_address(repository)
     if address.origin is None or address.web_url is None:
@@ -77,16 +78,17 @@ async def add(
     cipher: Cipher,
     user_id: UUID,
     wanted: AddTrigger,
-    place: tuple[Address, ConnectedHost, HostRepository],
+    hosted_repository: tuple[Address, ConnectedHost, HostRepository],
 ) -> tuple[Trigger, str]:
-    """Stores a new trigger of the user. Returns the trigger and its secret, not encrypted. `place`: the
-    address of the repository, its git host, and the git host's description of the repository. Raises Conflict
-    `too_many_triggers` if the user has 50 triggers already.
+    """Stores a new trigger of the user. Returns the trigger and its secret, not encrypted.
+
+    `hosted_repository`: the address of the repository, its git host, and the git host's description of the
+    repository. Raises Conflict `too_many_triggers` if the user already has 50 triggers.
     """
     count = await session.scalar(select(func.count()).select_from(Trigger).where(Trigger.user_id == user_id))
     if (count or 0) >= MAX_TRIGGERS:
         raise Conflict(f"There can be at most {MAX_TRIGGERS} triggers.", code="too_many_triggers")
-    address, host, found = place
+    address, host, found = hosted_repository
     secret = _new_secret(host.provider)
     fields = wanted.model_dump(exclude={"repository"})
     trigger = Trigger(
@@ -104,8 +106,10 @@ async def add(
 
 
 async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> None:
-    """Checks the settings of a trigger before they are stored. Raises BadRequest `instructions_needed` if
-    pushes are used without instructions. Raises NotFound `llm_profile_not_found` or `sandbox_spec_not_found`.
+    """Checks the settings of a trigger before they are stored. Raises BadRequest `instructions_needed` if the
+    trigger uses pushes but has no instructions. Raises NotFound `llm_profile_not_found` if the model profile
+    does not exist. Raises NotFound `sandbox_spec_not_found` if the sandbox spec (the image and settings for
+    sandboxes) does not exist.
     """
     if TriggerEvent.PUSH in fields.events and not fields.instructions:
         raise BadRequest(
@@ -122,8 +126,9 @@ async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> 
 async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger) -> list[str]:
     """Changes the settings of a trigger. Returns the names of the settings whose values have changed.
 
-    Raises BadRequest `instructions_needed` if pushes are used without instructions. Raises NotFound
-    `llm_profile_not_found` or `sandbox_spec_not_found`.
+    Raises BadRequest `instructions_needed` if the trigger uses pushes but has no instructions. Raises
+    NotFound `llm_profile_not_found` if the model profile does not exist. Raises NotFound
+    `sandbox_spec_not_found` if the sandbox spec (the image and settings for sandboxes) does not exist.
     """
     same = {name: getattr(trigger, name) for name in TriggerFields.model_fields}
     wanted = TriggerFields.model_validate({**same, **changes.model_dump(exclude_unset=True)})

@@ -1,8 +1,8 @@
 """Builds the texts of triggers: messages to agents, and the comment at the git host that shows the progress
 of the work. The functions here do no I/O.
 
-Texts from the git host are put between special marks. So the agent can distinguish them from the user's
-instructions.
+In a message to an agent, a special line stands before and after each text that comes from the git host. So
+the agent can distinguish such texts from the user's instructions.
 """
 
 from collections.abc import Sequence
@@ -78,8 +78,8 @@ def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool)
 
 
 def about_comment(event: HostEvent) -> str:
-    """Returns the message to the agent about a new comment or review on an issue or pull request. The
-    conversation that gets this message is already about the issue or pull request.
+    """Returns the message to the agent about a new comment or review on an issue or pull request. The message
+    is sent to a conversation that is already about the issue or pull request.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     text = event.text[:_MAX_BODY_CHARACTERS] or "(This review asks for changes without words.)"
@@ -119,7 +119,7 @@ def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "
 
 
 def quiet(text: str) -> str:
-    """Changes each @ in a text so that the git host does not notify the person who is named after it. An
+    """Changes each @ in a text so that the git host does not notify the person whose name follows it. An
     agent must not be able to notify people with its texts.
     """
     return text.replace("@", "@\u200b")

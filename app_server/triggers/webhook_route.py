@@ -18,8 +18,9 @@ async def receive_git_webhook(hook_id: UUID, receiving: ServerReceiving, request
     but the delivery must be signed with the trigger's secret.
 
     The delivery is handled later, and only once even if the git host sends it several times. Errors: 400
-    `webhook_not_json`, `webhook_unreadable`; 401 `webhook_signature_wrong`; 404 if there is no such trigger;
-    413.
+    `webhook_not_json`; 400 `webhook_too_large` if the body contains too many JSON values; 400
+    `webhook_unreadable` if the body has an unexpected form; 401 `webhook_signature_wrong` if the signature is
+    wrong; 404 if there is no such trigger; 413 if the body has too many bytes.
     """
     body = await request.body()
     status = await receiving.receive(hook_id, request.headers, body)

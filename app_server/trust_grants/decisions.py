@@ -1,5 +1,5 @@
 """Records users' decisions about project executables in the audit log. A project executable is a part of a
-repository that would run programs, such as a hook or an MCP server. A user allows or refuses it.
+repository that runs programs if the user allows it, such as a hook or an MCP server.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""The database table of users' decisions about project executables, which are the parts of a repository that
-would run programs.
+"""The database table of users' decisions about project executables. A project executable is a part of a
+repository that runs programs if the user allows it, such as a hook or an MCP server.
 """
 
 from datetime import datetime
@@ -22,12 +22,13 @@ class Decision(StrEnum):
 
 class TrustGrant(Base):
     """The database row of a user's decision about one project executable of a repository, such as a hook or
-    an MCP server. The decision is to allow or to refuse it, and applies to one version of it.
+    an MCP server. The user has allowed or refused to run it. The decision applies to one version of the
+    project executable.
 
     `repository`: the identity of the repository (see Address.identity), such as `github.com/owner/name`.
     `path`: the file that defines the project executable. `hash`: a SHA-256 hash that identifies the version.
-    `offer`: the description of the project executable that the user saw. A later version can be compared with
-    this description.
+    `offer`: the description of the project executable that Slipway showed to the user for the decision. A
+    later version can be compared with this description.
     """
 
     __tablename__ = "consents"

@@ -1,4 +1,4 @@
-"""The response model of the routes for users' decisions about what repositories may run."""
+"""The response model of the routes for users' decisions about which programs from repositories may run."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,12 +8,12 @@ from app_server.trust_grants.models import Decision
 
 
 class ConsentInfo(BaseModel):
-    """A decision of the user about one part of a repository that would run programs, such as a hook or an MCP
-    server. The user has allowed or refused this part.
+    """A decision of the user about one part of a repository that runs programs if the user allows it, such as
+    a hook or an MCP server. The user has allowed or refused this part.
 
     The decision applies to one version only. `repository`: the repository, such as `github.com/owner/name`.
     `path`: the file that defines the part. `hash`: a SHA-256 hash that identifies the version. `offer`: the
-    description of the part that the user saw.
+    description of the part that Slipway showed to the user for the decision.
     """
 
     model_config = ConfigDict(from_attributes=True)

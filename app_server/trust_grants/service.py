@@ -1,8 +1,8 @@
-"""Stores and lists users' decisions about project executables, which are the parts of a repository that would
-run programs.
+"""Stores and lists users' decisions about project executables. A project executable is a part of a repository
+that runs programs if the user allows it, such as a hook.
 
-There is one decision for each user, repository and version. A version is identified by its hash. A new
-decision about the same version replaces the earlier one.
+There is one decision for each user, repository and version of a project executable. A version is identified
+by its hash. A new decision of the user about the same version replaces the previous decision.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Decision, 
 
 
 async def list_grants(session: AsyncSession, user_id: UUID) -> Sequence[TrustGrant]:
-    """Returns all decisions of the user about what repositories may run, sorted by repository. The decisions
-    about one repository are sorted by time, newest first.
+    """Returns all decisions of the user about which programs from repositories (such as hooks) may run,
+    sorted by repository. The decisions about one repository are sorted by time, newest first.
     """
     query = select(TrustGrant).where(TrustGrant.user_id == user_id)
     return (await session.scalars(query.order_by(TrustGrant.repository, TrustGrant.created_at.desc()))).all()
 
 
 async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[TrustGrant]:
-    """Returns the user's decisions about what one repository may run, newest first. repository: an
-    Address.identity, such as `github.com/owner/name`.
+    """Returns the user's decisions about which programs from one repository (such as hooks) may run, newest
+    first. repository: the identity of the repository (see Address.identity), such as `github.com/owner/name`.
     """
     query = select(TrustGrant).where(TrustGrant.user_id == user_id, TrustGrant.repository == repository)
     return (await session.scalars(query.order_by(TrustGrant.created_at.desc()))).all()
@@ -41,12 +41,12 @@ async def decide(
     executables: Sequence[ProjectExecutable],
     decision: Decision,
 ) -> None:
-    """Stores the same decision of a user about several project executables of a repository. A project
-    executable is a part that would run programs, such as a hook. A new decision replaces an earlier one about
-    the same version.
+    """Stores one decision of a user about several project executables of a repository. A project executable
+    is a part of a repository that runs programs if the user allows it, such as a hook. A new decision
+    replaces an earlier decision about the same version of a project executable.
 
-    executables: the project executables. repository: an Address.identity, such as `github.com/owner/name`.
-    Stores nothing if this text is longer than 500 characters.
+    executables: the project executables. repository: an Address.identity, such as `github.com/owner/name`. If
+    `repository` is longer than 500 characters, nothing is stored.
     """
     if not executables or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -73,8 +73,8 @@ async def decide(
 
 
 async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> TrustGrant:
-    """Deletes a decision of the user about what a repository may run, and returns the deleted decision. The
-    next conversation about the repository asks the user again.
+    """Deletes a decision of the user whether a program from a repository (such as a hook) may run, and
+    returns the deleted decision. The next conversation about the repository asks the user again.
 
     Raises NotFound if the decision does not exist or belongs to another user.
     """

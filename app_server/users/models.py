@@ -20,7 +20,7 @@ class Role(StrEnum):
 
 
 ADMINISTRATORS = frozenset((Role.OWNER, Role.ADMIN))
-"""The roles with which a user is an administrator of their organisation."""
+"""The roles whose users are administrators of their organisation."""
 
 
 def administers_installation(role: Role, organisation_id: UUID) -> bool:
@@ -39,17 +39,17 @@ class User(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     name: Mapped[str] = mapped_column(String(200))
     role: Mapped[Role] = mapped_column(enum_column(Role))
-    """What the user may do in the organisation."""
+    """The role of the user, which decides what the user may do in the organisation."""
     organisation_id: Mapped[UUID] = mapped_column(
         index=True, default=DEFAULT_ORGANISATION_ID, server_default=text(f"'{DEFAULT_ORGANISATION_ID.hex}'")
     )
-    """The column has no foreign key, because SQLite cannot add one to a table that has rows. A request that
-    deletes an organisation locks the organisation's row. A request that adds a user to the organisation locks
-    it too.
+    """The id of the user's organisation. The column has no foreign key, because SQLite cannot add one to a
+    table that has rows. Instead, a request that deletes an organisation and a request that adds a user to it
+    both lock the organisation's row.
     """
     created_at: Mapped[datetime] = mapped_column(default=now)
     signed_in_at: Mapped[datetime | None]
-    """The time of the user's last sign-in."""
+    """The time of the user's last sign-in; None if the user has never signed in."""
     disabled_at: Mapped[datetime | None]
     """The time when the account was disabled; None if it is not disabled. A disabled user cannot sign in, and
     the user's API keys and browser sessions are not accepted.
@@ -110,10 +110,10 @@ class WebSession(Base):
     proof_hash: Mapped[str] = mapped_column(String(64))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str | None] = mapped_column(String(100))
-    """The name that the user has given to the browser."""
+    """The name that the user has given to the browser; None if the user has given none."""
     user_agent: Mapped[str | None] = mapped_column(String(300))
-    """The User-Agent header of the browser at the sign-in. The next field, `address`, is the network address
-    of the browser at the sign-in.
+    """The User-Agent header of the browser at the sign-in. The field `address` is the IP address of the
+    browser at the sign-in.
     """
     address: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -132,8 +132,8 @@ class WebSession(Base):
 
 
 class SignInLink(Base):
-    """The database row of a sign-in link. The user can open the link once, which signs the browser in. Only
-    the SHA-256 hash of the token in the link is stored.
+    """The database row of a sign-in link. The user can open the link only once, and is then signed in in the
+    browser that has opened the link. Only the SHA-256 hash of the token in the link is stored.
     """
 
     __tablename__ = "sign_in_links"
@@ -144,7 +144,7 @@ class SignInLink(Base):
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
     identity_id: Mapped[UUID | None]
-    """The user's identity at an identity provider; None if there is none. This field and the next one are
-    copied into the browser session.
+    """The user's identity at an identity provider; None if the link was not created by a sign-in at a
+    provider. This field and `provider_session` are copied into the browser session that the link opens.
     """
     provider_session: Mapped[str | None] = mapped_column(String(255))

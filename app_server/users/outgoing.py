@@ -1,5 +1,5 @@
-"""Chooses HTTP clients and address checks for calls to servers whose URL a user has entered. They prevent
-calls to private networks.
+"""Chooses HTTP clients and address checks for calls to servers whose URL a user has entered. These clients
+and checks prevent calls to private networks.
 """
 
 import httpx
@@ -21,16 +21,17 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """Returns the address check for libraries that have a separate HTTP client. The check refuses addresses
-    in private networks. Returns None for an administrator of the installation, who may call every address.
+    """Returns the address check for calls that a library makes on behalf of this user without the server's
+    HTTP client. The check refuses addresses in private networks. Returns None for an administrator of the
+    installation, who may call every address.
     """
     guard: Guard = connection.state.guard
     return None if user.administers_installation else guard
 
 
 def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
-    """Returns the address check for calls to a server whose URL the user has configured, and to all URLs to
-    which this external server refers. The check refuses addresses in private networks.
+    """Returns the address check for calls to an external server whose URL (`url`) the user has configured,
+    and to other URLs that the external server names. The check refuses addresses in private networks.
 
     If the user is an administrator of the installation, the check allows the origin of the configured URL
     even if it is private.
@@ -40,8 +41,9 @@ def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
 
 
 async def require_callable(connection: HTTPConnection, user: User, url: str) -> None:
-    """Checks that a library may call this URL on behalf of the user. Raises Forbidden `private_address` if
-    the host is in a private network, and BadGateway `host_not_found` if its address cannot be found.
+    """Checks that a library may call this URL on behalf of the user. An administrator of the installation may
+    call every URL. Raises Forbidden `private_address` if the host is in a private network. Raises BadGateway
+    `host_not_found` if the address of the host cannot be found.
     """
     guard = guard_of(connection, user)
     if guard is None:

@@ -21,10 +21,10 @@ class ProvisionedPerson(Base):
     person's SCIM data.
 
     `user_name_key`: the user name in lower case, for comparisons. `external_id`: the id that the identity
-    provider uses for the person. `attributes`: further attributes of the person's SCIM resource, as the
-    provider has sent them. `removed_at`: the time when the provider has removed the person; None if it has
-    not. The account is disabled from then on. If the provider adds a person with the same user name again,
-    the person gets the same account.
+    provider uses for the person. `attributes`: the attributes of the person's SCIM resource that are in no
+    other column, as the provider has sent them. `removed_at`: the time when the provider has removed the
+    person; None if the provider has not removed the person. The account is disabled from then on. If the
+    provider adds a person with the same user name again, the person gets the same account.
     """
 
     __tablename__ = "provisioned_people"
@@ -47,8 +47,8 @@ def user_name_key(user_name: str) -> str:
 
 
 async def person_of_user_name(session: AsyncSession, user_name: str) -> ProvisionedPerson | None:
-    """Returns the person with this user name whose account an identity provider manages, or has managed until
-    it removed the person. Returns None if there is no such person.
+    """Returns the person with this user name whose account an identity provider manages or has managed. Also
+    finds a person that the provider has removed. Returns None if there is no such person.
     """
     query = select(ProvisionedPerson).where(ProvisionedPerson.user_name_key == user_name_key(user_name))
     found: ProvisionedPerson | None = await session.scalar(query)

@@ -1,1 +1,3 @@
-"""What is measured. Each takes a kit and yields figures; their names are those of `figures.GOALS`."""
+"""The measurements. Each takes a Kit and yields Figures. `figures.GOALS` contains the goals for some of the
+Figures, by name.
+"""

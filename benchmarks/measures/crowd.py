@@ -1,4 +1,4 @@
-"""Many conversations at once."""
+"""Measures the speed, the CPU time and the refusals when many conversations run at the same time."""
 
 import time
 from collections.abc import Iterator
@@ -52,7 +52,9 @@ def _run(kit: Kit, size: int) -> _Crowd:
 
 
 def _converse(kit: Kit, server: Server) -> Times | None:
-    """When the model was asked; None if the server would not, or did not come to the end."""
+    """Runs one conversation to its end and returns the times of its model calls. Returns None if the server
+    refuses the conversation or does not finish it in time.
+    """
     script: Script = kit.model.script(steps=STEPS)
     try:
         server.create(script, text="Go.")

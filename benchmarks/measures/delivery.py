@@ -1,4 +1,4 @@
-"""From the model's answer to the event at a reader of the socket."""
+"""Measures the time from the model's answer until a client receives the event on a WebSocket."""
 
 import time
 from collections.abc import Iterator

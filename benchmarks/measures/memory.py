@@ -1,4 +1,6 @@
-"""What live conversations hold: each has run one command, so that its shell is up."""
+"""Measures how much memory live conversations use. Each conversation has run one command, so that its shell
+is running.
+"""
 
 from collections.abc import Iterator
 

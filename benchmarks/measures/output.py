@@ -1,4 +1,4 @@
-"""A command that prints ten megabytes."""
+"""Measures a command that prints ten megabytes: the time, the CPU time and how much of the output is kept."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -41,7 +41,9 @@ def _print(kit: Kit, server: Server) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _kept_bytes(observation: dict[str, Any]) -> int:
-    """Of the longest text that can still be had: in the event, or in the file it names."""
+    """Returns how many bytes of the command's output can still be read, either in the event or in the file
+    that the event names. The larger of the two numbers is returned.
+    """
     event = observation["observation"]
     texts = [len(part.get("text", "")) for part in event["content"]]
     directory = event.get("full_output_save_dir")

@@ -1,4 +1,6 @@
-"""A long conversation after the server was killed: its first page, its first request, its pages then."""
+"""Measures a long conversation after the server was killed and started again: the time for the first page of
+events, for further pages, and until the first model request.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +29,9 @@ def measure(kit: Kit) -> Iterator[Figure]:
 
 
 def _fill(server: Server, script: Script, size: int) -> str:
-    """A conversation of so many messages: the same log for both, however they write one."""
+    """Creates a conversation with `size` messages and returns its id. Both products get the same messages,
+    although each product stores them in its own format.
+    """
     conversation = server.create(script)
     for number in range(size):
         server.send(conversation, f"Message number {number}: {'lorem ipsum ' * 20}", run=False)

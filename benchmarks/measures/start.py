@@ -1,4 +1,4 @@
-"""From nothing to the first /health."""
+"""Measures the start of the server, until the first successful reply to /health."""
 
 from collections.abc import Iterator
 

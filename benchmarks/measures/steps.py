@@ -1,4 +1,6 @@
-"""A long run of one conversation: what a step costs, and whether the last ones cost what the first did."""
+"""Measures a long run of one conversation: the cost of a step, and whether the last steps cost as much as the
+first ones.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -31,7 +33,9 @@ def measure(kit: Kit) -> Iterator[Figure]:
 
 
 def _run(kit: Kit, server: Server, steps: int) -> tuple[float, float, float, float]:
-    """CPU seconds of the first, of all and of the last steps, and wall seconds of all."""
+    """Runs a conversation with this number of steps. Returns the CPU seconds of the first 50 steps, of all
+    steps and of the last 50 steps, and the wall seconds of all steps.
+    """
     # The very first step starts the shell, and both ends are read while the server waits for the model.
     marks = [1, 1 + WINDOW, 1 + steps - WINDOW, 1 + steps]
     script = kit.model.script(steps=steps + 2, holds=marks)
@@ -53,7 +57,9 @@ def _reading(server: Server, script: Script, mark: int) -> float:
 
 
 def _command_seconds(server: Server) -> list[float]:
-    """From each call to its result, by the time that the server itself has written on them."""
+    """Returns, for each terminal command, the seconds from the tool call to its result. The times are the
+    timestamps of the server's events.
+    """
     (conversation,) = server.get("/api/conversations/search")["items"]
     begun: dict[str, datetime] = {}
     taken: list[float] = []

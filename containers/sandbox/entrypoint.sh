@@ -4,11 +4,11 @@
 set -eu
 key_file=/workspace/.session-key
 init_key_file=/workspace/.init-key
-# Whoever runs this image by hand may give the key in a variable instead.
+# A person who runs this image by hand may pass the key in a variable instead.
 if [ -e "$key_file" ]; then
     set -- --session-key-from "$key_file"
 elif [ -f "$init_key_file" ]; then
-    # Started ahead of need: whoever shows this key says later for whom. Then it is of no use any more.
+    # A standby server: a caller with this key assigns it to a conversation later. The key works only once.
     OH_INIT_API_KEY=$(cat "$init_key_file")
     export OH_INIT_API_KEY OH_DEFERRED_INIT=true
 fi

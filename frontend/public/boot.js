@@ -1,6 +1,7 @@
-// Kept outside the bundle: it is there when the bundle is not.
-// Browsers drop requests when a network of their machine comes or goes, as those of sandboxes do. A script or
-// style sheet that did not arrive would leave an empty page: it is asked for again, a few times, ever later.
+// This file is not part of the bundle, because it must work when the bundle did not load. Browsers cancel
+// requests when a network of their computer appears or disappears. The networks of sandboxes do this. If a
+// script or a style sheet did not load, the page would be empty. So this script reloads the page a few times,
+// with a longer wait each time.
 ;(function () {
   var COUNTER = 'slipway.reloads'
   var MOST = 5
@@ -11,7 +12,17 @@
     try {
       return Number(sessionStorage.getItem(COUNTER)) || 0
     } catch {
-      return MOST // Storage is blocked: nothing would end it.
+      return MOST // Storage is blocked, so the reloads cannot be counted.
+    }
+  }
+
+  // Returns whether the number is stored. The storage may be full.
+  function store(reloads) {
+    try {
+      sessionStorage.setItem(COUNTER, String(reloads))
+      return true
+    } catch {
+      return false
     }
   }
 
@@ -33,18 +44,20 @@
 
   function onError(event) {
     if (missing || !isNeeded(event.target)) return
-    // What fails later, in a running page, is the page's own to mend.
+    // When the page already runs, the page itself handles files that did not load.
     if (document.getElementById('root')?.hasChildNodes()) return
     missing = true
     var before = reloads()
-    if (before >= MOST) {
+    if (before >= MOST || !store(before + 1)) {
       giveUp()
       return
     }
-    sessionStorage.setItem(COUNTER, String(before + 1))
-    setTimeout(function () {
-      location.reload()
-    }, FIRST_WAIT_MS * 2 ** before)
+    setTimeout(
+      function () {
+        location.reload()
+      },
+      FIRST_WAIT_MS * 2 ** before,
+    )
   }
 
   window.addEventListener('error', onError, true)
@@ -53,7 +66,7 @@
     try {
       sessionStorage.removeItem(COUNTER)
     } catch {
-      // Storage is blocked: there is nothing to take back.
+      // Storage is blocked, so there is no counter to remove.
     }
   })
 })()

@@ -13,7 +13,7 @@ import { TooltipProvider } from './ui/overlay/tooltip'
 
 const TOOLTIP_DELAY_MS = 400
 
-/** The whole app with its own router and cache; tests make a fresh one each. */
+/** Makes the whole app with a separate router and cache. Each test makes a new app. */
 export function createApp() {
   const router = createBrowserRouter(routes)
   const queryClient = createQueryClient({

@@ -6,7 +6,7 @@ import { Shell } from './routes/shell'
 
 export const SIGN_IN_PATH = '/sign-in'
 
-/** Every address of the app. Pages load when they are first visited. */
+/** Every address of the app. The code of a page is loaded when the page is first visited. */
 export const routes: RouteObject[] = [
   {
     errorElement: <RouteError />,

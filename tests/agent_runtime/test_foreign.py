@@ -1,4 +1,6 @@
-"""What outsiders wrote is shown to the model as data, and cannot get out of its marks."""
+"""Text of outsiders is put between marks that call it untrusted. The text cannot forge or
+close these marks.
+"""
 
 import re
 from typing import Any
@@ -26,7 +28,9 @@ FORGED = [
 
 
 def seen(observation: dict[str, Any], *, rules: str = "") -> list[dict[str, Any]]:
-    """The messages of one call's result."""
+    """Returns the messages with which the model sees a result of a call. rules: instructions of the project
+    that are added to the result.
+    """
     call = ToolCall(id="1", name="fetch", arguments="{}")
     view = View()
     view.add(ActionEvent(tool_name="fetch", tool_call_id="1", tool_call=call, llm_response_id="r"))
@@ -48,7 +52,7 @@ def said(text: str, kind: str = "MCPToolObservation", **fields: Any) -> dict[str
 
 
 def assert_shut_in(text: str) -> str:
-    """One pair of marks, around everything. What stands between them."""
+    """Checks that one pair of untrusted marks encloses the whole text. Returns the text between the marks."""
     found = re.fullmatch(
         r'<untrusted from="[\w-]+" mark="([0-9a-f]{12})">\n(.*)\n</untrusted mark="\1">', text, re.DOTALL
     )

@@ -1,4 +1,6 @@
-"""A whole app server on a database of its own: its public and inner apps over real HTTP semantics."""
+"""Fixtures for the tests of the app server: a complete app server with its own database, and HTTP clients of
+its public and inner ASGI apps.
+"""
 
 import asyncio
 import os
@@ -28,7 +30,9 @@ from tests.support.sandbox_image import FLAVOUR
 
 @dataclass(frozen=True)
 class App:
-    """A running app server: `public` and `inner` are its ASGI apps, `state` what they share."""
+    """A running app server. `public` and `inner` are its ASGI apps. `state` has the objects that both apps
+    share, by name.
+    """
 
     config: Config
     state: dict[str, Any]
@@ -43,7 +47,9 @@ class App:
 
 @pytest.fixture(autouse=True)
 def no_outer_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever SLIPWAY_* the developer's shell has set, tests start from the defaults, in the light image."""
+    """Removes the SLIPWAY_* variables of the developer's shell, so that each test starts with the defaults.
+    Sets the flavour of the sandbox image for tests.
+    """
     for name in [name for name in os.environ if name.startswith("SLIPWAY_") and "_TEST_" not in name]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SLIPWAY_SANDBOX_FLAVOUR", FLAVOUR)
@@ -56,7 +62,9 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 @pytest.fixture
 def mail() -> Iterator[MailReceiver]:
-    """A mail server that keeps what it gets. A test's `config` names its port."""
+    """Yields a mail server that stores the messages that it receives. A test enters its port in its own
+    `config` fixture.
+    """
     with MailReceiver() as receiver:
         yield receiver
 
@@ -71,7 +79,7 @@ async def app(config: Config) -> AsyncIterator[App]:
 
 @pytest.fixture
 async def owner(app: App) -> User:
-    """The user that the first start made."""
+    """Returns the owner, the user that the app server creates at its first start."""
     async with app.database.read() as session:
         user = await find_owner(session)
     assert user is not None
@@ -80,14 +88,14 @@ async def owner(app: App) -> User:
 
 @pytest.fixture
 async def anonymous(app: App) -> AsyncIterator[httpx.AsyncClient]:
-    """Somebody who is not signed in."""
+    """Yields an HTTP client of the public app that is not signed in."""
     async with http_client(app.public) as client:
         yield client
 
 
 @pytest.fixture
 async def client(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:
-    """The owner, by API key."""
+    """Yields an HTTP client of the public app that sends an API key of the owner."""
     async with app.database.session() as session:
         _, key = await create_api_key(session, owner, name="tests")
     async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as signed_in:
@@ -96,13 +104,15 @@ async def client(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def inner(app: App) -> AsyncIterator[httpx.AsyncClient]:
-    """A sandbox without its key."""
+    """Yields an HTTP client of the inner app, as a sandbox uses it. The client sends no session key."""
     async with http_client(app.inner) as client:
         yield client
 
 
 def http_client(app: ASGIApp, **options: object) -> httpx.AsyncClient:
-    """A client of `app`. An exception that escapes the app fails the test."""
+    """Returns an HTTP client of `app`, without a socket. An exception that the app does not handle fails the
+    test.
+    """
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app),
         base_url="http://localhost:3000",
@@ -112,11 +122,11 @@ def http_client(app: ASGIApp, **options: object) -> httpx.AsyncClient:
 
 @asynccontextmanager
 async def listening(app: ASGIApp) -> AsyncIterator[str]:
-    """`app` behind a real socket, for what only a real connection shows; yields its URL."""
-    # Only for such a socket asyncio turns Nagle's algorithm off, which holds replies back for 40 ms.
+    """Serves `app` on a real socket, for tests that need real connections. Yields its URL."""
+    # With IPPROTO_TCP, asyncio turns off Nagle's algorithm, which can delay replies by 40 ms.
     with socket.socket(proto=socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
-        listener.listen()  # a connection that comes before the server is ready waits
+        listener.listen()  # connections that arrive before the server is ready wait
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
         task = asyncio.create_task(server.serve([listener]))
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Waiting for what happens in the background."""
+"""A helper for tests that wait for work in the background."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 
 
 async def eventually(is_true: Callable[[], Awaitable[bool]]) -> None:
-    """Returns once `is_true`; TimeoutError if that takes too long."""
+    """Waits until `is_true` returns True. Raises TimeoutError if that takes longer than PATIENCE_SECONDS."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         pauses = pauses_between_looks()
         while not await is_true():  # noqa: ASYNC110 (the database sends no events)

@@ -1,10 +1,12 @@
-"""What every refusal must look like."""
+"""A check of error replies: each is a problem document (RFC 9457)."""
 
 import httpx
 
 
 def assert_problem(reply: httpx.Response, status: int, code: str) -> None:
-    """`reply` is a problem document of this status and code, and it names its request."""
+    """Checks that `reply` is a problem document with this status and this `code`, and that it contains the
+    id of its request.
+    """
     assert reply.status_code == status, reply.text
     assert reply.headers["content-type"] == "application/problem+json"
     body = reply.json()

@@ -1,4 +1,4 @@
-"""Sandboxes without machines: a key each, for what only a key decides."""
+"""Session keys of sandboxes for tests that need a sandbox's key but no running sandbox."""
 
 from dataclasses import dataclass
 from uuid import uuid4
@@ -15,7 +15,9 @@ from tests.app_server.conftest import App
 
 @dataclass(frozen=True)
 class Keys:
-    """What opens the inner listener, as headers."""
+    """Request headers with a sandbox's session key, for the inner app. `own`: of a sandbox of the owner.
+    `foreign`: of a sandbox of another user.
+    """
 
     own: dict[str, str]
     foreign: dict[str, str]
@@ -23,7 +25,9 @@ class Keys:
 
 @pytest.fixture
 async def keys(app: App, owner: User) -> Keys:
-    """Of a sandbox of the owner, and of one of somebody else."""
+    """Stores a running sandbox of the owner and one of another user, without machines. Returns the headers
+    with their session keys.
+    """
     await app.state["start_worker"].close()
     async with app.database.session() as session:
         stranger = await create_user(session, name="Somebody", role=Role.MEMBER)

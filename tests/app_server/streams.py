@@ -1,4 +1,4 @@
-"""Event streams of conversations over a real socket."""
+"""Helpers for tests that read event streams of conversations over a real socket."""
 
 import asyncio
 import json
@@ -17,7 +17,10 @@ from tests.support.signed_in import PROOF_HEADER
 
 @asynccontextmanager
 async def watching(app: App, client: httpx.AsyncClient, **headers: str) -> AsyncIterator[Any]:
-    """An open stream of a new conversation, and the URL of our public app."""
+    """Creates a conversation and opens its event stream. Yields the WebSocket.
+
+    headers: additional request headers.
+    """
     made = (await client.post("/api/v1/app-conversations", json={})).json()["id"]
     async with listening(app.public) as url:
         stream = f"{url.replace('http', 'ws')}/api/v1/conversation/{made}/events/stream"
@@ -30,7 +33,7 @@ async def watching(app: App, client: httpx.AsyncClient, **headers: str) -> Async
 
 
 async def close_code(socket: Any) -> int | None:
-    """Reads what still comes, up to the end."""
+    """Reads the WebSocket until it is closed. Returns the close code, or None if the other side sent none."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:

@@ -1,4 +1,4 @@
-"""In a container, nothing that runs on the agent's behalf can reach the agent server, its log or its keys."""
+"""In a container, no process that runs for the agent can reach the agent server, its log or its keys."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,7 +132,7 @@ def text_of(observation: Json) -> str:
 
 
 def run(client: httpx.Client, conversation_id: str, command: str) -> str:
-    """By the bash service."""
+    """Runs a command through the app server's route for shell commands and returns its standard output."""
     url = f"/app-conversations/{conversation_id}/execute-bash-command"
     reply = client.post(url, json={"command": command, "timeout": 60}).raise_for_status().json()
     return str(reply["stdout"])

@@ -1,4 +1,4 @@
-"""Where a command can write the log of its conversation, it cannot change what the conversation may do."""
+"""Even if a command can write the log of its conversation, it cannot change what the conversation may do."""
 
 import json
 import os
@@ -34,7 +34,7 @@ if sys.argv[2] == "and its signature":
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[AppServerProcess]:
-    # The commands of the agent are as free here as the agent server: the signature is all that holds.
+    # Without isolation, commands have all rights of the agent server. Only the signature protects.
     environment = {"SLIPWAY_PROCESS_ISOLATION": "none"}
     with AppServerProcess(tmp_path / "home", sandbox="process", environment=environment) as server:
         yield server
@@ -78,7 +78,7 @@ def run(client: httpx.Client, conversation_id: str, command: str) -> Json:
 
 
 def end_agent_server(server: AppServerProcess, client: httpx.Client, conversation_id: str) -> None:
-    """As a command can, too. Returns when another one serves."""
+    """Kills the agent server, as a command of the agent can do here. Returns when a new agent server runs."""
     record = server.home / "sandboxes" / conversation_id / "process.json"
     ended = json.loads(record.read_text())["pid"]
     os.kill(ended, signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""Commands that were once run without a question, and those that are asked about under every policy."""
+"""Tests of commands that once wrongly ran without a confirmation, and of commands that always need a
+confirmation.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,7 @@
-"""Secrets stay hidden in what common tools print of a file, and wherever the output is cut.
+"""Secrets stay masked in what common tools print of a file, wherever the output is cut.
 
-HYPOTHESIS_PROFILE=thorough tries 10,000 files per form; the ordinary run tries a few hundred. The tools
-themselves are run for some of the files: what is generated must be what they print.
+HYPOTHESIS_PROFILE=thorough tries 10,000 files for each form of output; an ordinary run tries a few hundred.
+For some of the files, the tests run the real tools and compare their output with the generated output.
 """
 
 import base64
@@ -25,11 +25,11 @@ FILES = 10_000 if IS_THOROUGH else 200
 TOOL_FILES = 200 if IS_THOROUGH else 6
 pytestmark = pytest.mark.timeout(3600)
 
-# Apart, so that what is found can only come from the secret.
+# The secret and the text around it have no characters in common, so a trace can only come from the secret.
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-.%&$#/+=\\\"'~"
 OTHERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ ,:;!?()\n\t"
 WINDOW = 5
-"""So many bytes in a row of a secret must not be seen."""
+"""The tests fail if this number of consecutive bytes of a secret can be read."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class File:
 
 
 def dice_of(name: str) -> random.Random:
-    """The same files at each run."""
+    """Returns a random generator that gives the same files in each run. name: the seed."""
     return random.Random(name)  # noqa: S311 (chooses what to try)
 
 
@@ -189,7 +189,9 @@ FORMS: dict[str, Callable[[File], str]] = {
 
 
 def traces(secret: str) -> list[str]:
-    """What of a secret would be seen by one who undoes the form: pieces of it, also encoded."""
+    """Returns all pieces of WINDOW bytes of the secret, plain and encoded. A leak shows at
+    least one piece.
+    """
     data = secret.encode()
     pieces = [data[at : at + WINDOW] for at in range(len(data) - WINDOW + 1)]
     found = [piece.decode("latin-1") for piece in pieces] + [piece.hex() for piece in pieces]
@@ -198,7 +200,7 @@ def traces(secret: str) -> list[str]:
 
 
 def undone(said: str) -> str:
-    """What can be read again of a masked text, by simple means that share nothing with the masker."""
+    """Returns all texts that simple decodings of a masked text give. They share no code with the masker."""
     kept = said.replace(MASK, "\n\0\n")
     plain = re.sub(r"\\u00([0-9a-f]{2})", r"\\x\1", kept)
     for _ in range(3):
@@ -225,7 +227,7 @@ def undone(said: str) -> str:
 
 
 def _of_rows(lines: list[str]) -> list[str]:
-    """Hex and octal, with and without offsets, from either end of each word."""
+    """Returns the texts that hex and octal dumps give, with and without offsets, in both byte orders."""
     readings: dict[str, str] = {}
 
     def add(kind: str, text: str) -> None:
@@ -257,8 +259,8 @@ def seen(said: str, secret: str) -> list[str]:
 
 
 def leaks(said: str, file: File, print_of: Callable[[File], str]) -> list[str]:
-    """What of the file's secret can be read in the masked text. A trace that is there too if the file holds
-    another value in the secret's place stands in offsets or neighbours, and tells nothing of the secret.
+    """Returns the traces of the file's secret that can be read in the masked text. A trace that is also there
+    when the file holds another secret is left out: it comes from offsets or from text beside the secret.
     """
     found = seen(said, file.secret)
     if not found:
@@ -269,7 +271,7 @@ def leaks(said: str, file: File, print_of: Callable[[File], str]) -> list[str]:
 
 
 def with_another_secret(file: File) -> File:
-    """The same file with another value in which no letter is the same, and none takes more or fewer bytes."""
+    """Returns the file with another secret. Each character differs but takes the same number of bytes."""
     places = {"ä": "ß", "ß": "ä", "€": "\u20ad", "😀": "🙂"}
     dice = dice_of(file.secret)
 
@@ -380,7 +382,7 @@ def test_the_forms_are_what_the_tools_print(form: str):
         file = file_of(dice)
         printed = run_tool(TOOLS[form], file)
         ours = FORMS[form](file)
-        # Some fill up short words, and the last line, with blanks.
+        # Some tools fill short words and the last line with blanks.
         assert [line.rstrip() for line in printed.splitlines()][:-2] == [
             line.rstrip() for line in ours.splitlines()
         ][: len(printed.splitlines()) - 2]

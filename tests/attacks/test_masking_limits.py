@@ -1,4 +1,4 @@
-"""The cost of masking, and texts that it must not change."""
+"""Tests of the cost of masking, and of texts that masking must not change."""
 
 import time
 from collections.abc import Callable
@@ -57,7 +57,9 @@ def test_four_times_the_stream_takes_about_four_times_as_long():
     "endless", ["7", "73 ", "s", "\\", "00000000: 73", "1", "1, ", " ", "%", "&#", "a" * 40 + "\n", "   s"]
 )
 def test_what_goes_on_for_ever_is_not_held_for_ever(endless: str):
-    """Each piece costs no more than the one before, and little of a text waits."""
+    """With an endless text, each piece costs as much as the piece before, and only a little text is held
+    back.
+    """
     masker = masker_of(SECRET, "7" * 20, "s" * 20)
     mask = StreamMask(lambda: masker)
     for _ in range(10):
@@ -86,7 +88,7 @@ def test_five_megabytes_keep_their_text_and_lose_their_secret():
 )
 def test_ordinary_text_stays_as_it_is(value: str, text: str):
     said = masker_of(value).text(text)
-    if value == "test":  # short: in one piece only, also encoded
+    if value == "test":  # a short secret is masked only in one piece, also encoded
         assert said == text.replace("74657374", MASK)
     else:
         assert said == text

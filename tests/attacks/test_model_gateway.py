@@ -1,4 +1,6 @@
-"""A sandbox that wants the vendor's key may say what it likes in its calls: only the vendor gets it."""
+"""A sandbox tries to get the vendor's key through the fields of its model calls. Only the vendor may get the
+key.
+"""
 
 import asyncio
 import json
@@ -38,12 +40,12 @@ ASK: dict[str, Any] = {"model": "ignored", "messages": [{"role": "user", "conten
 CALL = "/llm/vendor/v1/chat/completions"
 IMAGE = "data:image/png;base64,iVBORw0KGgo="
 
-# litellm's own code raises them; nothing of ours.
+# The warnings come from litellm's own code, not from our code.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Listener:
-    """Answers every request as a vendor might, and keeps what it was sent."""
+    """An HTTP server that answers every request as a vendor could. heard: the requests that it received."""
 
     def __init__(self) -> None:
         self.heard: list[bytes] = []
@@ -103,7 +105,9 @@ async def vendor() -> AsyncIterator[Listener]:
 
 @pytest.fixture
 async def sandbox(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:  # noqa: F811
-    """What an agent in a process sandbox can do with the session key."""
+    """Yields an HTTP client with the session key of a process sandbox, as an agent in this sandbox can use
+    it.
+    """
     key, conversation_id = new_token(), uuid4()
     async with app.database.session() as session:
         conversation = Conversation(
@@ -129,7 +133,9 @@ async def _profile(app: App, owner: User, model: str, base_url: str) -> None:  #
 
 
 def _led_away(url: str) -> list[dict[str, Any]]:
-    """Calls that name another place than the profile's."""
+    """Returns fields of model calls that try to send the call to `url` instead of to the
+    configured vendor.
+    """
     elsewhere = {"model": "anthropic/claude-sonnet-4-5", "base_url": url}
     bedrock = "bedrock/anthropic.claude-3-sonnet-20240229-v1:0"
     return [
@@ -250,11 +256,13 @@ async def test_a_vendor_that_redirects_does_not_take_the_key_along(
 async def test_litellm_itself_reaches_only_the_place_of_the_profile(
     monkeypatch: pytest.MonkeyPatch, vendor: Listener, attacker: Listener
 ) -> None:
-    """Should a field pass that leads elsewhere, nothing is sent there."""
+    """If a field with another address passed the gateway's checks, litellm would still send nothing to this
+    address.
+    """
     there = Translated("anthropic/claude-sonnet-4-5", vendor.url)
     reply = await translate(there, ASK, api_key=KEY, timeout_seconds=PATIENCE_SECONDS)
     assert reply.status_code == 200
-    import litellm  # it has been loaded as the gateway loads it
+    import litellm  # loaded the way the gateway loads it
 
     given = litellm.completion
 

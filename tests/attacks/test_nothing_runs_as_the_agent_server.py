@@ -1,11 +1,13 @@
-"""What the agent server starts is started as the agent, wherever in its code that is."""
+"""The agent server starts all its processes as the user of the agent. Therefore only a few modules may start
+processes.
+"""
 
 import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "agent_runtime"
-# Where processes of a sandbox are started: directly, or in a room apart; and the library's way to Docker. Git
-# of the agent starts `sign_commit.py`, as the agent.
+# The modules that start processes of a sandbox, directly or in an isolated environment, and the library's
+# module for Docker. The agent's git starts `sign_commit.py` as the user of the agent.
 ALLOWED = {
     "workspace/users.py",
     "workspace/room.py",

@@ -1,4 +1,4 @@
-"""In a process sandbox, commands reach nothing of the machine's network, and serve nothing on it."""
+"""In a process sandbox, commands cannot reach the machine's network and cannot offer services on it."""
 
 import json
 import socket
@@ -26,7 +26,7 @@ from tests.support.server import (
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.timeout(300)]
 
-# Everything is tried, and what succeeds is told.
+# The script tries all these attacks and prints those that succeed.
 PROBE = r"""
 import json, socket, sys
 ports, name = json.loads(sys.argv[1]), sys.argv[2]
@@ -63,12 +63,12 @@ class _Greeting(BaseHTTPRequestHandler):
         self.wfile.write(b"hello")
 
     def log_message(self, *_arguments: object) -> None:
-        """Tests have no use for it."""
+        """Prints nothing."""
 
 
 @pytest.fixture
 def neighbour() -> Iterator[int]:
-    """The port of a service of this machine, on all of its addresses."""
+    """Yields the port of an HTTP server that listens on all addresses of this machine."""
     with ThreadingHTTPServer(("0.0.0.0", 0), _Greeting) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -132,7 +132,7 @@ def test_commands_reach_nothing_of_the_machine_and_serve_nothing_on_it(
             socket.create_connection(("127.0.0.1", port)).close()
         socket.create_server(("127.0.0.1", port)).close()
 
-        # What is meant to work does: the way out, the agent's own page in its browser, the preview.
+        # The permitted ways work: the proxy, the agent's page in the agent's browser, and the preview.
         assert run(f"curl -sS http://{NEIGHBOUR}:{neighbour}/") == "hello"
         assert "is not on this conversation's list" in run("curl -sS http://elsewhere.test/")
         told = [json.dumps(event["observation"]) for event in events(client, conversation_id)[::1]
@@ -143,7 +143,9 @@ def test_commands_reach_nothing_of_the_machine_and_serve_nothing_on_it(
 
 
 def preview(client: httpx.Client, server: AppServerProcess, conversation_id: str, port: int) -> str:
-    """The page that the agent serves, as its user opens it."""
+    """Opens the web page that the agent serves through the user's preview link. Returns the
+    text of the page.
+    """
     [sandbox_id] = [one.name for one in (server.home / "sandboxes").iterdir()]
 
     def found() -> list[dict[str, object]]:

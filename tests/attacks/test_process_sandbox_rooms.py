@@ -1,4 +1,6 @@
-"""In a process sandbox, nothing that runs for the agent can reach the agent server, its log or its keys."""
+"""In a process sandbox, no process that runs for the agent can reach the agent server, its
+log or its keys.
+"""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +25,8 @@ from tests.support.server import (
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.timeout(300)]
 
-# Everything is tried, and what succeeds is told. The room's own first process is attacked, too.
+# The script tries all these attacks and prints those that succeed. The first process of the isolated
+# environment is attacked as well.
 PROBE = r"""
 import ctypes, json, os, signal, sys
 from pathlib import Path
@@ -106,7 +109,7 @@ def test_commands_and_cells_of_a_process_sandbox_do_not_reach_the_server(
     assert "begun" in text_of(seen[1]), text_of(seen[1])
     assert seen[2]["exit_code"] == 130
     assert "tried []" in text_of(seen[3]), text_of(seen[3])
-    # The server answers, and what it starts still comes into the room.
+    # The server still answers, and the processes that it starts still run in the isolated environment.
     url = f"/app-conversations/{conversation_id}/execute-bash-command"
     everything = {"command": "kill -9 -1", "timeout": 60}
     client.post(url, json=everything).raise_for_status()

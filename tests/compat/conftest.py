@@ -1,4 +1,4 @@
-"""The unmodified client, a real server process of ours, and a scripted model."""
+"""Fixtures: the unmodified client of the SDK, a real agent server of ours, and a scripted model."""
 
 import os
 import threading
@@ -22,20 +22,20 @@ register_default_tools(enable_browser=False)
 
 @pytest.fixture
 def scripted_llm() -> Iterator[ScriptedLLM]:
-    """Titles and other asides take no turn."""
+    """Yields a scripted model. Requests for titles and other side requests do not use up its turns."""
     with ScriptedLLM(aside=say("A fine title")) as llm:
         yield llm
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    """One server for all tests that leave it alive."""
+    """Yields a started agent server. All tests of a session share it, so a test must not stop it."""
     yield from _running(tmp_path_factory.mktemp("agent_server"))
 
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[AgentServer]:
-    """A server for tests that end it."""
+    """Yields a started agent server for a test that stops it."""
     yield from _running(tmp_path)
 
 
@@ -78,7 +78,9 @@ Begin = Callable[..., RemoteConversation]
 
 @pytest.fixture
 def begin(workspace: RemoteWorkspace, scripted_llm: ScriptedLLM) -> Iterator[Begin]:
-    """Opens conversations with these tools as a script does, and deletes them in the end."""
+    """Yields a function that opens a conversation with an agent that has these tools. The conversations are
+    deleted at the end.
+    """
     opened: list[RemoteConversation] = []
 
     def begin(*tools: str, agent: Agent | None = None, **fields: Any) -> RemoteConversation:
@@ -93,13 +95,13 @@ def begin(workspace: RemoteWorkspace, scripted_llm: ScriptedLLM) -> Iterator[Beg
 
     yield begin
     for conversation in opened:
-        # Its socket wakes up with the end of the conversation; closing first would wait for that in vain.
+        # The deletion ends the WebSocket of the conversation. Before it, `close` would wait in vain.
         workspace.client.delete(f"/api/conversations/{conversation.id}")
         conversation.close()
 
 
 class Heard:
-    """A callback that remembers, and can be waited for."""
+    """An event callback that keeps the events it gets. Tests can wait for an event."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -111,14 +113,14 @@ class Heard:
             self._changed.notify_all()
 
     def wait_for(self, is_it: Callable[[Any], bool]) -> None:
-        """Returns once such an event was heard."""
+        """Waits until there is an event for which `is_it` is true. Fails after PATIENCE_SECONDS."""
         with self._changed:
             assert self._changed.wait_for(lambda: any(map(is_it, self.events)), PATIENCE_SECONDS), kinds(
                 self.events
             )
 
     def wait_for_status(self, status: str) -> None:
-        """Returns once the full state says so."""
+        """Waits until there is an event with the full state and this execution status."""
         self.wait_for(
             lambda event: (
                 isinstance(event, ConversationStateUpdateEvent)
@@ -129,7 +131,7 @@ class Heard:
 
 
 def kinds(events: Any) -> list[str]:
-    """State updates left out."""
+    """Returns the kinds of these events, without those of state updates."""
     return [event.kind for event in events if event.kind != "ConversationStateUpdateEvent"]
 
 

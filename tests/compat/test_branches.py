@@ -1,4 +1,4 @@
-"""Asking beside the work, shortening it, copying it and going back."""
+"""Tests of the SDK client: side questions, condensing, forks, and going back to an earlier event."""
 
 import httpx
 import pytest

@@ -1,4 +1,6 @@
-"""The socket: who may listen, what a lost connection brings back, when it is over."""
+"""Tests of the SDK client's WebSocket: who may listen, what is sent after a lost connection, and when it
+ends.
+"""
 
 import json
 import os
@@ -73,7 +75,9 @@ def test_a_conversation_deleted_by_another_ends_the_clients_socket(begin: Begin,
 
 
 def resent(server: AgentServer, conversation_id: object, **query: str) -> list[Event]:
-    """What a listener is sent before anything new happens, without updates of the state."""
+    """Returns the stored events that a new listener receives before anything new happens, without state
+    updates.
+    """
     found: list[Event] = []
     address = f"{server.ws_url}/sockets/events/{conversation_id}?{urlencode(query)}"
     with connect(address, open_timeout=PATIENCE_SECONDS) as socket:
@@ -192,7 +196,7 @@ def test_keys_and_secrets_outlive_a_restart_of_a_server_with_a_secret_key(
     server.kill()
     heard.events.clear()
     server.start()
-    # The client takes the first state after it has come back for the end of a run that it has just begun.
+    # If the client begins a run now, it takes the first state after its reconnection for the end of the run.
     heard.wait_for_status("idle")
 
     scripted_llm.script(call("terminal", command="echo $TOKEN | wc -c; echo $TOKEN"), say("Done."))

@@ -1,4 +1,4 @@
-"""Stopping and streaming during a run."""
+"""Tests of the SDK client: pausing, interrupting, sending messages and streaming during a run."""
 
 import threading
 

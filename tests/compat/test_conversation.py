@@ -1,4 +1,4 @@
-"""RemoteConversation from its creation to its end."""
+"""Tests of the SDK's RemoteConversation from its creation to its end."""
 
 import json
 import uuid
@@ -25,7 +25,9 @@ from tests.support.scripted_llm import ScriptedLLM, call, calls, fail, hold, say
 
 
 def stored_ids(conversation: RemoteConversation) -> list[str]:
-    """Without state updates, some of which are only ever published."""
+    """Returns the ids of the events without state updates, because some state updates are published but not
+    stored.
+    """
     events = conversation.state.events
     return [event.id for event in events if not isinstance(event, ConversationStateUpdateEvent)]
 
@@ -148,7 +150,7 @@ def test_a_run_that_is_not_waited_for_goes_on_by_itself(begin: Begin, scripted_l
     conversation.send_message("Go.")
 
     conversation.run(blocking=False)
-    conversation.run(blocking=False)  # 409: it is running already, which is fine
+    conversation.run(blocking=False)  # the server answers 409, as the run goes on; no error
     scripted_llm.wait_for_request(1)
     assert conversation.state.refresh_from_server()["execution_status"] == "running"
     reply.release()

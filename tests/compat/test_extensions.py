@@ -1,4 +1,6 @@
-"""What a client brings along: tools of its own, MCP servers, skills, plugins, another model, settings."""
+"""Tests of what an SDK client can add: its tools, MCP servers, skills, plugins, another
+model, and settings.
+"""
 
 import os
 from pathlib import Path
@@ -134,4 +136,4 @@ def test_tools_of_an_mcp_server_are_the_agents(begin: Begin, scripted_llm: Scrip
     assert "sum=42" in result.observation.text
     conversation.navigate_to(None)
     conversation.send_message("Anew.")
-    begin(agent=agent, conversation_id=conversation.id)  # reads how the server's tools are described
+    begin(agent=agent, conversation_id=conversation.id)  # reads the descriptions of the server's tools

@@ -1,4 +1,6 @@
-"""Our recorded logs, of every kind of event and feature, read by the client's closed union of kinds."""
+"""The SDK client reads our recorded logs. They contain every kind of event; the client knows only a fixed set
+of kinds.
+"""
 
 import json
 from pathlib import Path
@@ -27,7 +29,9 @@ def test_a_recorded_log_is_read_and_written_again_unchanged(path: Path):
 
 
 def _alike(event: dict[str, Any]) -> dict[str, Any]:
-    """Without what the client makes of it: a set of ids, {} for a value of null, titles by the class."""
+    """Makes an event and its form after the client comparable: sorts ids, removes {} (the client's form of
+    null) and titles.
+    """
     if "forgotten_event_ids" in event:
         event["forgotten_event_ids"].sort()
     if event.get("value") == {}:

@@ -1,4 +1,4 @@
-"""Events with large parts reach the client whole, from the agent server and from the app server."""
+"""Events with large parts reach the SDK client complete, from the agent server and from the app server."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PICTURE = f"data:image/png;base64,{base64.b64encode(bytes(90_000)).decode()}"
 LONG = "a long output\n" * 10_000
 IMAGE = ImageContent(image_urls=[PICTURE])
-# A program of ours in our own environment: it imports the conversation and asks as the protocol says.
+# A program that runs in our environment. It imports the conversation and reads its events over HTTP.
 ASK = """
 import json, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What keeps an agent in bounds: confirmations, analyzers, secrets and hooks."""
+"""Tests of the SDK client with what limits an agent: confirmations, analyzers, secrets and hooks."""
 
 import json
 
@@ -28,7 +28,9 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
 
 
 def waiting(begin: Begin, scripted_llm: ScriptedLLM, *commands: str) -> RemoteConversation:
-    """A conversation that has asked for the first of these commands and waits."""
+    """Returns a conversation that waits for the user's confirmation of the first command. Each command comes
+    in a separate reply of the model.
+    """
     scripted_llm.script(*(call("terminal", command=command) for command in commands), say("Done."))
     conversation = begin("terminal")
     conversation.set_confirmation_policy(AlwaysConfirm())

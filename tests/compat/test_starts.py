@@ -1,4 +1,4 @@
-"""What a start request of the SDK asks for beyond its agent and its workspace."""
+"""Tests of the fields of the SDK's start request besides the agent and the workspace."""
 
 import contextlib
 import json
@@ -26,10 +26,12 @@ def git(path: Path, *arguments: str) -> str:
 
 
 def completions(folder: Path, count: int) -> list[dict[str, Any]]:
-    """The logs in it, the oldest first, once there are so many."""
+    """Waits until the folder has `count` logs of completions, and returns all of its logs,
+    the oldest first.
+    """
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
-        with contextlib.suppress(json.JSONDecodeError):  # one is being written
+        with contextlib.suppress(json.JSONDecodeError):  # a file is still being written
             found = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
             if len(found) >= count:
                 return found

@@ -1,4 +1,4 @@
-"""What our tools do, parsed by the client's own models of actions and observations."""
+"""The SDK client's own models parse the actions and observations of our tools."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""RemoteWorkspace: commands, files, git, and who may use them."""
+"""Tests of the SDK's RemoteWorkspace: commands, files, git, and access with a key."""
 
 import asyncio
 import subprocess
@@ -41,7 +41,7 @@ def test_output_beyond_one_event_comes_back_whole(workspace: RemoteWorkspace):
 
 
 def test_a_command_that_takes_too_long_is_ended(workspace: RemoteWorkspace):
-    # The very end is held back while it may begin a secret of another test.
+    # The last characters are held back if a secret of another test on this server could begin with them.
     result = workspace.execute_command("echo before; echo '****'; sleep 600", timeout=3)
 
     assert result.exit_code == -1

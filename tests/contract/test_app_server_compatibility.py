@@ -1,4 +1,6 @@
-"""docs/compatibility.md says what of the reference's app server is here, operation by operation."""
+"""Checks docs/compatibility.md: for each operation of the reference's app server, it says what our app server
+lacks.
+"""
 
 import json
 import re
@@ -20,7 +22,9 @@ COUNT = re.compile(r"Of its (\d+) operations (\d+) are the same, (\d+) differ an
 
 @cache
 def rows() -> dict[str, tuple[str, list[str], str]]:
-    """Mark, patterns of what is lacking, and reason, by operation."""
+    """Returns the table rows of the document by operation: the mark, patterns for the missing names, and the
+    reason.
+    """
     found = ROW.findall(PAGE)
     by_operation = {
         f"{method} {path}": (mark, re.findall(r"`([^`]+)`", lacking), reason.strip())
@@ -39,7 +43,9 @@ def ours() -> dict[str, Shape]:
 
 
 def lacking(operation: str) -> set[str]:
-    """`part.name` of all that the reference has in it and we have not."""
+    """Returns the names, as `part.name`, that the reference has in this operation and our app server does not
+    have.
+    """
     here = ours()[without_names(operation)]
     return {
         f"{part}.{name}" for part in PARTS for name in set(REFERENCE[operation].get(part, [])) - here[part]

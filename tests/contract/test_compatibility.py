@@ -1,4 +1,6 @@
-"""docs/compatibility.md is true: all that the reference server has is in it, marked as it is here."""
+"""Checks docs/compatibility.md: it lists all routes and variables of the reference's agent server with
+correct marks.
+"""
 
 import importlib
 import json
@@ -23,7 +25,7 @@ VARIABLE_ROW = re.compile(r"^\| `(OH_\w+)` \| (\w+) \| (.*)\|$", re.MULTILINE)
 
 
 def documented_routes() -> dict[str, tuple[str, str]]:
-    """Mark and reason by route."""
+    """Returns the mark and the reason of each route in the document, by route."""
     rows = ROUTE_ROW.findall(PAGE)
     routes = {f"{method} {path}": (mark, reason) for method, path, mark, reason in rows}
     assert len(routes) == len(rows), "a route stands there twice"

@@ -1,4 +1,6 @@
-"""What is written down stays true: README, lock files."""
+"""Tests that documents and lock files agree with the code, for example the README and the page of the
+configuration.
+"""
 
 import re
 from pathlib import Path

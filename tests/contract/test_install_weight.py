@@ -1,4 +1,4 @@
-"""The environment of the product stays small."""
+"""The installed packages of the product stay below a limit of disk space."""
 
 import re
 import tomllib
@@ -12,7 +12,9 @@ from scripts.prune_environment import MOSTLY_UNUSED
 
 ROOT = Path(__file__).parents[2]
 LIMIT_BYTES = 305 * 10**6
-"""For packages. With folders, pip, setuptools and later bytecode, an environment takes 350 MB."""
+"""The limit for all packages. An environment takes 350 MB: it also has folders, pip, setuptools and later
+bytecode.
+"""
 _BLOCK = 512
 
 
@@ -37,8 +39,8 @@ def _locked(lock: str) -> set[str]:
 
 
 def _bytes_of(name: str) -> int:
-    """Returns what the files of a package and their bytecode take on the disk. Bytecode that tests may have
-    written does not count, and a package for another system takes nothing.
+    """Returns the disk space of a package's files and bytecode. For packages in MOSTLY_UNUSED the bytecode
+    does not count, since tests may have written it. A package that is not installed takes nothing.
     """
     try:
         files = distribution(name).files or []

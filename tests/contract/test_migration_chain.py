@@ -1,4 +1,4 @@
-"""Migrations form one chain: two that follow the same one would stop every start."""
+"""The migrations form one chain. If two of them followed the same migration, every start would fail."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One wire, generated: what is committed is what the server says."""
+"""The committed OpenAPI documents are equal to those that the code generates."""
 
 import subprocess
 import sys
@@ -19,6 +19,6 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_the_committed_openapi_document_is_that_of_the_server(module: str, document: str) -> None:
-    """If this fails: `make api`, and commit what it changes."""
+    """If this test fails, run `make api` and commit the changed documents."""
     said = subprocess.check_output([sys.executable, "-m", module], text=True, cwd=ROOT)
     assert said == (ROOT / "docs" / "openapi" / document).read_text()

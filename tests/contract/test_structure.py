@@ -1,8 +1,8 @@
-"""The structure that CONTRIBUTING.md asks for: unique class names; small folders, modules and classes.
+"""Checks the structure that CONTRIBUTING.md asks for: unique class names; small folders, modules and classes.
 
-The limit of a folder holds for the front end too; ESLint checks the length of its files.
+The limit of files in a folder holds for the front end too; ESLint checks the length of its files.
 
-`EXCEPTIONS` lists what exceeds a limit today. A row that is no longer needed fails the test.
+`EXCEPTIONS` lists what exceeds a limit today. An entry that is no longer needed makes the test fail.
 """
 
 import ast
@@ -21,16 +21,16 @@ SOURCES = {".ts", ".tsx", ".css", ".json"}
 MAX_FILES = 25
 MAX_LINES = 400
 MAX_METHODS = 25
-"""Public methods and properties. Fields do not count: the protocol decides how many a model has."""
+"""The limit of public methods of a class. Fields do not count: the protocol defines the fields of models."""
 
 EXCEPTIONS = {
-    "methods of AgentClient",  # one for each route of the agent server that is called
-    "methods of Backend",  # the contract of everything that runs sandboxes, and three that keep it
+    "methods of AgentClient",  # one method for each route that it calls
+    "methods of Backend",  # the protocol of the sandbox backends, which some of the next classes implement
     "methods of DockerBackend",
     "methods of RemoteBackend",
     "methods of Conversation",  # the public library
     "methods of InProcess",
-    "methods of Link",  # what the library's Conversation needs of an engine, and two that keep it
+    "methods of Link",  # what Conversation needs of an engine; InProcess and OnServer implement it
     "methods of OnServer",
 }
 
@@ -70,13 +70,13 @@ def _large_classes() -> Iterator[str]:
 
 @cache
 def _modules() -> list[Path]:
-    """Relative to the repository."""
+    """Returns the paths of all Python modules in PARTS, relative to the root of the repository."""
     return [file.relative_to(ROOT) for part in PARTS for file in sorted((ROOT / part).rglob("*.py"))]
 
 
 @cache
 def _classes(module: Path) -> list[ast.ClassDef]:
-    """The public ones at the top of the module."""
+    """Returns the public classes at the top level of the module."""
     body = ast.parse((ROOT / module).read_text()).body
     return [each for each in body if isinstance(each, ast.ClassDef) and not each.name.startswith("_")]
 

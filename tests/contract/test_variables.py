@@ -1,4 +1,6 @@
-"""Every name SLIPWAY_… that the code speaks of is known, so that a start can refuse all others."""
+"""The configuration knows all variables SLIPWAY_… that the code names, so a start can refuse unknown
+variables.
+"""
 
 import re
 from pathlib import Path
@@ -17,7 +19,7 @@ def test_no_name_in_the_code_would_stop_a_start() -> None:
     names = {name for file in files for name in NAME.findall(file.read_text())}
     assert len(names) > len(Config.model_fields) / 2
     no_variable = {"SLIPWAY_SUMS"}
-    # Only docker-compose reads them.
+    # Only docker-compose reads these variables.
     no_variable |= {"SLIPWAY_BIND", "SLIPWAY_GATEWAY", "SLIPWAY_SETTINGS_FILE", "SLIPWAY_SUBNET"}
     wrong_on_purpose = {"SLIPWAY_SANBOX", "SLIPWAY_CANARY_KEY"}
     assert unknown_variables(names - no_variable - wrong_on_purpose, Config.model_fields) == []

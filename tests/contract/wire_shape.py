@@ -1,4 +1,4 @@
-"""What an OpenAPI document says of each operation, as flat sets of names that can be compared.
+"""Reduces an OpenAPI document to sets of names for each operation, so that two documents can be compared.
 
 `python -m tests.contract.wire_shape DOCUMENT > tests/fixtures/app_server_reference.json` makes the fixture
 from the reference's own document.
@@ -13,7 +13,9 @@ from typing import Any
 
 METHODS = ("get", "post", "put", "patch", "delete")
 COMPARED_ELSEWHERE = re.compile(r"Event(-\w+)?|ConversationInfo|EventCallbackProcessor(-\w+)?")
-"""Schemas that are not taken apart: the agent server's, which `make test-compat` holds against the SDK."""
+"""Schemas whose fields are left out here. They belong to the agent server, and `make test-compat` checks them
+with the SDK.
+"""
 PARTS = ("status", "query", "header", "body", "reply")
 
 Shape = dict[str, set[str]]
@@ -21,7 +23,9 @@ Document = Mapping[str, Any]
 
 
 def shapes_of(document: Document) -> dict[str, Shape]:
-    """`GET /path` → the names of each part. `[]` stands for the items of a list, `*` for any key."""
+    """Returns the names in each part of each operation, such as `GET /path`. `[]` stands for the items of a
+    list, `*` for any key.
+    """
     return {
         f"{method.upper()} {path}": _shape(document, operation)
         for path, operations in document["paths"].items()
@@ -31,7 +35,9 @@ def shapes_of(document: Document) -> dict[str, Shape]:
 
 
 def without_names(operation: str) -> str:
-    """What a path parameter is called makes no difference to a client."""
+    """Replaces each path parameter by `{}`, because the name of a parameter makes no
+    difference to a client.
+    """
     return re.sub(r"\{[^}]+\}", "{}", operation)
 
 

@@ -1,4 +1,6 @@
-"""`docker-compose.yml`, from the build to the main job done; a killed part; what the app server reaches."""
+"""Tests of `docker-compose.yml`: build, a task of an agent, killed services, and the limits of the app
+server.
+"""
 
 import io
 import json
@@ -33,7 +35,9 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(2 * BUILD_PATIENCE_SECONDS
 
 @dataclass
 class Deployment:
-    """A project of docker-compose beside whatever else runs on this machine."""
+    """A project of docker-compose. Its name, port and network are unique, so it disturbs nothing on this
+    machine.
+    """
 
     folder: Path
     project: str = field(default_factory=lambda: f"slipway-test-{uuid4().hex[:8]}")
@@ -142,7 +146,9 @@ def test_a_team_starts_it_and_an_agent_does_the_main_job(deployment: Deployment)
 
 
 def assert_can_be_backed_up(deployment: Deployment) -> None:
-    """Through standard output, since nothing in the container but its home can be written."""
+    """Checks that a backup works through standard output: in the container, only the home directory is
+    writable.
+    """
     command = ["docker-compose", "exec", "-T", "app", "slipway", "backup", "-"]
     done = subprocess.run(
         command,
@@ -157,7 +163,7 @@ def assert_can_be_backed_up(deployment: Deployment) -> None:
 
 
 def assert_closed(deployment: Deployment) -> None:
-    """The app server has no engine, no capability and no credential among its variables."""
+    """Checks that the app server has no Docker engine, no capability, and no credential in its variables."""
     inside = deployment.compose(
         "exec", "-T", "app", "sh", "-c", "ls /var/run; grep CapEff /proc/self/status; id -u"
     )

@@ -1,4 +1,6 @@
-"""Every Python block of the library's documents is a program that runs: a real shell, a scripted model."""
+"""Every Python block in the library's documents is a program that runs, with a real shell and a scripted
+model.
+"""
 
 import os
 import re
@@ -41,7 +43,9 @@ def writes(number: str) -> dict[str, str]:
 
 
 def chapter(request: Request) -> Turn:
-    """Its writer's part, and in the end that of who has asked for it."""
+    """Plays the models of an example with sub-agents: a sub-agent writes its chapter with a command. All
+    other requests get the answer "Written.".
+    """
     asked = text_of(request.messages[1])
     if request.messages[-1]["role"] == "tool" or not asked.startswith("Write chapter-"):
         return say("Written.")
@@ -50,7 +54,9 @@ def chapter(request: Request) -> Turn:
 
 @dataclass(frozen=True)
 class Example:
-    """What the model says to it, and what it must print. aside: what answers questions without tools."""
+    """One example of the documents. script: the model's turns. prints: what the program must print. aside:
+    the answer to requests without tools; None: these take a turn of the script.
+    """
 
     script: tuple[Turn | Callable[[Request], Turn], ...]
     prints: tuple[str, ...]
@@ -182,7 +188,9 @@ EXAMPLES: dict[tuple[Path, str], Example] = {
 
 
 def blocks(document: Path) -> dict[str, str]:
-    """Python blocks by the heading above them; that before all headings of the second level is under ''."""
+    """Returns the Python block below each second-level heading of a document, by heading. The block above all
+    of these headings has the key ''.
+    """
     found: dict[str, str] = {}
     for section in re.split(r"^## ", document.read_text(), flags=re.MULTILINE):
         code = re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
@@ -198,7 +206,7 @@ def program(document: Path, heading: str) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with a bug."""
+    """Returns a git repository whose program has a bug that its test finds."""
     path = tmp_path / "project"
     path.mkdir()
     (path / "calc.py").write_text("def add(a, b):\n    return a - b\n")
@@ -222,7 +230,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
 
 @pytest.fixture(scope="module")
 def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is found out of the library for one document is known for the next."""
+    """Returns a cache directory for mypy that the tests share, so that mypy analyses the
+    library only once.
+    """
     return tmp_path_factory.mktemp("mypy")
 
 
@@ -317,7 +327,9 @@ def _environment(
 
 
 def _in_directory(turn: Turn | Callable[[Request], Turn], project: Path) -> Turn | Callable[[Request], Turn]:
-    """Paths that the model names are absolute."""
+    """Replaces `{dir}` in the arguments of the turn's calls by the path of the project. Returns a function
+    unchanged.
+    """
     if not isinstance(turn, Turn):
         return turn
     calls = [

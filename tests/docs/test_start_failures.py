@@ -1,4 +1,6 @@
-"""docs/start-failures.md has a row for every code that a start can fail with, and for no other."""
+"""Checks docs/start-failures.md: it has one row for each code with which a start can fail,
+and no other rows.
+"""
 
 import re
 from pathlib import Path

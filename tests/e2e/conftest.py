@@ -1,4 +1,6 @@
-"""The whole product: a real server process, real sandboxes, a scripted model, a real browser."""
+"""Fixtures for tests of the whole product: a real app server, real sandboxes, a scripted model, a real
+browser.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,23 +17,25 @@ SANDBOX_KINDS = ["process", pytest.param("docker", marks=pytest.mark.docker)]
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """The sample repository with its failing tests, as a user's own."""
+    """Returns a copy of the demo repository, which has failing tests, as a repository of the user."""
     return demo.make_repository(tmp_path / "user")
 
 
 @pytest.fixture
 def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[AppServerProcess]:
-    """A running app server; process sandboxes unless the test asks otherwise by parametrising it."""
+    """Yields a running app server. Its sandboxes are processes, unless the test parametrizes this fixture
+    with `docker`.
+    """
     kind = getattr(request, "param", "process")
     if kind == "docker":
-        sandbox_image()  # or else the test's own patience would have to last for the build
+        sandbox_image()  # builds the image now: the patience of the test is too short for a build
     with AppServerProcess(tmp_path / "home", sandbox=kind) as process:
         yield process
 
 
 @pytest.fixture
 def scripted_server(server: AppServerProcess, scripted_llm: ScriptedLLM) -> AppServerProcess:
-    """A running app server whose active model is the scripted one."""
+    """Returns a running app server whose active model is the scripted model."""
     scripted_llm.aside = say("A title")
     with server.client() as client:
         add_model(client, scripted_llm.base_url, scripted_llm.api_key)

@@ -1,5 +1,5 @@
-"""A conversation's files go into an archive and come back with its page open, and no request is refused. Then
-the conversation is forked.
+"""A sandbox is archived and restored while the page of its conversation is open: the page sends no request
+that is refused. Then the conversation is forked.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""An agent that asks first, as a person meets it in a real Chromium."""
+"""An agent asks the user before it acts: the user approves and refuses its steps in a real Chromium."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -79,7 +79,7 @@ def test_each_step_is_answered_by_itself_with_the_keyboard(
         outline = "element => getComputedStyle(element).outlineStyle"
         assert first.get_by_role("radio", name="Allow").evaluate(outline) != "none"
         second.get_by_role("radio", name="Allow").focus()
-        # Held down, as fingers do: the radio is chosen a moment after the key goes down.
+        # The key is held down, as by a finger: the radio button is chosen a moment after the key goes down.
         page.keyboard.down("ArrowRight")
         expect(second.get_by_role("radio", name="Reject")).to_be_checked()
         page.keyboard.up("ArrowRight")

@@ -1,4 +1,4 @@
-"""The page of the app when some of its files fail to load."""
+"""The page of the app shows what to do when some of its files fail to load."""
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -43,6 +43,15 @@ def test_a_page_whose_script_never_comes_says_so_and_stops_asking(server: AppSer
         page.unroute(THE_APP)
         page.reload()
         expect(page.get_by_role("heading", name="Try the demo")).to_be_visible()
+
+
+def test_a_page_that_cannot_count_its_reloads_says_so_at_once(server: AppServerProcess) -> None:
+    with visitor() as someone:
+        page = someone.page
+        page.add_init_script("Storage.prototype.setItem = () => { throw new Error('The storage is full.') }")
+        page.route(THE_APP, lambda route: route.abort("failed"))
+        page.goto(server.sign_in_link())
+        expect(page.get_by_role("alert")).to_contain_text("A part of Slipway did not arrive")
 
 
 def test_a_part_that_was_missing_during_a_restart_comes_when_the_user_tries_again(

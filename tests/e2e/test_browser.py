@@ -1,4 +1,4 @@
-"""The whole path as a person walks it, in a real Chromium."""
+"""The whole path of a new user in a real Chromium: from signing in to the change in the demo repository."""
 
 import re
 import subprocess
@@ -26,11 +26,11 @@ def open_conversation(someone: Visitor, server: AppServerProcess, conversation_i
 
 
 NOT_WHOLLY_ISOLATED = re.compile("(Commands are not isolated|Partly isolated)")
-"""What process sandboxes give, without bubblewrap and with it."""
+"""The notice about the isolation of process sandboxes: without bubblewrap, or with bubblewrap."""
 
 
 def reconnect(page: Page) -> None:
-    """What a laptop that wakes up does: drops its connection and resumes the stream over a new one."""
+    """Acts as a laptop that wakes up: drops the connection, and resumes the event stream over a new one."""
     with page.expect_websocket(is_event_stream) as opening:
         page.evaluate("window.dispatchEvent(new Event('online'))")
     opening.value.wait_for_event("framereceived")
@@ -41,7 +41,9 @@ def is_event_stream(socket: WebSocket) -> bool:
 
 
 def look_at_the_model_dialog_on_a_small_phone(someone: Visitor) -> None:
-    """It is longer than that screen: scrolling reaches its last button, and its title again."""
+    """Checks that the dialog, which is longer than the screen, scrolls to its last button and back to its
+    title.
+    """
     page = someone.page
     page.set_viewport_size(SMALL_PHONE)
     page.get_by_role("button", name="Add a model").first.click()
@@ -133,7 +135,7 @@ def test_a_browser_that_reconnects_a_hundred_times_ends_with_exactly_the_log(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     scripted_llm.script(
-        # Slow enough that the run goes on while the browser comes and goes.
+        # Slow enough that the run lasts as long as the reconnections.
         *[
             replace(
                 call("terminal", command=f"echo {step}", thought=f"Thought {step}. {'And so on. ' * 10}"),
@@ -143,10 +145,10 @@ def test_a_browser_that_reconnects_a_hundred_times_ends_with_exactly_the_log(
         ],
         call("finish", message="The end."),
     )
-    # So tall that no row is left out of the document.
+    # So tall that the page, which renders only visible rows, renders all of them.
     with scripted_server.client() as client, visitor({"width": 1440, "height": 40_000}) as someone:
         conversation_id = start_conversation(client, "forty steps")
-        # The first connection has to stand, or else it is the one that the first reconnection ends.
+        # Waits for the first connection: otherwise the first reconnection may replace it before it is open.
         with someone.page.expect_websocket(is_event_stream) as opening:
             page = open_conversation(someone, scripted_server, conversation_id)
         opening.value.wait_for_event("framereceived")

@@ -1,4 +1,6 @@
-"""Budgets and limits as a person meets them: set, seen as they are spent, raised with one click."""
+"""A user sets budgets and spending limits in the browser, sees them used up, and raises them with
+one click.
+"""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,7 +11,7 @@ from tests.support.server import AppServerProcess, start_conversation, wait_for_
 
 pytestmark = pytest.mark.browser
 
-# Of a model whose price is known: 20 cents a reply.
+# A model whose price is known: a reply costs 20 cents.
 MODEL = "openai/gpt-4o"
 
 
@@ -112,9 +114,9 @@ def test_the_reservation_of_a_killed_server_blocks_no_other_call(
     scripted_llm.script(hang(), say("Here I am again."))
     with server.client() as client:
         client.post("/settings/profiles/priced", json={"llm": llm}).raise_for_status()
-        # A call reserves far more than that, so that a second one is let through only once the first is over.
+        # A call reserves far more than the limit, so a second call is allowed only when the first is over.
         client.put("/settings/spending-limit", json={"limit": 1}).raise_for_status()
-        # With a title, or else the call for one would be reserved at the same time.
+        # With a title: otherwise the call for a title would reserve money at the same time.
         conversation_id = start_conversation(client, "Go.", title="Held up")
         scripted_llm.wait_for_request(1)
         server.kill()

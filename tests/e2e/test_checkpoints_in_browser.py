@@ -1,4 +1,6 @@
-"""Going back as a person meets it: beside a message, with the changes it undoes, and undone itself."""
+"""A user goes back to a message in the browser: files and chat are restored, and the restore can be
+undone.
+"""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -44,7 +46,7 @@ def test_files_and_chat_go_back_and_edits_stay(
         expect(page.get_by_text("The second is there.")).to_be_visible(timeout=AGENT_TIMEOUT_MS)
         conversation_id = page.url.rsplit("/", 1)[-1]
         with scripted_server.client() as client:
-            # What is edited before the run is over counts as the agent's.
+            # A file that is edited before the end of the run counts as edited by the agent.
             wait_for_status(client, conversation_id, "finished")
             edit = {"command": "echo mine > two.txt"}
             client.post(

@@ -1,7 +1,8 @@
-"""Command-line agents of other makers work in a sandbox with a model key, through the gateway.
+"""Command-line agents of other vendors work in a sandbox: they reach the model with a model key of the LLM
+gateway.
 
-They are large, so the test runs only where they are installed, on the disk of temporary files. PYTHON_3.12 is
-the folder of an installed Python:
+The agents are large, so the test runs only where they are installed. FOLDER must be on the same disk as the
+temporary files. PYTHON_3.12 is the folder of an installed Python:
 
     npm install --prefix FOLDER @anthropic-ai/claude-code @openai/codex opencode-ai
     cp -r PYTHON_3.12 FOLDER/aider
@@ -45,8 +46,10 @@ OPENCODE_SETTINGS = (
 
 @dataclass(frozen=True)
 class Agent:
-    """`tools`: names that its tool for commands may have. An agent without tools writes files from the
-    model's text. `path`: what the vendor is asked at. `packages`: its folder below FOLDER.
+    """A command-line agent. `run`: the shell commands that run it. `packages`: its folder below FOLDER.
+
+    `tools`: the possible names of its tool for shell commands; an agent without tools writes files from the
+    text of the model. `path`: the URL path at which the model receives its requests.
     """
 
     name: str
@@ -104,9 +107,10 @@ def test_it_runs_a_command_and_answers(
         made = client.post(f"/app-conversations/{conversation_id}/model-key", json={"hours": 1}).json()
         scripted_llm.fallback = lambda request: _reply(request, agent)
         if not agent.tools:
-            # Its calls are not those for a title.
+            # An agent without tools sends no tools in its requests, so they must not be taken for requests
+            # for a title.
             scripted_llm.aside = None
-        # A sandbox sees its workspace and not the folder.
+        # A sandbox can read its workspace but not FOLDER.
         workspace = scripted_server.home / "sandboxes" / conversation_id / "workspace"
         packages = workspace / agent.packages
         shutil.copytree(f"{FOLDER}/{agent.packages}", packages, symlinks=True, copy_function=os.link)
@@ -131,8 +135,9 @@ def test_it_runs_a_command_and_answers(
 
 
 def _reply(request: Request, agent: Agent) -> Turn:
-    """Asks for one command, and has the last word after its result. If the agent has no tools, the file is in
-    the text.
+    """Returns a turn that calls one command, and after its result a turn with ANSWER.
+
+    For an agent without tools, the text contains the file and ANSWER.
     """
     if not agent.tools:
         return say(f"made.txt\n```\nmade by a tool\n```\n\n{ANSWER}")

@@ -1,4 +1,4 @@
-"""What a repository wants to run, as a person is asked about it in a real Chromium."""
+"""A user is asked in a real Chromium about what a repository wants to run, and allows or refuses it."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def ran(client: httpx.Client, conversation_id: str) -> set[str]:
 
 
 def bring_unclear_sub_agent(hostile: HostileRepository) -> None:
-    """In its plugin."""
+    """Adds a sub-agent with an invalid field `hooks` to the plugin of the repository, and commits."""
     file = hostile.path / ".agents/plugins/evil/agents/unclear.md"
     file.parent.mkdir()
     file.write_text("---\nhooks:\n  Stop: often\n---\nYou work.\n")

@@ -1,4 +1,6 @@
-"""`slipway demo`: the main job, headless, judged by its exit code."""
+"""`slipway demo` fixes a bug in a sandbox without a browser, and its exit code says whether that
+succeeded.
+"""
 
 import json
 import os
@@ -12,7 +14,7 @@ DEMO_TIMEOUT_SECONDS = 900
 
 
 def demo(*arguments: str, home: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """home: where its temporary files go."""
+    """Runs `slipway demo`. home: the directory for its temporary files; None for the default."""
     command = [sys.executable, "-m", "app_server", "demo", *arguments]
     environment = {**os.environ, **({"TMPDIR": str(home)} if home else {})}
     return subprocess.run(
@@ -21,12 +23,12 @@ def demo(*arguments: str, home: Path | None = None) -> subprocess.CompletedProce
 
 
 def processes(home: Path) -> set[str]:
-    """The agent servers of a demo, by their PIDs."""
+    """Returns the process ids of the agent servers of a demo whose temporary files are below `home`."""
     return {path.name for path in Path("/proc").glob("[0-9]*") if _belongs_to(home, path)}
 
 
 def machines(conversation_id: str) -> list[str]:
-    """What the engine has of this conversation: containers and volumes."""
+    """Returns the ids of the conversation's containers and the names of its volumes in the Docker engine."""
     left: list[str] = []
     for command in (["ps", "--all"], ["volume", "ls"]):
         named = ["docker", *command, "--quiet", "--filter", f"name={conversation_id}"]

@@ -1,4 +1,6 @@
-"""A script speaks to the agent server through the link of its sandbox: the app server misses nothing."""
+"""A script calls the agent server through the sandbox's exposed URL: the app server gets all resulting
+events.
+"""
 
 import httpx
 
@@ -39,7 +41,7 @@ def test_what_a_script_does_at_the_agent_server_is_in_the_log(
             def all_are_here() -> bool:
                 return set(there) <= {one["id"] for one in events(client, started)}
 
-            # The last events may still be on their way.
+            # The last events may not have reached the app server yet.
             wait_until(all_are_here, lambda: str(there))
             assert any("From a script." in str(event) for event in events(client, started))
             assert script.delete(f"/api/conversations/{started}").status_code == httpx.codes.FORBIDDEN

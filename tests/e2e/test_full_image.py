@@ -1,4 +1,6 @@
-"""The full sandbox image: its browser, kernel and compilers work behind the walls of a container."""
+"""The browser, the Python kernel and the compilers of the full sandbox image work in an isolated
+container.
+"""
 
 import base64
 from pathlib import Path

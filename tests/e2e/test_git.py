@@ -1,4 +1,6 @@
-"""A branch from an agent in a container to its git host, and large repositories through the app server."""
+"""An agent in a container pushes a branch to its git host, and a large repository goes through the app
+server.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,9 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 CANARY = "canary-token-66d2"
 LARGE_MEGABYTES = 80
 BOUND_MEGABYTES = 40
-"""How much more memory the app server may need while several times as much passes through it."""
+"""How much more memory, in MiB, the app server may use while several times this amount of data passes through
+it.
+"""
 
 
 @pytest.mark.parametrize("server", ["docker"], indirect=True)
@@ -76,6 +80,6 @@ def test_a_branch_and_a_large_commit_are_pushed_from_a_container(
 
 
 def peak_megabytes(pid: int) -> float:
-    """The most memory the process has had."""
+    """Returns the largest amount of memory that the process has used so far, in MiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024

@@ -1,4 +1,6 @@
-"""Connecting a git host in a real browser: to the host and back, and the page that shows it."""
+"""A user connects a git host in a real browser: signs in at the host, returns, and sees the connected
+account.
+"""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,6 @@
-"""A goal as a person meets it: set with the task, sent back once, reached; another stopped and resumed."""
+"""A user works with goals in the browser: a goal is judged and reached; another one is stopped and
+resumed.
+"""
 
 import json
 from collections import deque
@@ -18,7 +20,10 @@ def verdict(*, complete: bool, missing: str = "") -> Turn:
 
 
 def script(llm: ScriptedLLM, *, replies: list[Turn], verdicts: list[Turn]) -> None:
-    """The agent's replies and the judge's, each in their order, whenever somebody asks for a title."""
+    """Scripts the replies of the agent and the verdicts of the judge, each in their own order.
+
+    Requests for a title are answered at any time and use up none of them.
+    """
     agent, judge = deque(replies), deque(verdicts)
 
     def answer(request: Request) -> Turn:
@@ -36,7 +41,7 @@ def test_a_task_goes_on_until_the_judge_is_content(
     unmet = verdict(complete=False, missing="The record shows no run of the tests after the last change.")
     script(
         scripted_llm,
-        # The first words without a call are answered once with "go on, or finish".
+        # The app answers the first reply without a tool call once, with "go on, or finish".
         replies=[say("I will look at it."), say("Done, I think."), again],
         verdicts=[unmet, verdict(complete=True)],
     )

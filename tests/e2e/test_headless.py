@@ -1,4 +1,4 @@
-"""`slipway run`: a task of the user's own, without a browser."""
+"""`slipway run` carries out a task of the user without a browser."""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""From an issue to a merged pull request at each host: real git, the host's API as a checked stand-in."""
+"""An issue becomes a merged pull request on each kind of git host: real git repositories, a checked
+fake API.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +34,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """One app server for all hosts."""
+    """Yields one app server, which the tests of all git hosts share."""
     home = tmp_path_factory.mktemp("merge") / "home"
     with ScriptedLLM() as llm, AppServerProcess(home, sandbox="process") as server, server.client() as client:
         llm.aside = say("A title")
@@ -49,7 +51,7 @@ def test_an_issue_becomes_a_merged_pull_request(
     token, client = f"canary-token-{kind.provider}", place.client
     place.llm.script(
         call("terminal", command=f"echo 4 > depth.txt && {TEST} && git add -A && git commit -qm Measure"),
-        # Where it must not go, and where the pull request comes from.
+        # The first push, to main, must be refused. The second push is the branch of the pull request.
         call("terminal", command="git push origin HEAD:main; git switch -qc depth; git push -u origin depth"),
         say("The depth is 4 now."),
         call("terminal", command=f"echo 5 > depth.txt && {TEST} && git commit -qam Five"),
@@ -120,7 +122,7 @@ def test_an_issue_becomes_a_merged_pull_request(
 
 
 def shown_pull(client: httpx.Client) -> tuple[str, dict[str, Any]]:
-    """The route and what is shown of the only pull request of the newest conversation."""
+    """Refreshes the only pull request of the newest conversation. Returns its route and its new state."""
     (found, *_) = client.get("/app-conversations/search").raise_for_status().json()["items"]
     pulls = f"/app-conversations/{found['id']}/pull-requests"
     (pull,) = client.get(pulls).raise_for_status().json()
@@ -129,7 +131,9 @@ def shown_pull(client: httpx.Client) -> tuple[str, dict[str, Any]]:
 
 
 def said_in(threads: list[OpenThread]) -> list[tuple[str, str]]:
-    """Forgejo shows comments of several reviews on one line as one thread."""
+    """Returns the comments of all threads. Forgejo shows comments of several reviews on one line as one
+    thread.
+    """
     return [said for thread in threads for said in thread.comments]
 
 

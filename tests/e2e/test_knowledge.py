@@ -1,4 +1,4 @@
-"""What the agent knows and keeps, as a person sees it in a real Chromium."""
+"""A user sees in a real Chromium which instructions, skills and notes the agent knows, and edits them."""
 
 import subprocess
 from pathlib import Path

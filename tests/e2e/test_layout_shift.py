@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 MOST = 0.02
 MOST_BYTES_OF_HOME = 260_000
-"""Of everything but the API's answers, as it is sent."""
+"""The largest allowed size of the home page in bytes, as it is sent, without the answers of the API."""
 
 SENT = """
 () => performance.getEntries()
@@ -41,25 +41,25 @@ new PerformanceObserver((list) => {
 
 
 def settled_shifts(page: Page) -> float:
-    """What has moved in all, once the page is quiet."""
+    """Returns the sum of all layout shifts, when the page has finished loading."""
     page.wait_for_load_state("networkidle")
     page.evaluate("document.fonts.ready")
     page.evaluate(
-        # Chromium may give a page that rests no idle moment for minutes.
+        # The timeout: Chromium may give an idle page no idle callback for minutes.
         "() => new Promise((done) =>"
         " requestIdleCallback(() => requestAnimationFrame(() => done()), { timeout: 2000 }))"
     )
     found = page.evaluate("window.shifts")
-    # Of a failure, pytest shows it.
+    # pytest shows this output if the test fails.
     print(page.url, json.dumps([one for one in found if one["value"] > MOST / 10]))  # noqa: T201
     return float(sum(one["value"] for one in found))
 
 
 def bytes_sent(page: Page) -> int:
-    """The size of the page and its assets, compressed, also of those that the browser had in its cache."""
+    """Returns the compressed size of the page and its assets, including assets from the browser's cache."""
     parts = page.evaluate(SENT)
     assert any(name.startswith("/assets/") for name, _, _ in parts)
-    # Of a failure, pytest shows it.
+    # pytest shows this output if the test fails.
     print(json.dumps(parts))  # noqa: T201
     assert all(sent < whole for _, sent, whole in parts if whole > 4096), "each large part is compressed"
     return sum(sent for _, sent, _ in parts)
@@ -102,7 +102,7 @@ def test_pages_do_not_jump_while_they_load(
         shifts["conversation on a phone"] = settled_shifts(page)
         someone.photograph("conversation-header")
         page.set_viewport_size(PHONE)
-        # Another width moves everything, and is no part of the next measurement.
+        # Changing the width moves everything; these shifts are not part of the next measurement.
         settled_shifts(page)
         page.evaluate("window.shifts = []")
         page.get_by_role("tab", name="Changes").click()

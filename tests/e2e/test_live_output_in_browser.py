@@ -1,4 +1,6 @@
-"""What happens between two events of the log, as a person sees it in a real Chromium, also after a reload."""
+"""A user sees the output of a running command and the wait for the model in a real Chromium, also after a
+reload.
+"""
 
 import re
 

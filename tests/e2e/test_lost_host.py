@@ -1,4 +1,6 @@
-"""The host of a running conversation is lost, and its user sees the possible ways on."""
+"""The sandbox host of a running conversation is lost: the user chooses to wait or to continue from the
+backup.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""An MCP server of a repository that changes its tools after it was allowed, as a person meets it."""
+"""An MCP server of a repository changes its tools after the user allowed it: the user refuses one change and
+approves another.
+"""
 
 import json
 import re
@@ -27,7 +29,9 @@ GREEDY = {
 }
 RENAMED = {**FORECAST, "name": "forecast_v2"}
 OFFERED = ".git/offered.json"
-"""Where the server reads what it offers: no file of the repository, so no consent covers it."""
+"""The file from which the server reads its tools. It is not part of the repository, so no consent
+covers it.
+"""
 
 
 def repository_with_server(path: Path) -> Path:
@@ -48,7 +52,7 @@ def offer(client: httpx.Client, conversation_id: str, *tools: dict[str, Any]) ->
 
 
 def results(client: httpx.Client, conversation_id: str) -> list[str]:
-    """What the calls of tools came to, oldest first."""
+    """Returns the results of the tool calls of the conversation, oldest first."""
     observations = [
         one["observation"] for one in events(client, conversation_id) if one["kind"] == "ObservationEvent"
     ]

@@ -1,4 +1,6 @@
-"""An MCP server from the settings to the chat, as a person follows it in a real Chromium."""
+"""A user adds an MCP server in the settings in a real Chromium, and the agent uses it; its key is
+not shown.
+"""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +29,11 @@ def guarded_url() -> Iterator[str]:
 
 
 def holders_in_container(client: httpx.Client, conversation: str) -> str:
-    """Files and processes of a container that hold the key; those of processes are the server's own."""
+    """Returns the files and process environments in the container that contain the key. Empty for process
+    sandboxes.
+
+    The key is split on the command line, so that the search does not find itself.
+    """
     if client.get("/web-client/config").json()["sandbox"]["backend"] != "docker":
         return ""
     search = f"grep -rasl --exclude-dir=proc --exclude-dir=sys {KEY[:-4]}'{KEY[-4:]}' / /proc/[0-9]*/environ"
@@ -110,7 +116,7 @@ def test_a_server_is_connected_by_oauth_and_its_tokens_are_nowhere_to_be_seen(
         expect(page.get_by_text("Not connected")).to_be_visible()
         someone.photograph("settings-mcp-servers-sign-in")
         page.get_by_role("button", name="Connect club").click()
-        # There and back again.
+        # The browser went to the provider and back.
         expect(page.get_by_text("Connected", exact=True)).to_be_visible()
         expect(page).to_have_url(re.compile(r"/settings/mcp-servers$"))
         page.get_by_role("button", name="Test club").click()

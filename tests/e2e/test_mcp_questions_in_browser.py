@@ -1,4 +1,6 @@
-"""An MCP server that asks its user in the middle of a call, as a person meets it."""
+"""An MCP server asks the user a question during a tool call, and the user answers it in a form in the
+browser.
+"""
 
 import json
 import shutil

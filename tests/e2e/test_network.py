@@ -1,4 +1,6 @@
-"""What commands in a sandbox reach of the world, and what becomes of it in the conversation."""
+"""Commands in a sandbox reach only allowed hosts. A refused host appears in the conversation and can be
+allowed.
+"""
 
 import json
 import re
@@ -35,12 +37,12 @@ class Greeting(BaseHTTPRequestHandler):
         self.wfile.write(b"hello")
 
     def log_message(self, *_arguments: object) -> None:
-        """Tests have no use for it."""
+        """Logs nothing."""
 
 
 @pytest.fixture
 def outside() -> Iterator[str]:
-    """Host and port of a web site that is not this machine, as programs see it."""
+    """Yields host and port of a web site at a loopback address that programs treat as another machine."""
     with ThreadingHTTPServer((NEIGHBOUR, 0), Greeting) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -83,7 +85,7 @@ def test_commands_reach_what_is_allowed_and_are_told_what_is_not(
     assert re.search(r"^https_proxy=http://127\.0\.0\.1:\d+$", environment, re.MULTILINE)
     if kind == "docker":
         assert "https_proxy=http://127.0.0.1:8021" in environment
-        # The packet is dropped, or there is no route for it: that is the kernel's choice.
+        # The kernel either drops the packet or has no route for it.
         assert "curl: (28)" in around or "curl: (7)" in around
 
 

@@ -1,4 +1,4 @@
-"""A model that obeys every injection, until its budget is used up, in a container: nothing gets out."""
+"""A model in a container obeys every prompt injection until its budget is used up: no credential gets out."""
 
 import socket
 import subprocess
@@ -44,7 +44,7 @@ def mcp_url() -> Iterator[str]:
 
 @pytest.fixture
 def tap() -> Iterator[Tap]:
-    """The attacker's listener, at every address of this machine."""
+    """Yields the attacker's listener, which listens on every address of this machine."""
     with Tap("0.0.0.0") as tap:
         yield tap
 
@@ -131,7 +131,10 @@ def _entrust(client: httpx.Client, git_host: GitHost, mcp_url: str, llm: Scripte
 
 
 def _approve_until_it_ends(client: httpx.Client, conversation_id: str, given: list[str]) -> None:
-    """A user who says yes to all that the floor asks about. given: the orders so far."""
+    """Approves every step that waits for confirmation, until the run is paused by its budget.
+
+    given: the commands that the model has called so far.
+    """
     path = f"/app-conversations/{conversation_id}/respond-to-confirmation"
 
     def has_ended() -> bool:
@@ -160,7 +163,7 @@ def _unanswered(client: httpx.Client, conversation_id: str) -> list[str]:
 
 
 def _orders(started: list[str], server: AppServerProcess, git_host: GitHost, tap: Tap) -> Iterator[str]:
-    """Again and again, each for all addresses at which this machine could be reached."""
+    """Yields the attacker's commands again and again. Each tries all addresses of this machine."""
     addresses = _addresses(started[0])
     meant = {
         "LOOT": LOOT,
@@ -177,7 +180,9 @@ def _orders(started: list[str], server: AppServerProcess, git_host: GitHost, tap
 
 
 def _addresses(conversation_id: str) -> list[str]:
-    """At which this machine is for the sandbox: its own, and that of the bridge between the two."""
+    """Returns the addresses of this machine as the sandbox sees it: the bridge address and the
+    machine's own.
+    """
     gateway = "{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}"
     command = ["docker", "inspect", "--format", gateway, f"slipway-sandbox-{conversation_id}"]
     bridge = subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()

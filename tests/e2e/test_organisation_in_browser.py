@@ -1,4 +1,6 @@
-"""The owner enforces a setting and sets a quota. A member's page is locked, and a start is refused."""
+"""The owner enforces a setting and sets a quota: a member's settings page is locked, and a start is
+refused.
+"""
 
 from pathlib import Path
 
@@ -62,7 +64,7 @@ def test_a_member_sees_what_the_organisation_has_set(tmp_path: Path) -> None:
 
 
 def _set_up(client: httpx.Client) -> None:
-    """The organisation's only start of this hour is the owner's."""
+    """Makes the settings of the organisation. The owner uses up its only start of this hour."""
     path = "/administration/settings/organisation"
     client.put(f"{path}/commit_trailer", json={"value": "assisted_by"}).raise_for_status()
     server = {"url": "https://tracker.example.org/mcp", "description": "Issues of all", "enforced": True}

@@ -1,4 +1,4 @@
-"""An invited person sets a password, adds an authenticator app, and signs in again with both."""
+"""An invited user sets a password, adds an authenticator app, and signs in again with both."""
 
 import re
 import time
@@ -36,7 +36,7 @@ def test_an_invited_person_signs_in_with_a_password_and_an_authenticator_app(tmp
         picture = page.get_by_role("img", name="QR code")
         assert picture.evaluate("image => image.naturalWidth") > 100
         ada.photograph("password-totp")
-        # An older code, so that the one of now can be used later.
+        # The previous code, so that the current code can be used later.
         page.get_by_label("Code", exact=True).fill(authenticator.at(time.time() - 30))
         page.get_by_role("button", name="Confirm").click()
         expect(page.get_by_role("list", name="Recovery codes").get_by_role("listitem")).to_have_count(10)

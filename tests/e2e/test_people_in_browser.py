@@ -1,4 +1,4 @@
-"""The owner invites people, who sign in with a link in another browser and work with the shared model."""
+"""The owner invites users, who sign in with a link in another browser and work with the shared model."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
 
         owner.page.get_by_role("button", name="Disable Ada Lovelace").click()
         expect(owner.page.get_by_role("button", name="Enable Ada Lovelace")).to_be_visible()
-        # The stream of the page ends with the account: the page says why without a click.
+        # Disabling the account ends the event stream of the page, so the page says why without a click.
         expect(ada.page.get_by_text("Your account is disabled.")).to_be_visible()
         ada.photograph("people-disabled")
         assert owner.complaints == []
@@ -128,7 +128,7 @@ def test_an_invited_person_works_with_the_model_that_the_owner_shares(
         dialog.get_by_role("button", name="Delete the account").click()
         expect(owner.page.get_by_text("Ada is being deleted")).to_be_visible()
         owner.photograph("people-deleting")
-        # The running sandbox goes on for its new owner.
+        # The running sandbox goes on and now belongs to its new owner.
         owner.page.goto(f"{server.url}/conversations")
         owner.page.get_by_role("link", name="A title").first.click()
         box = owner.page.get_by_role("textbox", name="Message to the agent")

@@ -1,4 +1,6 @@
-"""A real Vite server in a sandbox, in the preview of a page whose ports have no host names."""
+"""The preview shows a real Vite server in a sandbox. The app server has no preview domain, so each port has a
+URL path instead of a host name.
+"""
 
 import shlex
 from collections.abc import Iterator
@@ -35,14 +37,16 @@ FILES = {
 
 @pytest.fixture
 def below_a_path(tmp_path: Path) -> Iterator[AppServerProcess]:
-    """Without walls: a sandbox then finds the programs that are installed here."""
+    """Yields an app server whose sandboxes are not isolated, so that they can use the programs installed
+    here.
+    """
     environment = {"SLIPWAY_PREVIEW_DOMAIN": "", "SLIPWAY_PROCESS_ISOLATION": "none"}
     with AppServerProcess(tmp_path / "home", sandbox="process", environment=environment) as server:
         yield server
 
 
 class Project:
-    """A project in the sandbox of a conversation, and its dev server."""
+    """A web project in the sandbox of a conversation, with its development server."""
 
     def __init__(self, client: httpx.Client) -> None:
         self.client = client
@@ -77,7 +81,7 @@ class Project:
 
 
 def shown(someone: Visitor, project: Project) -> FrameLocator:
-    """The page of its port, once Vite tells it of changes."""
+    """Opens the page of the project's port. Returns it when Vite is connected and can report changes."""
     page = someone.page
     with page.expect_console_message(lambda message: "[vite] connected" in message.text):
         page.get_by_role("button", name=str(project.port)).click()
@@ -114,5 +118,5 @@ def test_plain_vite_and_vite_with_a_base_path_are_shown_and_show_changes(
         expect(page.locator(f"iframe[src$='{base}']")).to_be_visible()
         project.write("text.js", "export default 'three'")
         expect(heading).to_have_text("three")
-        # Without walls nothing ends what a command has left behind.
+        # The sandbox is not isolated, so a program that a command has started would not be ended with it.
         project.end()

@@ -1,4 +1,6 @@
-"""From a task to a merged pull request: real git, GitHub's API as a checked stand-in, a scripted model."""
+"""A task becomes a merged pull request: real git repositories, a checked fake of GitHub's API, a scripted
+model.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -59,7 +61,7 @@ def test_a_task_becomes_a_pull_request_that_is_reviewed_and_merged(
 
 
 def found_by_typing(client: httpx.Client) -> str:
-    """The address of the repository, found as the picker finds it."""
+    """Returns the clone URL of the repository, found with the searches that the repository picker uses."""
     found = client.get("/git/repositories/search", params={"provider": "github", "query": "harb"})
     (repository,) = found.raise_for_status().json()["items"]
     assert (repository["full_name"], repository["main_branch"]) == ("team/harbour", "main")
@@ -72,7 +74,10 @@ def found_by_typing(client: httpx.Client) -> str:
 
 
 def opened(client: httpx.Client, host: GitHubHost, conversation: str) -> dict[str, Any]:
-    """The pull request of the conversation's work, opened from its proposal; and once more, which is safe."""
+    """Opens the pull request from the proposal for the conversation, and returns it.
+
+    Opens it a second time, too, which must return the same pull request.
+    """
     route = f"/app-conversations/{conversation}/pull-requests"
     draft = client.get(f"{route}/proposal").raise_for_status().json()
     assert (draft["base"], draft["uncommitted_files"], draft["is_pushed"]) == ("main", 1, False)
@@ -82,7 +87,7 @@ def opened(client: httpx.Client, host: GitHubHost, conversation: str) -> dict[st
     refused = client.post(route, json={"title": "Measure", "head": "main", "base": "main"})
     assert (refused.status_code, refused.json()["code"]) == (400, "same_branch")
     asked = {name: draft[name] for name in ("title", "body", "head", "base")}
-    # The work is not on a branch that exists already.
+    # The existing branch does not contain the work.
     taken = client.post(route, json={**asked, "head": "taken"})
     assert (taken.status_code, taken.json()["code"]) == (409, "git_failed")
     assert host.git.branches("team/harbour").keys() == {"refs/heads/main"}

@@ -1,4 +1,6 @@
-"""In the browser: connect a git host, pick a repository, open a pull request, have it corrected."""
+"""A user connects a git host in the browser, picks a repository, and opens a pull request, which is
+corrected.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +34,7 @@ def llm() -> Iterator[ScriptedLLM]:
 
 @pytest.fixture(scope="module")
 def app(llm: ScriptedLLM, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServerProcess]:
-    """One app server for all hosts."""
+    """Yields one app server, which the tests of all git hosts share."""
     home = tmp_path_factory.mktemp("hosts") / "home"
     with AppServerProcess(home, sandbox="process") as server:
         with server.client() as client:

@@ -1,4 +1,6 @@
-"""Any process may be killed at any moment: no event is lost or doubled, no status stays "running"."""
+"""A process is killed at any moment: no event is lost or stored twice, and no conversation keeps the status
+"running" for ever.
+"""
 
 import json
 import os
@@ -44,7 +46,7 @@ def answers(log: list[Json], action: Json) -> list[Json]:
 
 
 def wait_for_running_command(client: httpx.Client, conversation_id: str) -> None:
-    """Returns once the app server knows of a terminal action that nothing has answered yet."""
+    """Returns when the app server has a terminal action that has no result yet."""
 
     def is_running() -> bool:
         log = events(client, conversation_id)
@@ -55,7 +57,7 @@ def wait_for_running_command(client: httpx.Client, conversation_id: str) -> None
 
 @pytest.fixture
 def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[AppServerProcess]:
-    """By the command that users type, which other tests fork."""
+    """Yields an app server that runs as the command that users type. Other tests use a forked process."""
     kind = getattr(request, "param", "process")
     if kind == "docker":
         sandbox_image()
@@ -65,7 +67,7 @@ def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[AppServer
 
 @pytest.fixture
 def kind(request: pytest.FixtureRequest) -> str:
-    """The kind of sandbox that this case of the test uses."""
+    """Returns the kind of sandbox in this case of the test: `process` or `docker`."""
     return str(request.node.callspec.params["server"])
 
 
@@ -180,7 +182,7 @@ def _replay(stream: ClientConnection, count: int) -> list[tuple[int, str]]:
 
 
 def _touch_in_workspace(server: AppServerProcess, kind: str, conversation_id: str, name: str) -> None:
-    """Makes a file where the agent's command runs, past every server: they may be dead."""
+    """Creates a file in the directory of the agent's command, without any server: the servers may be dead."""
     if kind == "process":
         (server.home / "sandboxes" / conversation_id / "workspace/project/voyage" / name).touch()
         return

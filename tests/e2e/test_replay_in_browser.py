@@ -1,4 +1,4 @@
-"""A conversation is replayed, linked to, archived and found again, and a retention rule is tried."""
+"""A user replays, links, archives and finds a conversation in the browser, and tries a retention rule."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""`slipway sandboxes …` and `slipway images …`, as they are typed into a terminal."""
+"""The commands `slipway sandboxes …` and `slipway images …` print the right output and exit codes."""
 
 import asyncio
 import os
@@ -87,7 +87,7 @@ def test_a_dockerfile_becomes_the_base_of_the_image_and_its_name_is_all_that_san
     definition = image_definition(FLAVOUR, base)
     sandbox_image()
     with closing(docker.from_env(version="auto")) as engine:
-        # Stands for what takes minutes to build on it.
+        # An existing image in place of the dependencies image, which takes minutes to build.
         engine.images.get(image_definition(FLAVOUR, DEFAULT_BASE_IMAGE).dependencies).tag(
             definition.dependencies
         )

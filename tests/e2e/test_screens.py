@@ -1,4 +1,4 @@
-"""VS Code and the desktop of a container, through the gateway, in a real Chromium."""
+"""VS Code and the desktop of a container work in a real Chromium. They are reached through the gateway."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ COLOURS = """canvas => {
 
 
 class Inside:
-    """One conversation, seen by its owner."""
+    """A conversation and its sandbox, as its owner uses them."""
 
     def __init__(self, server: AppServerProcess, client: httpx.Client, conversation_id: str) -> None:
         self.server = server
@@ -87,7 +87,7 @@ def photograph(page: Page, name: str) -> None:
 def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Inside) -> None:
     inside.run("echo before > notes.txt")
     with visitor() as someone:
-        # An incognito window, as tests have, lets no frame of other sites store anything.
+        # Tests use an incognito window, in which a frame of another site can store nothing.
         code = inside.open(someone, "VS Code")
         code.get_by_role("treeitem", name="notes.txt").dblclick()
         expect(code.get_by_role("tab", name="notes.txt")).to_be_visible()
@@ -104,7 +104,7 @@ def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Ins
         inside.wait_for("cat by-terminal", "10001 1")
         photograph(someone.page, "vscode")
 
-    # Below a path its pages would stay blank: it says so.
+    # Below a URL path the pages of VS Code would stay blank, so the request is refused.
     link = inside.client.post(f"/sandboxes/{inside.id}/links", json={"name": "VSCODE"}).raise_for_status()
     token = httpx.URL(link.json()["url"]).params["token"]
     refused = httpx.get(f"{inside.server.url}/preview/{token}/", trust_env=False)
@@ -146,7 +146,7 @@ def test_the_desktop_shows_a_terminal_that_the_agent_opened_and_the_user_types_i
             someone.page.keyboard.type("echo typed > on-the-desktop\n", delay=20)
             return inside.run("cat on-the-desktop") == "typed"
 
-        # The terminal may come later than the desktop: what is typed before reaches nothing.
+        # The terminal may open later than the desktop, so the test types again until the keys arrive.
         wait_until(arrives, lambda: "no keys arrive in the terminal")
         photograph(someone.page, "desktop")
 
@@ -183,7 +183,7 @@ def test_a_program_that_is_started_twice_runs_once_and_restarts_after_a_kill(ins
     assert len(first.split()) == 1, first
 
     inside.run(f"pkill -9 -f {VS_CODE}; pkill -9 Xvnc")
-    # Their ends are heard of a moment after the kill.
+    # The server notices the end of the programs a moment after the kill.
     wait_until(lambda: stopped(inside) == {"vscode", "desktop"}, lambda: f"stopped: {stopped(inside)}")
     assert inside.start("vscode").json()["status"] == inside.start("desktop").json()["status"] == "running"
     assert inside.run(f"pgrep -f {VS_CODE}") != first

@@ -1,4 +1,4 @@
-"""A secret from the settings to an agent's command, as a person follows it in a real Chromium."""
+"""A user sets a secret in a real Chromium, an agent's command uses it, and its value is shown nowhere."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,6 @@
-"""One conversation works on several repositories at several hosts: each has its directory and its branch."""
+"""A conversation works on several repositories at several git hosts: each has its own directory and
+branch.
+"""
 
 from pathlib import Path
 
@@ -67,7 +69,7 @@ def test_each_repository_of_a_conversation_gets_its_pull_request(
     assert "repository_not_in_conversation" in str(log)
     asked = scripted_llm.requests[0].body
     assert "`../lamp`" in str(asked)
-    assert "create_pr" in str(asked["tools"])  # of the first repository's host; create_mr is of the second
+    assert "create_pr" in str(asked["tools"])  # the first repository is at GitHub; create_mr is for GitLab
     assert hub.violations == lab.violations == []
     for token in TOKENS:
         assert token not in str(scripted_llm.requests)

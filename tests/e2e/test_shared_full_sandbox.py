@@ -1,4 +1,4 @@
-"""Conversations in one container of the full image: what each has for itself, what is the machine's."""
+"""Conversations share a container of the full image: browser and kernel are separate, ports are common."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +49,9 @@ BROWSERS = "ls -d /tmp/slipway-browser-* 2>/dev/null | wc -l"
 
 
 class Two:
-    """Conversations in one sandbox. Each has begun with a server, a page and a cell of its own."""
+    """Two conversations in one sandbox. Each has begun with its own server, browser page and
+    notebook cell.
+    """
 
     def __init__(self, server: AppServerProcess, client: httpx.Client, llm: ScriptedLLM) -> None:
         self.server = server
@@ -77,7 +79,7 @@ class Two:
         return started
 
     def go_on(self, conversation_id: str, *calls: Json) -> list[Json]:
-        """What comes of further calls of its agent."""
+        """Makes the agent of the conversation call these tools. Returns the observations."""
         before = len(events(self.client, conversation_id))
         self._llm.script(*calls, say("So it is."))
         message = {"role": "user", "content": [{"type": "text", "text": "Go on."}], "run": True}
@@ -111,7 +113,7 @@ class Two:
         return started
 
     def count(self, conversation_id: str) -> int:
-        """The processes that the agent of a conversation has started."""
+        """Returns the number of processes that the agent of the conversation has started."""
         return int(self.run(self.second, COUNT.format(UUID(conversation_id))))
 
 
@@ -147,7 +149,7 @@ def test_each_has_a_browser_with_its_own_pages_and_storage(two: Two) -> None:
     assert two.pages(two.first) == ["http://127.0.0.1:8101/"]
     assert two.pages(two.second) == ["http://127.0.0.1:8102/"]
 
-    # The same page of the same server, in both: it finds what its own conversation has kept there.
+    # Both conversations open the same page: each finds the storage of its own browser.
     look = (
         call("browser_navigate", url="http://127.0.0.1:8101/"),
         call("browser_get_state", include_screenshot=True),

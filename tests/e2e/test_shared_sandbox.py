@@ -1,4 +1,6 @@
-"""Two conversations in one sandbox, chosen in the browser: apart in their files, together through a crash."""
+"""Conversations share one sandbox, as chosen in the browser. Their files are separate, and they go on after
+the app server was killed.
+"""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""The owner shares a conversation with another person, who reads it, steers it, and loses it again.
+"""The owner shares a conversation with another user, who reads it, then steers it, then loses access.
 
-A link shows it to people without an account.
+A link shows the conversation to readers without an account.
 """
 
 import re
@@ -73,7 +73,7 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
         dialog.get_by_role("button", name="Remove Ada Lovelace").click()
         expect(ada.page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
         ada.photograph("shared-no-more")
-        # The refusal that names the secrets.
+        # The 409 is expected: the app server refuses the first link and names the secrets that it has found.
         assert [each for each in owner.complaints if "409 (Conflict)" not in each] == []
 
 
@@ -99,7 +99,7 @@ def read_by_a_link(owner: Visitor, dialog: Locator, browser: Browser) -> None:
 
 
 def filter_the_list(ada: Visitor) -> None:
-    """Chooses each of the filters. The conversation stays until the days leave it out."""
+    """Chooses each filter of the list. Only the filter "Created until" hides the conversation."""
     main = ada.page.get_by_role("main")
     for name, choice in (
         ("Model", {"index": 1}),

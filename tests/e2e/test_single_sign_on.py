@@ -1,4 +1,4 @@
-"""Signing in by providers, in a real browser."""
+"""Users sign in with an OpenID Connect provider and a SAML provider in a real browser."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A sandbox that sleeps wakes with the next message, and the conversation goes on where it was."""
+"""A paused sandbox wakes with the next message, and the conversation goes on with the files it had."""
 
 import pytest
 

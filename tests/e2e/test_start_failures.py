@@ -1,4 +1,4 @@
-"""A start that fails says at which stage, why, and what to do; after that it can be retried."""
+"""A failed start reports its stage, its cause and a fix. Afterwards it can be retried."""
 
 import subprocess
 from collections.abc import Iterator
@@ -23,13 +23,15 @@ MISSING_IMAGE = "slipway-test-image:missing"
 
 @pytest.fixture
 def missing_image() -> Iterator[str]:
-    """A name without an image; whatever a test puts behind it is taken away again."""
+    """Yields the name of an image that does not exist. Removes the name afterwards, if a test has
+    created it.
+    """
     yield MISSING_IMAGE
     subprocess.run(["docker", "rmi", MISSING_IMAGE], capture_output=True, check=False)
 
 
 def ended(server: AppServerProcess, conversation_id: str) -> Json:
-    """The start task once it is READY or in ERROR."""
+    """Returns the start task when its status is READY or ERROR."""
     with server.client() as client:
         wait_until(
             lambda: start_task(client, conversation_id)["status"] in {"READY", "ERROR"},

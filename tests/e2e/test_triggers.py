@@ -1,4 +1,6 @@
-"""From a signed webhook about an issue to a pull request: real git, GitHub's API as a checked stand-in."""
+"""A signed webhook about an issue leads to a pull request: real git repositories, a checked fake of GitHub's
+API.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -156,7 +158,7 @@ def a_user_continues_it_and_a_close_pauses_it_again(
 
 
 def added(client: httpx.Client, host: GitHubHost) -> dict[str, Any]:
-    """The trigger; its secret is shown once."""
+    """Adds a trigger and returns it with its secret, which the API shows only once."""
     wanted = {"repository": host.git.url(REPOSITORY)}
     trigger: dict[str, Any] = client.post("/triggers", json=wanted).raise_for_status().json()
     (listed,) = client.get("/triggers").raise_for_status().json()

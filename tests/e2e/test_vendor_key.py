@@ -1,4 +1,4 @@
-"""The vendor's key is found nowhere in the sandbox: environment, files, process list, event log."""
+"""The vendor's API key is found nowhere in the sandbox: environment, files, process list, event log."""
 
 import subprocess
 from pathlib import Path
@@ -33,7 +33,8 @@ def test_the_vendor_key_is_nowhere_in_the_sandbox(
         call("terminal", command=LOOK_EVERYWHERE, timeout=120), call("finish", message="done")
     )
     with scripted_server.client() as client:
-        # To look into other processes' environments is nothing that an agent does unasked.
+        # confirmation_mode="never", because reading the environment of other processes needs a confirmation
+        # otherwise.
         conversation_id = start_conversation(
             client, "look", selected_repository=str(repository), confirmation_mode="never"
         )
@@ -44,7 +45,7 @@ def test_the_vendor_key_is_nowhere_in_the_sandbox(
         assert CANARY not in str(log)
         found = next(event["observation"] for event in log if event["kind"] == "ObservationEvent")
         if kind == "docker":
-            # Inside an isolated machine nothing at all may match; a plain process sees its host's files.
+            # In a container nothing may match. A process sandbox sees the files of this machine.
             assert found["content"][0]["text"].split() == ["0", "0", "0"]
             assert _matches_in_container(conversation_id) == ""
         else:
@@ -55,7 +56,9 @@ def test_the_vendor_key_is_nowhere_in_the_sandbox(
 
 
 def _matches_in_container(conversation_id: str) -> str:
-    """What root finds inside the container: its files (volumes too) and every process."""
+    """Returns what a search as root finds in the container: files, also on volumes, and process
+    environments.
+    """
     script = (
         f"grep -rsl {CANARY} /workspace /home /tmp /opt /etc /run /var; "
         f"cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep {CANARY}"
@@ -64,12 +67,12 @@ def _matches_in_container(conversation_id: str) -> str:
     command = ["docker", "exec", "--user", "0", name, "sh", "-c", script]
     inspected = subprocess.run(["docker", "inspect", name], capture_output=True, text=True, check=True)
     assert CANARY not in inspected.stdout
-    # grep is given the canary on its own command line, which /proc/*/environ does not show.
+    # The command line of grep contains the canary, but /proc/*/environ does not show command lines.
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _environments_below(root: Path) -> list[bytes]:
-    """The environments of every process that works somewhere below `root`."""
+    """Returns the environments of all processes whose working directory is below `root`."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,6 @@
-"""Memory for one sandbox: later conversations show their place in the queue and keep their messages."""
+"""There is memory for one sandbox: later conversations show their place in the queue and keep their
+messages.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[AppServerProcess]:
 
 
 def place(page: Page, number: int) -> None:
-    # It may stand in the folded output, too.
+    # The folded output may contain the same text.
     told = page.get_by_text(f"Number {number} of").filter(visible=True)
     expect(told.first).to_be_visible()
 

@@ -1,4 +1,6 @@
-"""A container has no catalogue: prices and context window come with the model."""
+"""A container has no model catalogue: the app server sends the prices and the context window with
+the model.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Real processes that are killed, cut off and starved, and what they must look like afterwards."""
+"""Fixtures and checks for the fault tests, in which real processes are killed, disconnected or lack
+resources.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +22,9 @@ def receiver() -> Iterator[ReportReceiver]:
 
 
 def assert_whole(log: list[dict[str, Any]]) -> None:
-    """No event twice, and each call answered exactly once, after it was made."""
+    """Checks that no event is in the log twice, and that each tool call is answered exactly once, after the
+    call.
+    """
     ids = [event["id"] for event in log]
     assert len(set(ids)) == len(ids)
     called = [event["tool_call_id"] for event in log if event["kind"] == "ActionEvent"]

@@ -1,4 +1,6 @@
-"""What can go wrong at a start, and how it is brought about for real: in engine, image, machine and host."""
+"""Faults that can make the start of a conversation fail. Each is caused for real: in engine, image or
+machine.
+"""
 
 import json
 import os
@@ -27,7 +29,10 @@ NOWHERE = "127.0.0.1:9/nowhere/no-such-image:1"
 
 @dataclass
 class Place:
-    """Where a fault is brought about. `settings` and `request` are what the start is given."""
+    """The surroundings in which a fault is caused. `settings`: the settings of the app server.
+
+    `request`: further fields of the request that starts the conversation.
+    """
 
     folder: Path
     engine: DockerClient
@@ -45,12 +50,12 @@ class Place:
         return f"slipway-sandbox-{self.conversation_id.hex}"
 
     def remove_machine(self) -> None:
-        """Past a server whose engine is away."""
+        """Removes the sandbox's container directly, because the app server cannot reach its engine."""
         for container in self.engine.containers.list(all=True, filters={"name": self.container_name}):
             container.remove(force=True)
 
     def put_first(self, program: str, script: str) -> None:
-        """A program of this name that is found before any other."""
+        """Puts a program of this name first in PATH. `script`: the shell script that it runs."""
         path = self.folder / "bin" / program
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"#!/bin/sh\n{script}\n")
@@ -63,7 +68,11 @@ Bring = Callable[[Place], AbstractContextManager[object]]
 
 @dataclass(frozen=True)
 class Fault:
-    """`doctor`: the name of the finding that tells of it before any start, if that can be seen."""
+    """A fault and what the app server must report. `bring` causes the fault.
+
+    `code`: the code of the error. `cause`, `fix`: texts that its cause and fix contain. `doctor`: the name of
+    the finding with which `slipway doctor` reports the fault; None if it cannot be seen before a start.
+    """
 
     bring: Bring
     code: StartCode
@@ -132,13 +141,13 @@ def no_subnet_left(place: Place) -> Iterator[None]:
 
 @contextmanager
 def name_taken(place: Place) -> Iterator[None]:
-    """Somebody makes a container of this name right before we do."""
+    """Another program makes a container of the same name right before the app server does."""
 
     def be_faster() -> None:
         place.engine.containers.create(sandbox_image(), name=place.container_name)
 
     with behind_proxy(place) as proxy:
-        # By that name alone: the server makes other containers, too, to try out what this one will be given.
+        # Only for this name: the app server also makes other containers, to test the options of the sandbox.
         proxy.on(rf"POST /containers/create\?name={place.container_name} ", be_faster)
         yield
 
@@ -192,7 +201,7 @@ def image_of_another_architecture(place: Place) -> Iterator[None]:
 
 @contextmanager
 def _server_that(place: Place, does: str) -> Iterator[None]:
-    """An agent server that does this instead of its work."""
+    """Makes the start use an image whose agent server runs this shell command instead."""
     command = ["/bin/sh", "-c", does, "/opt/slipway/bin/entrypoint"]
     with derived_image(place.engine, sandbox_image(), f"ENTRYPOINT {json.dumps(command)}") as image:
         place.settings["sandbox_image"] = image
@@ -210,7 +219,7 @@ def server_never_answers(place: Place) -> AbstractContextManager[object]:
 
 def server_needs_too_much_memory(place: Place) -> AbstractContextManager[object]:
     place.settings["sandbox_memory_bytes"] = 256 * MEBIBYTE
-    # It keeps all of a line that never ends.
+    # `tail` keeps the whole last line in memory, and this line never ends.
     return _server_that(place, "exec tail /dev/zero")
 
 

@@ -1,4 +1,4 @@
-"""A thousand deliveries of a git host at once, and kill -9 of the server: each issue is handled once."""
+"""A git host sends a thousand webhooks at once, and the app server is killed: each issue is handled once."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ COPIES = 20
 
 
 def test_a_thousand_deliveries_are_handled_once_over_kill_9(tmp_path: Path) -> None:
-    # No sandbox fits, so that conversations are stored and none is started.
+    # There is no memory for a sandbox, so conversations are stored but not started.
     small = {"SLIPWAY_SANDBOX_MEMORY_TOTAL_BYTES": str(256 * 1024**2)}
     with (
         GitHubHost(tmp_path / "host") as host,
@@ -29,7 +29,7 @@ def test_a_thousand_deliveries_are_handled_once_over_kill_9(tmp_path: Path) -> N
     ):
         trigger = prepared(host, client)
         refused = send_all(trigger, host, server)
-        # As hosts do: what was not accepted is sent again, and some of what was.
+        # Git hosts repeat deliveries that were refused, and sometimes deliveries that were accepted.
         again = [*refused, *(f"delivery-{number}" for number in ISSUES[:10])]
         with httpx.Client(timeout=PATIENCE_SECONDS, verify=NO_TLS) as sender:
             assert {send(sender, trigger, each) for each in again} == {202}
@@ -61,8 +61,9 @@ def send(sender: httpx.Client, trigger: dict[str, Any], name: str) -> int:
 
 
 def send_all(trigger: dict[str, Any], host: GitHubHost, server: AppServerProcess) -> list[str]:
-    """Sends each delivery COPIES times, kills the server once it handles them, and starts it again. Returns
-    those of which no copy was accepted.
+    """Sends each delivery COPIES times, kills the server while it handles them, and starts it again.
+
+    Returns the names of the deliveries of which no copy was accepted.
     """
     names = [f"delivery-{number}" for number in ISSUES]
     with httpx.Client(timeout=PATIENCE_SECONDS, verify=NO_TLS) as sender, ThreadPoolExecutor(32) as threads:

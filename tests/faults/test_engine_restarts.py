@@ -1,6 +1,6 @@
-"""The Docker engine is stopped, or killed, and comes back: work that was under way goes on, with its files.
+"""The Docker engine is stopped or killed and starts again: running work goes on, and its files are kept.
 
-With an engine of the test's own. Its containers end with it, as they do unless an operator lets them live on.
+The test runs its own engine. Its containers end with the engine, as they do by default.
 """
 
 import sys
@@ -44,7 +44,7 @@ Way = Callable[[OwnEngine], None]
 
 
 class Site:
-    """An app server beside an engine that it alone uses, on the network of that engine."""
+    """An app server on the network of an engine that only this server uses."""
 
     def __init__(self, engine: OwnEngine, server: AppServerProcess, llm: ScriptedLLM) -> None:
         self.engine = engine
@@ -53,7 +53,7 @@ class Site:
         self.client: httpx.Client = server.client()
 
     def says(self, conversation_id: str, command: str) -> str | None:
-        """What a command prints; None while the sandbox does not answer."""
+        """Runs a command in the sandbox and returns its output, or None if the sandbox does not answer."""
         url = f"/app-conversations/{conversation_id}/execute-bash-command"
         reply = self.client.post(url, json={"command": command, "timeout": 60})
         return str(reply.json()["stdout"]).strip() if reply.is_success else None
@@ -76,8 +76,8 @@ class Site:
         self.client.post(url, json=message).raise_for_status()
 
     def of_sandboxes(self) -> set[str]:
-        """Ids in the names of containers and volumes."""
-        # By the lists alone: what is being removed cannot be asked for one by one.
+        """Returns the sandbox ids in the names of all containers and volumes of the engine."""
+        # Only lists are used: the engine cannot answer about a single object that is being removed.
         with closing(self.engine.client()) as client:
             containers, volumes = client.api.containers(all=True), client.api.volumes()["Volumes"] or []
         names = [each["Names"][0].strip("/") for each in containers] + [each["Name"] for each in volumes]
@@ -91,7 +91,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         server = AppServerProcess(
             home,
             sandbox="docker",
-            # Room for all that is made here, on any machine: none has to wait until another was idle enough.
+            # Memory for all sandboxes of this module, so that none has to wait until another one is idle.
             environment={**engine.environment, "SLIPWAY_SANDBOX_MEMORY_BYTES": str(512 * 1024**2)},
             python=[*engine.on_its_network, sys.executable],
         )
@@ -108,7 +108,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def talk(site: Site) -> str:
-    """A conversation that has worked, with a file of its own."""
+    """Returns the id of a conversation that has finished a run and has written a file."""
     site.llm.script(call("terminal", command="echo kept > file"), say("Noted."))
     conversation_id = start_conversation(site.client, "Take a note")
     wait_for_status(site.client, conversation_id, "finished")
@@ -174,7 +174,7 @@ def test_a_start_is_seen_through_or_can_be_tried_again(site: Site, step: str, co
 
 
 def test_nothing_is_left_of_deleted_conversations(site: Site, talk: str) -> None:
-    """What the others here have made is deleted while the engine is away."""
+    """The conversations of the other tests of this module are deleted while the engine is stopped."""
     site.engine.stop()
     for item in site.client.get("/app-conversations/search").raise_for_status().json()["items"]:
         site.client.delete(f"/app-conversations/{item['id']}").raise_for_status()

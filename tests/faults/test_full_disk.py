@@ -1,4 +1,4 @@
-"""A small real disk without space. It is mounted for the server's process only."""
+"""The agent server on a small real disk without space. Only the server's process sees the disk."""
 
 import json
 from pathlib import Path
@@ -21,13 +21,15 @@ MOUNT = (
     "-c",
     'mount -t tmpfs -o size=8m none "$0" && exec "$@"',
 )
-# Bounded, should the disk ever not be the small one.
+# The size is limited, in case the directory is by mistake not on the small disk.
 FILL = "head -c 64M /dev/zero > filler"
 
 
 @pytest.fixture
 def small(own_server: AgentServer, tmp_path: Path) -> AgentServer:
-    """A server whose conversations and workspace lie on a disk of 8 MB. Its log is elsewhere."""
+    """Yields an agent server with conversations and workspace on a disk of 8 MB. Its log is on
+    another disk.
+    """
     disk = tmp_path / "disk"
     disk.mkdir()
     own_server.prefix = (*MOUNT, str(disk))
@@ -48,7 +50,9 @@ def refusal(server: AgentServer, method: str, path: str, **options: object) -> h
 def answers_on_sockets(
     server: AgentServer, conversation: str, said: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """To the same message on the stream of bare events, and on that of frames."""
+    """Sends the same message on the stream of bare events and on the stream of frames. Returns both
+    answers.
+    """
     answers = []
     for path, frames_before in ((f"events/{conversation}", 1), (f"session/{conversation}", 2)):
         key = {"X-Session-API-Key": KEY}
@@ -67,7 +71,10 @@ def answers_on_sockets(
 def cut_off_by_a_full_disk(
     server: AgentServer, llm: ScriptedLLM, path: Path
 ) -> tuple[str, list[dict[str, Any]]]:
-    """A conversation whose run could not write the model's reply, and its log until then."""
+    """Starts a conversation whose run cannot store the model's reply, because the disk is full.
+
+    Returns its id, and the events before the failure.
+    """
     thought = hold(calls(("think", {"thought": "x" * 100_000})))
     llm.script(thought)
     body = start_request(llm, path / "disk", "Go.")
@@ -115,7 +122,7 @@ def test_a_run_that_a_full_disk_ended_says_so_once_there_is_room(
     conversation, _ = cut_off_by_a_full_disk(small, scripted_llm, tmp_path)
 
     run_command(small, "rm filler")
-    # A message alone starts nothing, and must not pass for the end.
+    # A message without a run starts nothing, and must not be taken for the end of the run.
     small.call("POST", f"/api/conversations/{conversation}/events", json=message("Still there?"))
 
     wait_until(lambda: status_of(small, conversation) == "error")

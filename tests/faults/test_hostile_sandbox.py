@@ -1,6 +1,6 @@
-"""All attempts of a hostile agent in one container, beside tests/app_server/sandboxes.
+"""Attacks of a hostile agent from a container. Further attacks are in tests/app_server/sandboxes.
 
-After each attempt the sandbox, the app server and the engine must answer as before.
+After each attack the sandbox, the app server and the Docker engine must answer as before.
 """
 
 import re
@@ -48,7 +48,7 @@ try:
 except OSError as error:
     print(count, error.strerror)
 """
-# Each prints its name if it is granted.
+# Each command is an attempt. The test prints the name of an attempt that succeeds.
 PRIVILEGES = {
     "bind mount": "mount --bind /etc /mnt",
     "proc mount": "mount -t proc proc /mnt",
@@ -72,7 +72,7 @@ PRIVILEGES = {
 
 @dataclass(frozen=True)
 class Hostile:
-    """A sandbox and whoever is at home in it."""
+    """A sandbox with a hostile agent. The tests run the agent's commands in it."""
 
     server: AppServerProcess
     client: httpx.Client
@@ -164,7 +164,7 @@ def test_of_all_that_this_machine_listens_on_only_inner_listeners_answer(sandbox
         "docker", "network", "inspect", NETWORK, "--format", "{{(index .IPAM.Config 0).Gateway}}"
     )
     own = [address for address in printed("hostname", "-I").split() if ":" not in address]
-    # Servers of other tests come and go meanwhile.
+    # Servers of other tests start and end meanwhile, so the rules are read before and after.
     admitted = admitted_ports(gateway)
     places = [f"{address}:{port}" for address in {gateway, *own} for port in listening_ports()]
     seen = sandbox.says(f"python3 -c '{OPENINGS}' {' '.join(places)}").split()
@@ -176,13 +176,15 @@ def test_of_all_that_this_machine_listens_on_only_inner_listeners_answer(sandbox
 
 
 def admitted_ports(gateway: str) -> set[str]:
-    """Returns the addresses that the firewall opens to sandboxes now."""
+    """Returns the addresses (`IP:port`) that the firewall opens to sandboxes now."""
     rules = printed("iptables", "-w", "10", "-S", "SLIPWAY")
     return {f"{gateway}:{port}" for port in re.findall(rf"-d {gateway}/32 .*--dport (\d+) ", rules)}
 
 
 def test_what_answers_this_machine_at_a_link_local_address_answers_no_sandbox(sandbox: Hostile) -> None:
-    """Where clouds keep the keys of their machines; here it is a container on a network of its own."""
+    """Clouds serve the keys of their machines at a link-local address. Here a container in another network
+    serves it.
+    """
     with beside(sandbox) as place:
         wait_until(lambda: is_served(place), lambda: f"{place} to answer")
 
@@ -222,7 +224,7 @@ def test_links_out_of_the_workspace_lead_to_nothing_of_this_machine(sandbox: Hos
 
 @contextmanager
 def beside(sandbox: Hostile) -> Iterator[str]:
-    """A server that only its own network and this machine reach."""
+    """Runs a web server in another Docker network and yields its address. Only this machine can reach it."""
     name = f"slipway-test-{sandbox.id}"
     printed("docker", "network", "create", "--subnet", "169.254.77.0/24", name)
     try:
@@ -248,7 +250,7 @@ def printed(*command: str) -> str:
 
 
 def listening_ports() -> set[int]:
-    """Of this machine, on any address."""
+    """Returns the TCP ports on which this machine listens, on any address."""
     tables = [Path("/proc/net", name).read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
     lines = [line.split() for table in tables for line in table]
     return {int(fields[1].rpartition(":")[2], 16) for fields in lines if fields[3] == "0A"}

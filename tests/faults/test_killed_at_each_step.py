@@ -1,8 +1,8 @@
-"""kill -9 of the app server, of a container, and its removal, at each step of a start in Docker.
+"""The app server is killed, or a container killed or removed, at each step of a start in Docker.
 
-The steps are written down nowhere: a start that nothing befalls is recorded, each call that it makes of the
-engine, of its agent server and of its git host. Then one start after the other stands still right before
-such a call is made, and one right after it was answered, when the axe falls. So a new step is tested too.
+The steps are not listed here. An undisturbed start is recorded: each call to the engine, to the agent server
+and to the git host. Then for each call one start is halted right before it, and one right after its answer,
+and the server is killed. So a new step of the product is tested, too.
 """
 
 import sqlite3
@@ -32,7 +32,7 @@ from tests.support.scripted_llm import say
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1200)]
 
-# What has to be among the steps, whatever else there is.
+# Requests that must be among the recorded steps.
 REQUIRED = {
     "POST /volumes/create",
     "POST /containers/create",
@@ -56,11 +56,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def steps(site: Site) -> list[Call]:
-    """Every call that a start makes, in order."""
+    """Returns every call that an undisturbed start makes, in order. Of repeated polls only the
+    first is kept.
+    """
     conversation_id = site.begin()
     assert site.wait_for_end(conversation_id)["status"] == "READY"
     site.wait_for_answer(conversation_id)
-    # A poll is made as often as it takes.
+    # A poll is repeated until its result is there, so the number of polls differs between starts.
     steps = [call for call in site.wires.calls[conversation_id] if call.nth == 1 or "GET" not in call.request]
     site.delete([conversation_id])
     return steps
@@ -70,7 +72,7 @@ def test_the_steps_are_those_of_the_product(steps: list[Call]) -> None:
     assert [stage for stage, _ in STEPS] == list(STAGES)
     missing = {*REQUIRED} - {call.request for call in steps}
     assert not missing, [str(call) for call in steps]
-    # The first one only writes rows: it has a test of its own.
+    # The first stage only writes rows to the database and makes no call. It has its own test.
     silent = {*STAGES} - {call.stage for call in steps}
     assert silent == {StartStatus.WORKING}
 
@@ -80,14 +82,17 @@ def test_a_server_killed_at_any_step_sees_the_start_through(site: Site, steps: l
     ways = ways_through(moments)
     rounds = -(-len(ways) // (MAX_CONCURRENT - 1))
     for number in range(rounds):
-        # Neighbours wait for the same threads: each round has something of everywhere.
+        # Moments next to each other wait for the same threads, so each round takes moments from all stages.
         begun = killed_on_the_way(site, ways[number::rounds])
         assert_seen_through(site, begun)
     assert not site.wires.made & {*volumes(), *ids_of_containers()}
 
 
 def ways_through(moments: list[Moment]) -> list[list[Moment]]:
-    """All moments, dealt out to as few starts as can meet them: each one of a stage at most, in order."""
+    """Distributes all moments to as few starts as possible.
+
+    A start has at most one moment of each stage, in the order of the stages.
+    """
     stages = {stage: [each for each in moments if each.call.stage == stage] for stage in STAGES}
     ways: list[list[Moment]] = [[] for _ in range(max(len(each) for each in stages.values()))]
     for those in stages.values():
@@ -98,7 +103,10 @@ def ways_through(moments: list[Moment]) -> list[list[Moment]]:
 
 
 def killed_on_the_way(site: Site, ways: list[list[Moment]]) -> dict[object, str]:
-    """Starts side by side. The server is killed each time that all have come to their next moment."""
+    """Runs starts in parallel. Kills the server each time when all of them have reached their next moment.
+
+    Returns the ids of the conversations by the names that a failure shows.
+    """
     begun: dict[object, str] = {", ".join(map(str, way)): site.begin(way[0]) for way in ways}
     on_the_way = [*zip(begun.values(), ways, strict=True)]
     while on_the_way:
@@ -125,13 +133,13 @@ ROWS = {
 def test_a_server_killed_once_something_was_noted_sees_the_start_through(site: Site) -> None:
     begun: dict[object, str] = {}
     for name, query in ROWS.items():
-        # An answer that comes at once would end what is to be seen before anybody has looked.
+        # The answer is held back: an immediate answer would end the state before the test has seen it.
         answer = say(ANSWER, gate=Event())
         site.llm.fallback = say(ANSWER) if "finished" in query else answer
         begun[name] = site.begin()
         deadline = time.monotonic() + PATIENCE_SECONDS
         with closing(sqlite3.connect(site.server.home / "slipway.sqlite3", timeout=PATIENCE_SECONDS)) as rows:
-            # What is noted in one moment may matter in the next: nothing may be slept through.
+            # The loop does not sleep, because the state may last for a moment only.
             while rows.execute(query, (begun[name],)).fetchone() is None:
                 assert time.monotonic() < deadline, site.story(begun[name])
         site.server.kill()

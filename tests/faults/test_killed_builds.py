@@ -1,4 +1,4 @@
-"""kill -9 of the app server before, during and after each call of an image build."""
+"""The app server is killed before, during and after each call of an image build."""
 
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.support.server import wait_until
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 ENDLESS = f"FROM {DEFAULT_BASE_IMAGE}\nRUN : {{unique}}; sleep 3600\n"
-# Its shell does not answer, as that of an image may that somebody has found somewhere.
+# The shell of this image does not answer. A user may choose an image with such a shell.
 SILENT = (
     f"FROM {DEFAULT_BASE_IMAGE}\n"
     "RUN : {unique}; printf '#!/usr/bin/perl\\nsleep 3600;\\n' > /a && chmod +x /a && mv /a /bin/sh\n"
@@ -103,7 +103,7 @@ def test_a_look_into_an_image_that_does_not_answer_ends_with_its_server_or_its_s
 
 
 def left_of(site: Site, spec: dict[str, str]) -> list[str]:
-    """Containers and programs of its build."""
+    """Returns the containers and processes of the build of this image."""
     shown = ["docker", "ps", "--all", "--no-trunc", "--format", "{{.Names}} {{.Image}} {{.Command}}"]
     containers = subprocess.check_output(shown, text=True).splitlines()
     programs = subprocess.check_output(["ps", "-eo", "args"], text=True).splitlines()

@@ -1,6 +1,7 @@
-"""kill -9 of the app server at each step of a start, and the removal of a container by others.
+"""The app server is killed at each step of a start, and a container is removed by another program.
 
-Each kill hits a new start at its own point. Those of before go on meanwhile, and are hit wherever they are.
+Each kill happens during a new start, and each time at another point. The earlier starts go on meanwhile, so
+that the kill also hits them at some point.
 """
 
 import sqlite3
@@ -26,11 +27,13 @@ ORDER = [*STAGES, StartStatus.READY, StartStatus.ERROR]
 
 Wait = Callable[[], object]
 Point = Callable[[AppServerProcess, UUID], AbstractContextManager[Wait]]
-"""Entered before the start begins; what it yields returns when the point is reached."""
+"""A point of a start. It is entered before the start; it yields a function that returns when the point is
+reached.
+"""
 
 
 def at_stage(status: StartStatus) -> Point:
-    """Its beginning is saved."""
+    """Returns the point at which the database says that the stage has begun."""
 
     @contextmanager
     def watch(server: AppServerProcess, conversation_id: UUID) -> Iterator[Wait]:
@@ -41,14 +44,14 @@ def at_stage(status: StartStatus) -> Point:
                 found = rows.execute(query, (conversation_id.hex,)).fetchone()
                 return found is not None and ORDER.index(StartStatus(found[0])) >= ORDER.index(status)
 
-            # Stages last for milliseconds: nothing may be slept through.
+            # Stages last only for milliseconds, so the check must not sleep.
             yield lambda: busily(reached)
 
     return watch
 
 
 def at_event(kind: str, action: str) -> Point:
-    """The engine has done it."""
+    """Returns the point at which the Docker engine reports this event about the sandbox."""
 
     @contextmanager
     def watch(_server: AppServerProcess, conversation_id: UUID) -> Iterator[Wait]:
@@ -62,7 +65,7 @@ def at_event(kind: str, action: str) -> Point:
 
 
 def at_file(name: str) -> Point:
-    """It is there."""
+    """Returns the point at which a file of this name is in the sandbox's directory."""
 
     @contextmanager
     def watch(server: AppServerProcess, conversation_id: UUID) -> Iterator[Wait]:
@@ -71,7 +74,7 @@ def at_file(name: str) -> Point:
     return watch
 
 
-# What comes after the machine is the same for both kinds.
+# The steps after the container or process has been made are the same for both kinds.
 OF_MACHINES = (
     StartStatus.WAITING_FOR_SANDBOX,
     StartStatus.PREPARING_REPOSITORY,
@@ -128,7 +131,9 @@ def test_whatever_was_begun_when_the_server_was_killed_is_seen_through(
 
 
 def killed_start(server: AppServerProcess, client: httpx.Client, point: Point, repository: Path) -> UUID:
-    """A start during which the server was killed, and came back."""
+    """Begins a start, kills the server at the point, and starts the server again. Returns the conversation's
+    id.
+    """
     conversation_id = uuid4()
     body = {"conversation_id": conversation_id.hex, "selected_repository": str(repository)}
     with point(server, conversation_id) as wait:
@@ -156,14 +161,16 @@ def is_up(client: httpx.Client, conversation_id: UUID) -> bool:
 
 
 def says(client: httpx.Client, conversation_id: UUID, command: str) -> str | None:
-    """What a command prints; None while the sandbox does not answer."""
+    """Runs a command in the sandbox and returns its output, or None if the sandbox does not answer."""
     body = {"command": command, "timeout": 60}
     reply = client.post(f"/app-conversations/{conversation_id.hex}/execute-bash-command", json=body)
     return str(reply.json()["stdout"]).strip() if reply.is_success else None
 
 
 def machines_of(kind: str, server: AppServerProcess, ids: list[UUID]) -> set[str]:
-    """Those of them that have a directory; or a container or a volume."""
+    """Returns which of the sandboxes have a directory (kind `process`), or a container or volume (kind
+    `docker`).
+    """
     if kind == "process":
         there = {path.name for path in (server.home / "sandboxes").iterdir()}
     else:

@@ -1,4 +1,4 @@
-"""kill -9 of the app server while starts are queued for memory, and while one of them is admitted."""
+"""The app server is killed while starts are queued for memory, and while one of them is admitted."""
 
 import asyncio
 import sqlite3
@@ -34,14 +34,14 @@ VOLUME, CONTAINER = "POST /volumes/create", "POST /containers/create"
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    """Of memory for one."""
+    """Yields an app server whose memory is enough for one sandbox only."""
     with open_site(tmp_path, {"SLIPWAY_SANDBOX_MEMORY_TOTAL_BYTES": str(ONE)}) as site:
         yield site
 
 
 @pytest.fixture
 def of_another(site: Site) -> Iterator[Site]:
-    """The same one, as another user has it."""
+    """Yields the same app server, with the client of another user."""
     headers = {"Authorization": f"Bearer {asyncio.run(key_of_another(site.server.home))}"}
     with httpx.Client(base_url=site.client.base_url, headers=headers, timeout=PATIENCE_SECONDS) as client:
         add_model(client, site.llm.base_url, site.llm.api_key)
@@ -66,12 +66,12 @@ def test_the_queue_survives_killed_servers_and_keeps_its_order(site: Site, of_an
     moments = [Moment("before", Call(WAITING, VOLUME, 1)), Moment("after", Call(WAITING, CONTAINER, 1))]
     mine: dict[str, Moment] = {}
     for moment in moments:
-        # One after the other: of two that come in the same moment, either may be the first in line.
+        # One after the other: if two starts come at the same time, either may be the first in the queue.
         mine[site.begin(moment)] = moment
         wait_for_places([(site, each) for each in mine], since=began)
     theirs = of_another.begin()
 
-    # Users take turns, and the other one has had none.
+    # Users take turns. The other user has had no turn yet and is therefore the first.
     line = [(of_another, theirs), *((site, each) for each in mine)]
     wait_for_places(line, since=began)
     for at_number in (1, 3):
@@ -98,7 +98,11 @@ def kill_and_start(site: Site) -> None:
 
 
 def wait_for_places(line: Sequence[tuple[Site, str]], *, since: datetime) -> None:
-    """Until each was told by a server of since then that it is at its place in line."""
+    """Waits until each start shows its place in the queue, as a server that was started after `since` reports
+    it.
+
+    line: the starts in the order of the queue, each as the site of its user and the conversation's id.
+    """
 
     def is_at(site: Site, conversation_id: str, number: int) -> bool:
         task = start_task(site.client, conversation_id)
@@ -118,7 +122,10 @@ def was_let_in(site: Site, conversation_id: str) -> bool:
 
 
 def most_at_once(conversations: Sequence[str], *, since: datetime) -> int:
-    """How many of their containers have run beside one another, as the engine remembers."""
+    """Returns how many containers of these conversations have run at the same time, at most.
+
+    It counts the start and end events that the engine has stored since `since`.
+    """
     span = [f"--since={since.timestamp():f}", f"--until={datetime.now(UTC).timestamp():f}"]
     kinds = [f"--filter={each}" for each in (f"label={LABEL}", "event=start", "event=die")]
     form = '{{.Action}} {{index .Actor.Attributes "name"}}'

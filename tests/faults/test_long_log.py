@@ -1,4 +1,4 @@
-"""A conversation of ten thousand events."""
+"""A conversation with ten thousand events opens from its snapshot, without reading the early events."""
 
 import sqlite3
 from contextlib import closing
@@ -28,7 +28,7 @@ async def test_it_opens_from_its_snapshot_and_what_came_after_it(scripted_llm: S
     state, messages = first.state, first.run_context.model_input.messages()
     first.log.close()  # as if the process had been killed
     with closing(sqlite3.connect(directory / LOG_NAME)) as log, log:
-        # Whoever reads one of the early events now, fails. The first one begins the turn.
+        # Makes reading one of the early events fail. The first event is kept, because it begins the turn.
         early = [state.unseen_messages[0][0], EVENTS - 1_500]
         log.execute("UPDATE events SET body = 'unreadable' WHERE seq != ? AND seq <= ?", early)
 

@@ -1,4 +1,4 @@
-"""The app server is away while the agent goes on."""
+"""The app server does not answer while the agent works: all events arrive afterwards, in order."""
 
 import socket
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.scripted_llm import ScriptedLLM, calls, say
 
 MESSAGES = 3_000
 ATTEMPTS = 10
-"""So many that the pauses between them have grown as far as they do."""
+"""Enough attempts for the pauses between them to reach their longest."""
 
 
 def test_thousands_of_events_of_an_outage_arrive_in_order(
@@ -42,7 +42,7 @@ def test_thousands_of_events_of_an_outage_arrive_in_order(
 
 
 def turn_away(port: int, attempts: int) -> None:
-    """Closes so many connections as soon as they are made."""
+    """Accepts this number of connections and closes each at once."""
     with socket.create_server(("127.0.0.1", port)) as door:
         door.settimeout(PATIENCE_SECONDS)
         for _ in range(attempts):

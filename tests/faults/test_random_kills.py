@@ -1,4 +1,4 @@
-"""kill -9 of the agent server, fifty times, at random moments."""
+"""The agent server is killed fifty times at random moments: no event is lost or stored twice."""
 
 import random
 import sys
@@ -16,14 +16,16 @@ from tests.support.scripted_llm import Request, ScriptedLLM, Turn, call
 
 STEPS = 200
 KILLS_PER_SEED = 25
-# Longer than a step takes, so that every part of one is hit.
+# Longer than a step takes, so that the kills hit every part of a step.
 LONGEST_WAIT_SECONDS = 0.03
 
 
 class Work:
-    """The next step, by what has been answered: whoever asks again is told the same."""
+    """A model whose next step depends on the number of answered tool calls: a repeated request gets the same
+    step.
+    """
 
-    # However quick the machine is, the work must not be over before the last kill.
+    # False until the last kill, so that the work is not finished before it, also on a quick machine.
     may_end = False
 
     def __call__(self, request: Request) -> Turn:

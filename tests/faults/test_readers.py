@@ -1,4 +1,4 @@
-"""Readers of a conversation that come and go, that are many, or that do not read."""
+"""Clients that read the event stream of a conversation: many, reconnecting, or not reading at all."""
 
 import asyncio
 import json
@@ -21,13 +21,13 @@ RECONNECTS = 1_000
 STEPS = 300
 PER_STEP = 7
 READERS = 100
-# More than the 16 MB that wait in the server, and what the kernel keeps.
+# More data than the 16 MB that the server buffers and what the kernel buffers.
 MESSAGES = 60
 EVERYTHING = 10**9
 
 
 def watch(server: AgentServer, conversation: str, after_seq: int, **options: Any) -> connect:
-    # Without a bound on what waits to be read: with one, closing early would wait for it to be read.
+    # The client's queue is unbounded: with a bound, an early close would wait until the queue is read.
     options = {"max_queue": None, "proxy": None, "compression": None, **options}
     url = f"{server.ws_url}/sockets/session/{conversation}?after_seq={after_seq}"
     return connect(
@@ -36,7 +36,11 @@ def watch(server: AgentServer, conversation: str, after_seq: int, **options: Any
 
 
 async def durable(reader: ClientConnection, *, after: int, through: int) -> list[dict[str, Any]]:
-    """The events after a position, up to another or up to the end of the run."""
+    """Reads and returns the durable frames after the position `after`, up to `through` or to the end of the
+    run.
+
+    Checks that no position is missing.
+    """
     found: list[dict[str, Any]] = []
     at = after
     while at < through and not (found and is_last(found[-1])):
@@ -53,7 +57,9 @@ def is_last(frame: dict[str, Any]) -> bool:
 
 
 class Pace:
-    """A model that makes a step for every few connections, so that the run lasts as long as they do."""
+    """A model that makes one step after a number of connections, so that the run lasts as long as the
+    connections.
+    """
 
     def __init__(self, connections_per_step: int, steps: int = STEPS) -> None:
         self._per_step = connections_per_step
@@ -96,7 +102,7 @@ async def test_a_thousand_connections_at_random_positions_see_the_log_without_ga
 
     for _ in range(RECONNECTS):
         reached = max(seen, default=0)
-        # Half of them go on where the last one ended, the others anywhere.
+        # Half of the connections continue after the newest event seen, the others begin at a random position.
         after = reached if chance.random() < 0.5 else chance.randint(0, reached)
         async with watch(own_server, conversation, after) as reader:
             sync = json.loads(await reader.recv())
@@ -104,7 +110,7 @@ async def test_a_thousand_connections_at_random_positions_see_the_log_without_ga
             through = min(after + chance.randint(1, 12), sync["through_seq"])
             if chance.random() < 0.2:
                 pace.connected(PER_STEP)
-                through = sync["through_seq"] + 1  # at least one of them live
+                through = sync["through_seq"] + 1  # at least one event arrives live
             pace.connected()
             if not any(map(is_last, seen.values())) or through <= sync["through_seq"]:
                 for frame in await durable(reader, after=after, through=through):
@@ -146,7 +152,7 @@ async def test_a_reader_that_never_reads_delays_no_other_reader_and_is_disconnec
         "id"
     ]
     deaf = socket.socket()
-    # Told before it connects, or else the kernel makes it as large as it likes.
+    # Set before connecting: otherwise the kernel chooses a large buffer.
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     deaf.connect(("127.0.0.1", own_server.port))
     async with (
@@ -158,17 +164,17 @@ async def test_a_reader_that_never_reads_delays_no_other_reader_and_is_disconnec
         path = f"/api/conversations/{conversation}/events"
         for number in range(MESSAGES):
             await asyncio.to_thread(own_server.call, "POST", path, json=message(text))
-            # The system prompt goes before the first of them.
+            # The log has the system prompt before the first message.
             frames += await durable(keen, after=len(frames), through=number + 2)
         grown = resident_bytes(own_server) - before
 
-        # Now it reads after all.
+        # Only now the lazy client reads.
         with pytest.raises(ConnectionClosed):
             await asyncio.wait_for(_read_all(lazy), timeout=PATIENCE_SECONDS)
 
     assert [frame["event"] for frame in frames] == own_server.events(conversation)
     assert lazy.close_code == 1013
-    # The conversation itself keeps what the model is to see; a reader may add its bounded queue.
+    # The conversation itself keeps the messages for the model; a reader may add at most its bounded queue.
     assert grown < 3 * MESSAGES * len(text) + 16 * 2**20
 
 

@@ -1,4 +1,4 @@
-"""Several repositories of a conversation in a container: they survive an archive, and a fork has them."""
+"""A conversation with several repositories in a container: an archive keeps them, and a fork gets them."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
-"""What can go wrong at a start, brought about for real: each has its own code, cause and fix, at once.
+"""Each fault of a start, caused for real, is reported at once with its code, its cause and a fix.
 
-What each code stands for is in docs/start-failures.md.
+docs/start-failures.md explains the codes.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -33,7 +33,7 @@ from tests.support.sandbox_image import sandbox_image
 
 __all__ = ["no_outer_configuration"]
 
-# Five on a quiet machine; this one may be busy with other tests.
+# Five seconds on an idle machine. During the tests the machine may be busy.
 PROMISED_SECONDS = 5.0 * 5
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
@@ -48,7 +48,7 @@ def engine() -> Iterator[DockerClient]:
 
 @pytest.fixture
 def place(tmp_path: Path, engine: DockerClient, monkeypatch: pytest.MonkeyPatch) -> Place:
-    sandbox_image()  # before the event loop runs, which the build needs for itself
+    sandbox_image()  # before the event loop of the test runs, because the build needs its own loop
     place = Place(tmp_path, engine, monkeypatch)
     place.settings["inner_port"] = free_port()
     place.home.mkdir(mode=0o700)
@@ -83,7 +83,9 @@ def seconds_of(stage: dict[str, Any]) -> float:
 
 
 async def failed_start(config: Config, place: Place, *, delete: bool = True) -> dict[str, Any]:
-    """The start task of a server that this happens to; nothing of it is left."""
+    """Starts a conversation on a new app server and returns its start task. Deletes the sandbox if `delete`
+    is set.
+    """
     async with lifespan(config) as state, owner_client(config, state) as client:
         body = {"conversation_id": place.conversation_id.hex, **place.request}
         reply = await client.post(ROOT, json=body)
@@ -98,7 +100,7 @@ async def failed_start(config: Config, place: Place, *, delete: bool = True) -> 
 
 
 async def end_of_start(client: httpx.AsyncClient, conversation_id: UUID) -> dict[str, Any]:
-    """The start task once it is READY or ERROR."""
+    """Returns the start task when its status is READY or ERROR."""
 
     async def ended() -> Any:
         params = {"ids": [conversation_id.hex]}

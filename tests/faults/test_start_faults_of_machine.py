@@ -1,6 +1,6 @@
-"""Faults of the machine itself, which only a server that lives in it can meet: small disks, closed sockets.
+"""Faults of a start that come from the machine: small disks and sockets that may not be opened.
 
-Beside those of test_start_faults.py. Each server has a namespace, or rights, of its own.
+Other faults are in test_start_faults.py. Each server here has its own mount namespace or reduced rights.
 """
 
 import json
@@ -21,13 +21,13 @@ from tests.support.server import AppServerProcess, Json, start_conversation, sta
 pytestmark = [pytest.mark.docker, pytest.mark.namespaces]
 
 SMALL_DISK = ("sh", "-c", 'mount -t tmpfs -o size=64k none "$0" && exec "$@"')
-# Root may else open whatever it wants to.
+# Without this, root may open every socket.
 AS_ANYBODY = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
 UNBUILT_BASE = "slipway-test-base:unbuilt"
 
 
 def failed_start(server: AppServerProcess, **request: Any) -> Json:
-    """The error of a start that fails."""
+    """Starts a conversation and returns the error of the failed start."""
     with server.client() as client:
         conversation_id = start_conversation(client, "hello", llm_profile="demo", **request)
         wait_until(

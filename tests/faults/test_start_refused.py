@@ -1,4 +1,6 @@
-"""What keeps `slipway serve` from starting: one sentence with the cause and the fix, and no traceback."""
+"""What keeps `slipway serve` from starting is reported in one sentence, with cause and fix and no
+traceback.
+"""
 
 import os
 import sqlite3
@@ -19,7 +21,7 @@ DATABASE = "slipway.sqlite3"
 
 @pytest.fixture(scope="module")
 def used_home(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The database of a home that a server has been started in."""
+    """Returns the content of a database file with all tables, as a server has left it."""
     home = tmp_path_factory.mktemp("used")
     code = (
         "import asyncio, pathlib, sys\n"
@@ -59,7 +61,7 @@ def slipway(
 
 
 def refusal(home: Path, *, prefix: tuple[str, ...] = (), **environment: str) -> str:
-    """The one sentence that a start ends with."""
+    """Runs `slipway serve`, which must fail, and returns its single line of output."""
     done = slipway(home, "serve", prefix=prefix, **environment)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""

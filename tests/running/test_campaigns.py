@@ -1,4 +1,4 @@
-"""Campaigns that are left out when they were green with the same inputs."""
+"""Campaigns and steps are left out if they have passed before with the same inputs."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""App servers and agent servers that tests fork: separate processes, like those of the commands."""
+"""The app servers and agent servers that tests fork are separate processes, as if started by a command."""
 
 import fcntl
 import os
@@ -81,7 +81,7 @@ def test_an_agent_server_of_a_named_interpreter_is_not_forked(tmp_path: Path) ->
 
 
 def test_a_socket_with_a_large_number_keeps_it_in_what_is_forked(tmp_path: Path) -> None:
-    largest = 503  # the fourth one from 500, where the files once were kept meanwhile
+    largest = 503  # the fourth number from 500; files were once moved to these numbers meanwhile
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         (tmp_path / "log").open("wb") as log,

@@ -1,4 +1,6 @@
-"""The test run itself: a hang ends, a slow lane fails the run, and both are named."""
+"""Tests of the test runner: a hanging test ends, a slow lane fails the run, and the output names each of
+them.
+"""
 
 import os
 import subprocess
@@ -27,7 +29,7 @@ fixtures = []
 
 
 class Project:
-    """A folder of tests that is run with our plugin."""
+    """A folder with tests, which is run with our pytest plugin."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,7 +46,7 @@ class Project:
         command = [sys.executable, "-m", "pytest", *(f"-p{each}" for each in plugins), "-c", "pytest.ini"]
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
-            # Half of the time of such a run is the loading of plugins that it does not use.
+            # Loading plugins that the run does not use would take half of its time.
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONPATH": str(ROOT),
             "SLIPWAY_TEST_LANES": str(self.path / "lanes.toml"),

@@ -1,4 +1,6 @@
-"""The agent server inside the test's own process and loop: quick, and everything but the network is real."""
+"""Runs the agent server inside the test's own process and event loop. This is quick; only the network is not
+real.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +19,9 @@ from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 
 @asynccontextmanager
 async def agent_app(path: Path, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a server whose files lie below `path`. Calls carry the key."""
+    """Yields an HTTP client of an agent server that stores its files below `path`. Each call carries the
+    session key.
+    """
     given = {
         "conversations_path": path / "conversations",
         "workspace_path": path / "project",
@@ -42,9 +46,10 @@ async def agent_app(path: Path, **settings: Any) -> AsyncIterator[httpx.AsyncCli
 
 
 def _share_routes(app: FastAPI) -> None:
-    """FastAPI prepares a route when it is first asked for, which took a tenth of the time of these tests.
+    """Makes the app use the table of routes of the first app of this process.
 
-    The routes do not depend on the configuration.
+    FastAPI prepares a route at the first request for it, which took a tenth of the time of these tests. The
+    routes do not depend on the configuration.
     """
     app.router = _ROUTES.setdefault("all", app.router)
 
@@ -53,14 +58,14 @@ _ROUTES: dict[str, APIRouter] = {}
 
 
 async def called(client: httpx.AsyncClient, method: str, path: str, **options: Any) -> Any:
-    """The decoded reply; raises for a refusal."""
+    """Sends a request and returns the decoded JSON of the reply. Fails the test if the status is not 2xx."""
     reply = await client.request(method, path, **options)
     assert reply.is_success, reply.text
     return reply.json()
 
 
 async def eventually(value: Callable[[], Any]) -> Any:
-    """The value, as soon as it is true."""
+    """Calls `value` again and again until its result is true, and returns that result."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             if found := value():
@@ -69,7 +74,7 @@ async def eventually(value: Callable[[], Any]) -> Any:
 
 
 async def wait_for_status(client: httpx.AsyncClient, conversation_id: str, wanted: str) -> None:
-    """Returns when the conversation says so over HTTP."""
+    """Returns when the conversation reports the execution status `wanted` over HTTP."""
     path = f"/api/conversations/{conversation_id}"
     async with asyncio.timeout(PATIENCE_SECONDS):
         pauses = pauses_between_looks()

@@ -22,9 +22,13 @@ KEY = "session-canary"
 
 @dataclass
 class AgentServer:
-    """Files below `path` outlive the process. Calls carry the key. python: which one runs it.
+    """A real agent server process. Its files below `path` stay when the process ends. Calls carry the session
+    key.
 
-    The process is forked from one that has its modules loaded, unless `python` or `prefix` say otherwise.
+    python: the Python interpreter that runs the server; empty for the interpreter of the tests.
+    prefix: the beginning of the command, before the interpreter.
+    files: the directory of conversations and workspace; None for `path`.
+    With neither `python` nor `prefix`, the server is forked from a process that has loaded its modules.
     """
 
     path: Path
@@ -49,7 +53,7 @@ class AgentServer:
         return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS, verify=NO_TLS)
 
     def start(self) -> None:
-        """Returns when it answers."""
+        """Starts the server and returns when it answers requests."""
         environment = {
             **os.environ,
             "OH_SESSION_API_KEYS_0": KEY,
@@ -68,25 +72,27 @@ class AgentServer:
         self._wait_until_it_answers()
 
     def kill(self) -> None:
-        """SIGKILL: no chance to say goodbye."""
+        """Ends the server with SIGKILL, so that it cannot clean up."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """SIGTERM, as an orderly shutdown."""
+        """Ends the server with SIGTERM, as an orderly shutdown does."""
         self._end(signal.SIGTERM)
 
     def log_text(self) -> str:
         return (self.path / "server.log").read_text()
 
     def call(self, method: str, path: str, **options: Any) -> Any:
-        """The decoded reply; raises for a refusal."""
+        """Sends a request and returns the decoded JSON. Raises HTTPStatusError if the server answers with an
+        error.
+        """
         with self.http as http:
             reply = http.request(method, path, **options)
         reply.raise_for_status()
         return reply.json()
 
     def events(self, conversation_id: str) -> list[dict[str, Any]]:
-        """The whole log, page by page."""
+        """Returns all events of the conversation. They are fetched page by page."""
         found: list[dict[str, Any]] = []
         page_id = None
         while True:

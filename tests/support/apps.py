@@ -1,8 +1,8 @@
-"""The app server's two apps, whose tables of routes are shared by all apps of a process.
+"""Makes the two FastAPI apps of the app server. All apps of a process share their tables of routes.
 
-FastAPI prepares a route when it is first asked for. That takes 0.15 seconds of processor time for each app, a
-third of a test that sends few requests. The routes do not depend on the configuration. An app that a test
-changes must come from `create_app` itself.
+FastAPI prepares a route at the first request for it. That takes 0.15 seconds of processor time for each app,
+a third of a test that sends few requests. The routes do not depend on the configuration. A test that changes
+an app must call `create_app` itself, because the apps of this module share their routes.
 """
 
 from fastapi import APIRouter, FastAPI

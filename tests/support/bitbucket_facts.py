@@ -1,6 +1,7 @@
-"""What Bitbucket takes, in our words: the operations, their parameters, and which fields they need.
+"""The operations of Bitbucket's API, written by hand: their parameters, and which fields they require.
 
-Atlassian's own documents state no licence and are not here. See `HostContract` for the notation.
+The API documents of Atlassian state no licence and are therefore not copied. `HostContract` explains the
+notation.
 """
 
 _R = "/repositories/{workspace}/{repo_slug}"

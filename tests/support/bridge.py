@@ -1,4 +1,4 @@
-"""The network that containers are on unless they are told otherwise."""
+"""Finds the address of this machine in Docker's default network."""
 
 import fcntl
 import socket
@@ -10,9 +10,9 @@ _NAME = '{{index .Options "com.docker.network.bridge.name"}}'
 
 
 def host_on_bridge() -> str:
-    """The address under which containers reach this machine.
+    """Returns the address under which containers reach this machine.
 
-    The kernel is asked: what the engine knows of its default network may lack it.
+    It asks the kernel, because the Docker engine does not always report the address of its default network.
     """
     command = ["docker", "network", "inspect", "bridge", "--format", _NAME]
     interface = subprocess.check_output(command, text=True).strip()

@@ -1,4 +1,4 @@
-"""A real headless Chromium, the system's own, as a fresh visitor for each test."""
+"""Starts a real headless Chromium, the one of the system, with a new browser profile for each test."""
 
 import re
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ DESKTOP = ViewportSize(width=1440, height=900)
 PHONE = ViewportSize(width=390, height=844)
 SCREENSHOTS = Path(__file__).parents[2] / "test-results"
 
-# It would give up after five seconds.
+# The default of Playwright, five seconds, is too short.
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
-# Without them Chromium tries to reach its vendor at every start.
+# Without these arguments Chromium tries to reach its vendor at every start.
 _ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -34,7 +34,7 @@ _ARGUMENTS = [
 
 
 class Visitor:
-    """A page, and everything that went wrong in it."""
+    """A browser page. It collects the script errors and console errors of the page in `complaints`."""
 
     def __init__(self, context: BrowserContext) -> None:
         context.set_default_timeout(PATIENCE_SECONDS * 1000)
@@ -52,10 +52,13 @@ class Visitor:
         expect(self.page).to_have_url(re.compile(r"://[^/]+/$"))
 
     def photograph(self, name: str) -> None:
-        """Pictures of the page in both themes and both widths; none may scroll sideways."""
+        """Takes screenshots of the page in the light and dark themes and in two widths.
+
+        Fails if the page is wider than the window in one of them.
+        """
         SCREENSHOTS.mkdir(exist_ok=True)
         for theme in ("light", "dark"):
-            # Without motion: else the picture is taken in the middle of a change of colours.
+            # Turns animations off: otherwise a picture is taken in the middle of a change of colours.
             self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             for size in (PHONE, DESKTOP):
                 self.page.set_viewport_size(size)

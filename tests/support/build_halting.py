@@ -1,9 +1,12 @@
-"""The Docker engine behind a relay that halts image builds: each call of one can be stood still at.
+"""A proxy in front of the Docker engine that can halt an image build at each of its calls.
 
 with BuildHalts(directory) as builds:                   # DOCKER_HOST = builds.url
     halt = builds.halt("before", "build base")
-    halt.reached.wait()                                 # the call is not made, or not answered
-    builds.end(halt)                                    # once whoever made it is dead
+    halt.reached.wait()                                 # the build waits: before the call, or for its answer
+    builds.end(halt)                                    # call this when the halted process is dead
+
+The calls of a build are listed in tests/faults/test_killed_builds.py. A name that begins with
+"look" belongs to the container with which the app server checks the base image before the build.
 """
 
 import json
@@ -25,7 +28,9 @@ from tests.support.patience import PATIENCE_SECONDS
 When = Literal["before", "after"]
 BUILDS = {"slipway-base:": "build base", "-lock-": "build dependencies", "slipway-sandbox:": "build image"}
 STREAMED = {"look attach", "look wait"}
-"""Nobody would go on who had not got the beginning of the answer."""
+"""Calls with a streamed answer. They cannot be halted after the call: the client needs the start of the
+answer.
+"""
 
 
 @dataclass(eq=False)
@@ -37,7 +42,7 @@ class BuildHalt:
 
 
 class BuildHalts:
-    """seen: all calls of builds, in order."""
+    """The proxy. seen: the names of all calls of builds, in order."""
 
     def __init__(self, directory: Path) -> None:
         path = directory / "builds.sock"
@@ -60,12 +65,12 @@ class BuildHalts:
         self._server.server_close()
 
     def halt(self, when: When, call: str) -> BuildHalt:
-        """At the next call of this name."""
+        """Halts the next call with this name, before or after the engine carries it out."""
         self._halt = BuildHalt(when, call)
         return self._halt
 
     def end(self, halt: BuildHalt) -> None:
-        """Nothing comes of the call any more."""
+        """Ends the halt. The halted call is dropped: it is not made, or its answer is not sent."""
         halt.ended.set()
 
     def _handle(self, client: socket.socket) -> None:
@@ -92,7 +97,7 @@ class BuildHalts:
             client.sendall(answer)
 
     def _name(self, head: bytes) -> str | None:
-        """What call of a build this is."""
+        """Returns the name of the call if it belongs to an image build, otherwise None."""
         method, path, _ = head.split(b"\r\n")[0].decode().split(" ", 2)
         if method != "POST":
             return None
@@ -105,7 +110,7 @@ class BuildHalts:
         return f"look {named[2]}" if named and named[1] in self._looks else None
 
     def _is_halted(self, when: When, call: str) -> bool:
-        """Waits there. True: whoever made the call is dead."""
+        """Waits if a halt is set for this call. Returns True if it waited: the caller is dead by then."""
         if when == "before":
             self.seen.append(call)
         halt = self._halt
@@ -117,7 +122,10 @@ class BuildHalts:
 
 
 def _answer(engine: socket.socket, client: socket.socket) -> bytes:
-    """All of it. What still comes of the request is passed on meanwhile; whoever hangs up ends the call."""
+    """Returns the whole answer of the engine, and passes on the rest of the request meanwhile.
+
+    Raises ConnectionError if the client closes the connection.
+    """
     answer, sources = b"", [engine, client]
     while True:
         for source in select.select(sources, [], [])[0]:
@@ -133,7 +141,10 @@ def _answer(engine: socket.socket, client: socket.socket) -> bytes:
 
 
 def _stream(engine: socket.socket, client: socket.socket) -> None:
-    """Both ways, until the engine ends: whoever has nothing to say closes its own half at once."""
+    """Copies data in both directions until the engine closes the connection.
+
+    A client without input closes its sending half at once; that does not end the copying.
+    """
     sources = [engine, client]
     while True:
         for source in select.select(sources, [], [])[0]:

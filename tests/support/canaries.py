@@ -1,4 +1,7 @@
-"""Whether what must not be there is: credentials that were given to be told again, in all their disguises."""
+"""Searches for credentials in places where they must not be.
+
+Each credential of a test is a canary: a unique text. The search also finds it in the usual encodings.
+"""
 
 import base64
 import sqlite3
@@ -17,9 +20,13 @@ API = Path(__file__).parents[2] / "docs" / "openapi" / "app_server.json"
 
 
 def forms_of(canary: str) -> list[str]:
-    """As itself and in its usual encodings, wherever in a longer text it begins."""
+    """Returns the text of the canary itself, reversed, and in the usual encodings.
+
+    Base64 differs with the position of the canary in a longer text, so all three variants are returned.
+    """
     data = canary.encode()
-    # Encoded with what stands before it, base64 differs; its first and last characters depend on neighbours.
+    # Base64 depends on the bytes before the canary. Its first and last characters also depend on the
+    # neighbours.
     shifted = [base64.b64encode(b"\0" * shift + data).decode()[4 if shift else 0 : -4] for shift in range(3)]
     return [canary, canary[::-1], data.hex(), data[::-1].hex(), quote(canary, safe=""), *shifted]
 
@@ -29,9 +36,13 @@ def shown(text: str, canaries: dict[str, str]) -> list[str]:
 
 
 def look_into_container(sandbox_id: str, canaries: dict[str, str]) -> str:
-    """What root finds there, and what the engine tells."""
+    """Returns what a search finds: files of the container with a canary, and canaries in what the engine
+    reports.
+
+    The search in the container runs as root. The result is empty if there is no canary.
+    """
     name = f"slipway-sandbox-{sandbox_id}"
-    # grep reads them from its input: on its command line it would find itself.
+    # grep reads the canaries from its input: on its command line it would find itself.
     places = "/workspace /home /tmp /etc /run /var /dev/shm /proc/[0-9]*/environ /proc/[0-9]*/cmdline"
     search = f"grep -raslF -f - {places}"
     found = subprocess.run(
@@ -57,7 +68,7 @@ def session_key_of(server: AppServerProcess, conversation_id: str) -> str:
 
 
 def everything_listed(client: httpx.Client, conversation_id: str) -> str:
-    """What every list of the API tells its user."""
+    """Returns the answers of all list operations of the API to this user, as one text."""
     described = orjson.loads(API.read_bytes())["paths"]
     lists = [path for path, item in described.items() if "get" in item and "{" not in path]
     assert len(lists) > 10
@@ -66,7 +77,9 @@ def everything_listed(client: httpx.Client, conversation_id: str) -> str:
 
 
 def _told(client: httpx.Client, url: str, query: dict[str, str]) -> str:
-    """Returns the reply. Of a stream, which does not end, it is the first message: all that there is now."""
+    """Returns the body of the reply. For an endless event stream it returns the first message, which holds
+    the state.
+    """
     with client.stream("GET", url, params=query) as reply:
         if reply.headers.get("content-type", "").startswith("text/event-stream"):
             return next(line for line in reply.iter_lines() if line.startswith("data:"))

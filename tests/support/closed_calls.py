@@ -1,4 +1,4 @@
-"""A program that tries the system calls that sandboxes may not make."""
+"""A program that tries the system calls that are forbidden in sandboxes."""
 
 PROBE = r"""
 import ctypes, errno, socket

@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback whose connections a test may cut, as a network does."""
+"""A TCP proxy on loopback. A test can cut its connections, as a broken network does."""
 
 import socket
 import threading
@@ -7,7 +7,10 @@ from typing import Self
 
 
 class CuttingProxy:
-    """`with CuttingProxy(port) as proxy`: connect to `proxy.port`; `cut()` drops all that stands."""
+    """Forwards connections to `target_port`. Use it as `with CuttingProxy(port) as proxy`.
+
+    A client connects to `proxy.port`; `proxy.cut()` cuts all open connections.
+    """
 
     def __init__(self, target_port: int) -> None:
         self._target = ("127.0.0.1", target_port)

@@ -1,4 +1,4 @@
-"""Fixtures of databases: new ones for each test, on SQLite and on PostgreSQL."""
+"""Fixtures that yield a new database for each test, on SQLite or on PostgreSQL."""
 
 import os
 import zlib
@@ -20,7 +20,7 @@ SQLITE = pytest.param("sqlite")
 POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
 
 _WITH_PROGRAMS = {"home", "way_out"}
-"""Fixtures of tests that start sandboxes or other programs: seconds each, and few SQL statements."""
+"""Fixtures that start sandboxes or other programs. Their tests take seconds and send few SQL statements."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,11 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Which databases a test runs on, unless it names the kinds itself.
+    """Chooses the databases of a test, unless the test parametrizes `database_kind` itself.
 
-    A test of stored data runs on SQLite or on PostgreSQL: its name decides, always in the same way, so that
-    each feature meets both. A test with programs runs on SQLite. One that is marked `both_databases` runs on
-    both; so does each with the option `--both-databases`.
+    A test of stored data runs on SQLite or on PostgreSQL: a hash of its name decides, always in the same way.
+    So each feature is tested on both. A test that starts programs runs on SQLite. A test that is marked
+    `both_databases` runs on both; with the option `--both-databases` each test does.
     """
     if "database_kind" not in metafunc.fixturenames or _names_kinds(metafunc.definition):
         return
@@ -53,13 +53,13 @@ def _names_kinds(test: pytest.Function) -> bool:
 
 @pytest.fixture
 def database_kind(request: pytest.FixtureRequest) -> str:
-    """`sqlite` or `postgres`."""
+    """The kind of the test's database: `sqlite` or `postgres`."""
     return str(request.param)
 
 
 @pytest.fixture
 async def empty_database_url(database_kind: str, tmp_path: Path) -> AsyncIterator[str]:
-    """A new database without tables."""
+    """Yields the URL of a new database without tables."""
     if database_kind == "sqlite":
         yield _sqlite_url(tmp_path / "slipway.sqlite3")
         return
@@ -71,7 +71,9 @@ async def empty_database_url(database_kind: str, tmp_path: Path) -> AsyncIterato
 async def database_url(
     database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[str]:
-    """A new database with all tables, copied from one that was migrated before: that takes a tenth."""
+    """Yields the URL of a new database with all tables. It is a copy: that takes a tenth of a migration's
+    time.
+    """
     if database_kind == "sqlite":
         file = tmp_path / "slipway.sqlite3"
         copy_migrated_sqlite(file)
@@ -83,7 +85,7 @@ async def database_url(
 
 @pytest.fixture(scope="session")
 def migrated_postgres() -> Iterator[str]:
-    """The name of the database."""
+    """Yields the name of a PostgreSQL database with all tables and no rows, which tests copy."""
     name = f"slipway_migrated_{uuid4().hex}"
     in_a_loop(_on_postgres(f"CREATE DATABASE {name}"))
     in_a_loop(migrate_url(_postgres_url(name)))
@@ -93,7 +95,7 @@ def migrated_postgres() -> Iterator[str]:
 
 @asynccontextmanager
 async def postgres_database(template: str = "template1") -> AsyncIterator[str]:
-    """The URL of a new database, dropped in the end."""
+    """Yields the URL of a new PostgreSQL database, a copy of `template`. Drops the database in the end."""
     name = f"slipway_{uuid4().hex}"
     await _on_postgres(f"CREATE DATABASE {name} TEMPLATE {template}")
     yield _postgres_url(name)

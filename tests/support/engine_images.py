@@ -1,6 +1,7 @@
-"""The data of an engine with one image, kept for other engines: a link takes seconds, `docker load` a minute.
+"""Keeps the data of a Docker engine that has one image, so that other engines can link its files.
 
-Engines never change the layers of an image, so several may share their files by hard links.
+Linking takes seconds, `docker load` a minute. Engines never change the layers of an image, so several
+engines may share the files by hard links.
 """
 
 import fcntl
@@ -19,7 +20,11 @@ _UNUSED_SECONDS = 3 * 3600
 
 @contextmanager
 def stored_image(image: str) -> Iterator[Path]:
-    """Where the data of an engine with this image alone is, or has to be stored. One engine at a time."""
+    """Yields the folder for the data of an engine that has only this image.
+
+    The folder may not exist yet: then the caller must store the data there. A lock lets in one caller at a
+    time.
+    """
     command = ["docker", "image", "inspect", "--format", "{{.Id}}", image]
     image_id = subprocess.check_output(command, text=True).strip().removeprefix("sha256:")
     _FOLDER.mkdir(exist_ok=True)
@@ -31,7 +36,9 @@ def stored_image(image: str) -> Iterator[Path]:
 
 
 def link_image(source: Path, target: Path) -> None:
-    """From the data of one engine into that of another. The other one must not run."""
+    """Links the image files of the engine data in `source` into `target`. The engine of `target` must not
+    run.
+    """
     (target / "overlay2").mkdir(parents=True, exist_ok=True)
     _copy("-al", source / "overlay2", target / "overlay2")
     (target / "image").mkdir(exist_ok=True)
@@ -39,7 +46,9 @@ def link_image(source: Path, target: Path) -> None:
 
 
 def keep_image(source: Path, stored: Path) -> None:
-    """Stores it, and removes those of images that tests do not use any more."""
+    """Stores the image of the engine data in `source`. Removes stored images that were not used for three
+    hours.
+    """
     for other in _FOLDER.iterdir():
         if other.is_dir() and other.stat().st_mtime < time.time() - _UNUSED_SECONDS:
             shutil.rmtree(other)

@@ -1,4 +1,6 @@
-"""The Docker engine behind a socket of its own, so that a test can have it refuse, die or keep silent.
+"""A proxy in front of the Docker engine, with a socket that a test chooses.
+
+The test can make the engine refuse requests, end, or stop answering.
 
 with EngineProxy(tmp_path / "engine.sock") as engine:       # DOCKER_HOST = engine.url
     engine.answer("POST /containers/create", 500, "no space left on device")
@@ -19,11 +21,14 @@ from tests.support.http_wire import carry, closing, read_head
 REAL = "/var/run/docker.sock"
 
 Rule = Callable[[], bytes | None]
-"""What is answered in the engine's place; None lets the engine answer after all."""
+"""Returns the answer of the proxy to a request, or None if the engine is to answer."""
 
 
 class EngineProxy:
-    """Rules are tried in their order; each names how a request begins: method and path without a version."""
+    """The proxy. It has rules; the first one that matches a request decides.
+
+    A rule names the beginning of the request: the method, and the path without the API version.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -48,7 +53,7 @@ class EngineProxy:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
-        """As an engine that ends: its socket goes."""
+        """Closes and removes the socket, as the engine does when it ends."""
         if self._server is None:
             return
         self.path.unlink(missing_ok=True)
@@ -61,16 +66,19 @@ class EngineProxy:
         self._rules.append((re.compile(rf"{method} (/v[\d.]+)?{path}"), act))
 
     def answer(self, request: str, status: int, message: str) -> None:
-        """The engine refuses in its own form."""
+        """Makes the proxy answer requests that begin with `request` with this status and message, in the
+        engine's form.
+        """
         self.answer_with(request, status, {"message": message})
 
     def answer_with(self, request: str, status: int, body: Any) -> None:
         self.on(request, lambda: _reply(status, body))
 
     def die_at(self, request: str) -> None:
-        """The engine ends in the middle of this request: from then on it hangs up.
+        """Makes the engine seem to end at this request: from then on each connection is closed without an
+        answer.
 
-        Its socket stays, since the SDK leaves its own end open where there is none.
+        The socket file stays: without it, the Docker SDK would leave its own end of the connection open.
         """
 
         def die() -> bytes:
@@ -80,7 +88,10 @@ class EngineProxy:
         self.on(request, die)
 
     def decide(self, request: str) -> bytes | None:
-        """What is said in the engine's place; nothing at all is said by b""."""
+        """Returns the answer of the proxy, or None if the engine is to answer.
+
+        b"" means that the connection is closed without an answer.
+        """
         if self._is_dead:
             return b""
         for pattern, act in self._rules:
@@ -99,12 +110,15 @@ class _Connection(socketserver.BaseRequestHandler):
     request: socket.socket
 
     def handle(self) -> None:
-        """One request: the engine is told to close after it, so that the next one is seen too."""
+        """Handles one request per connection: the engine is asked to close after its answer.
+
+        The client then opens a new connection for its next request, and the proxy sees that request too.
+        """
         head = read_head(self.request)
         if not head:
             return
         if self.server.proxy.silent.is_set():
-            self.request.recv(1)  # until the client has had enough
+            self.request.recv(1)  # until the client closes the connection
             return
         decided = self.server.proxy.decide(head.decode(errors="replace"))
         if decided is not None:

@@ -1,6 +1,7 @@
-"""A stand-in for Forgejo on loopback: its API with pull requests, reviews and statuses, beside real git.
+"""A fake Forgejo on loopback: its API with pull requests, reviews and statuses, and real git repositories.
 
-It is used as the one for GitHub. Each request and each answer is checked against Forgejo's own document.
+It is used in the same way as the fake GitHub (github_host.py). Each request and each answer is checked
+against the OpenAPI document of Forgejo.
 """
 
 from typing import Any
@@ -10,10 +11,10 @@ from tests.support.standing_host import LOGIN, OpenPull, OpenThread, StandingHos
 
 ALSO = {
     "GET /repos/{owner}/{repo}/collaborators/{login}/permission": (),
-    # The operation issueCreateIssueAttachment of the whole document.
+    # The operation issueCreateIssueAttachment of Forgejo's complete document.
     "POST /repos/{owner}/{repo}/issues/{index}/assets": ("?name", "@attachment!"),
 }
-"""What the document leaves out."""
+"""Operations that the OpenAPI document lacks."""
 
 Json = dict[str, Any]
 
@@ -22,7 +23,11 @@ _TIME = "2026-11-01T10:00:00Z"
 
 
 class Nullable(HostContract):
-    """The documents do not say which fields may be null. Go writes null for an absent object or list."""
+    """Like `HostContract`, but ignores null fields in answers.
+
+    The OpenAPI documents do not say which fields may be null. Forgejo is written in Go, which writes null for
+    an absent object or list.
+    """
 
     def _check_answer(self, operation: Any, status: int, answer: Any) -> None:
         super()._check_answer(operation, status, _without_nulls(answer))
@@ -35,7 +40,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 class ForgejoHost(StandingHost):
-    """Each review thread is one review, whose number is its place in the list."""
+    """The fake Forgejo. It shows each review thread as one review, numbered by its position in the list."""
 
     provider = "forgejo"
     takes_images = True

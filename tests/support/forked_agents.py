@@ -1,9 +1,9 @@
-"""Agent servers without the half second that their start takes: forked from a process with their modules.
+"""Starts agent servers without the half second of a start: forks them from a process with loaded modules.
 
 agent = ForkedAgentServer(["--port", "8123"], environment, {1: log, 2: log})    # much like `subprocess.Popen`
 
-`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's. A test that judges a start, or what a
-process shows there, starts a new interpreter instead.
+The process that forks is called the nursery. `/proc/ID/cmdline` and `/proc/ID/environ` of a server show the
+values of the nursery. A test that checks a start, or these files, starts a new interpreter instead.
 """
 
 import importlib
@@ -38,7 +38,9 @@ _MODULES = (
 
 
 class ForkedAgentServer(ForkedProcess):
-    """`files`: its open files, by the numbers that they have there."""
+    """A forked agent server. `files`: its open files. The key is the file descriptor in the agent server, the
+    value the descriptor in this process.
+    """
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class ForkedAgentServer(ForkedProcess):
 
 
 def fork_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on, process sandboxes without walls are forked."""
+    """From now on the app server forks the agent servers of process sandboxes that are not isolated."""
     from app_server.sandbox_backends.process import agent_server_process
 
     spawn = agent_server_process._spawn
@@ -86,7 +88,11 @@ def fork_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def _nursery(_owner: int) -> Nursery:
-    """One for each process: a fork of this one needs its own."""
+    """Returns the nursery: the process that forks agent servers for this process. It is started at the first
+    call.
+
+    `_owner`: the id of this process, so that a fork of this process does not use the same nursery.
+    """
     return Nursery("tests.support.forked_agents")
 
 

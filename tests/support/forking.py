@@ -1,14 +1,14 @@
-"""App servers without the seconds that their start takes: forked from a process that has done most of it.
+"""Starts app servers without the seconds of a start: forks them from a process that has done most of the
+work.
 
 server = ForkedAppServer(["serve"], environment, output)    # much like `subprocess.Popen`
 server.kill()                                               # a separate process, with another id
 run_slipway(["doctor"], environment).stdout                 # much like `subprocess.run`
 
-Each process that runs tests has one nursery: a process that has loaded what `slipway serve` loads, has
-prepared its routes and compiled the usual SQL, and does nothing but fork. What is forked runs the same
-`slipway` command, with its own environment and output.
-`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's. Agent servers have another nursery
-(forked_agents.py).
+Each process that runs tests has one nursery. That is a process which has loaded the modules of `slipway
+serve`, has prepared its routes and compiled the usual SQL, and then only forks. A forked process runs the
+normal `slipway` command, with its own environment and output. `/proc/ID/cmdline` and `/proc/ID/environ` of a
+forked process show the values of the nursery. Agent servers have another nursery (forked_agents.py).
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from typing import IO, Any
 from tests.support.patience import PATIENCE_SECONDS
 
 REST_SECONDS = "SLIPWAY_TEST_REST_SECONDS"
-"""A variable for a forked app server: how many seconds pass between its looks for what rests."""
+"""An environment variable for a forked app server: the seconds between its checks for idle sandboxes."""
 MODULES = ("app_server.cli.main", "app_server.serve", "app_server.core.logs")
 _LARGEST_MESSAGE = 1024**2
 _MOST_FILES = 8
@@ -42,13 +42,17 @@ _OF_THE_INTERPRETER = ("PYTHON", "LD_")
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
-    """Not if it changes what an interpreter reads when it starts."""
+    """Returns False if the environment changes a variable that the interpreter or the loader reads at its
+    start.
+    """
     changed = {*environment.items()} ^ {*os.environ.items()}
     return not any(name.startswith(_OF_THE_INTERPRETER) for name, _ in changed)
 
 
 class ForkedProcess:
-    """A forked process. `files`: its open files, by their numbers in it."""
+    """A forked process. `files`: its open files. The key is the file descriptor in the forked process, the
+    value the descriptor in this process.
+    """
 
     def __init__(
         self,
@@ -69,7 +73,7 @@ class ForkedProcess:
             "own_session": own_session,
         }
         self.pid = nursery.fork(order, [*files.values()])
-        # It stays a zombie, and keeps its id, until the nursery is asked how it ended.
+        # The process stays a zombie, and keeps its id, until the nursery is asked for its exit code.
         self._ended = os.pidfd_open(self.pid)
         self.returncode: int | None = None
 
@@ -77,7 +81,9 @@ class ForkedProcess:
         return self._look(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Raises subprocess.TimeoutExpired."""
+        """Returns the exit code when the process has ended. Raises subprocess.TimeoutExpired after `timeout`
+        seconds.
+        """
         if self._look(timeout) is None:
             raise subprocess.TimeoutExpired(f"a forked process ({self.pid})", timeout or 0)
         assert self.returncode is not None
@@ -101,7 +107,9 @@ class ForkedProcess:
 
 
 class ForkedAppServer(ForkedProcess):
-    """A `slipway` command. What it prints goes to `output`, and to `errors` if that is another file."""
+    """A `slipway` command in a forked process. It prints to `output`; errors go to `errors`, or to `output`
+    if None.
+    """
 
     def __init__(
         self,
@@ -117,7 +125,9 @@ class ForkedAppServer(ForkedProcess):
 def run_slipway(
     arguments: Sequence[str], environment: Mapping[str, str], seconds: float = PATIENCE_SECONDS
 ) -> "subprocess.CompletedProcess[str]":
-    """Returns once the command has ended. Raises subprocess.TimeoutExpired, and has killed it then."""
+    """Runs a `slipway` command and returns its result. On a timeout: kills it and raises
+    subprocess.TimeoutExpired.
+    """
     if not can_fork(environment):
         command = [sys.executable, "-m", "app_server", *arguments]
         return subprocess.run(
@@ -136,7 +146,9 @@ def run_slipway(
 
 
 class Nursery:
-    """A process that runs this module, prepares itself and forks until our end of its socket is closed."""
+    """A process that runs `module`, prepares itself, and forks on request until our end of the socket is
+    closed.
+    """
 
     def __init__(self, module: str) -> None:
         self._lock = threading.Lock()
@@ -155,7 +167,9 @@ class Nursery:
         return self._ask(order, files)
 
     def code_of(self, pid: int) -> int:
-        """Of one that has ended: as `subprocess` has it, negative for a signal."""
+        """Returns the exit code of a forked process that has ended. A negative code is the number of a
+        signal.
+        """
         return self._ask({"ended": pid}, [])
 
     def _end(self, owner: int) -> None:
@@ -171,15 +185,22 @@ class Nursery:
 
 @cache
 def _nursery(_owner: int) -> Nursery:
-    """One for each process: a fork of this one needs its own."""
+    """Returns the nursery: the process that forks app servers for this process. It is started at the first
+    call.
+
+    `_owner`: the id of this process, so that a fork of this process does not use the same nursery.
+    """
     return Nursery("tests.support.forking")
 
 
 def load_and_fork(orders: socket.socket, load: Callable[[], None]) -> list[str] | None:
-    """Calls `load` and then forks on demand. In what was forked: returns the arguments of its command. In the
-    nursery: None, at the end.
+    """Runs in the nursery, the process that forks: calls `load` and then forks for each request from
+    `orders`.
+
+    In each forked process it returns the arguments of the process's command. In the nursery it returns None
+    when `orders` is closed.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for those that were forked
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is meant for the forked processes
     orders.set_inheritable(False)
     gc.disable()
     load()
@@ -191,7 +212,10 @@ def load_and_fork(orders: socket.socket, load: Callable[[], None]) -> list[str] 
 
 
 def _fork_on_demand(orders: socket.socket) -> list[str] | None:
-    """In what was forked: the arguments of its command. In the nursery: None, at the end."""
+    """Forks a process for each request. Returns the arguments of its command in a forked process.
+
+    In the nursery, the process that forks, it returns None when `orders` is closed.
+    """
     while True:
         message, files, _, _ = socket.recv_fds(orders, _LARGEST_MESSAGE, _MOST_FILES)
         if not message:
@@ -211,7 +235,7 @@ def _fork_on_demand(orders: socket.socket) -> list[str] | None:
 
 
 def _become(order: dict[str, Any], received: list[int]) -> None:
-    # First out of the way: a number that is asked for may be that of another one.
+    # First moves all files to high numbers: a wanted number may be in use by another received file.
     above_all = max(*order["numbers"], *received) + 1
     files = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, above_all) for file in received]
     for file in received:
@@ -224,7 +248,7 @@ def _become(order: dict[str, Any], received: list[int]) -> None:
     os.chdir(order["directory"])
     os.environ.clear()
     os.environ.update(order["environment"])
-    tempfile.tempdir = None  # another environment may name another one
+    tempfile.tempdir = None  # the new environment may name another temporary directory
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -239,7 +263,7 @@ _ASKED = (
 
 
 async def _warm_up(home: Path) -> None:
-    """Serves a few requests, so that what every server does at its first ones is done.
+    """Sends a few requests to the apps, so that the work of the first requests is done before a fork.
 
     The routes do not depend on the configuration.
     """

@@ -13,8 +13,8 @@ LIMIT_SECONDS = int(EXAMPLES or FEW) * 10 + 600
 _ROOT = Path(__file__).parents[2]
 _SECONDS_PER_REQUEST = "120"
 _CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-# A model that cannot be asked and a program that the image lacks are no failures of ours. They still have
-# to be documented where they are answered.
+# A model that does not answer and a program that the image lacks are no failures of the agent server. Their
+# statuses must still be documented for the operations that answer with them.
 _SETTINGS = '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "4xx", 502, 503, 504]\n'
 
 
@@ -30,9 +30,10 @@ def fuzz(
 ) -> None:
     """Fails with the report of Schemathesis if an answer is not as documented, or an operation was not tried.
 
-    `conversation`: the id of an existing one. `workspace`: a directory of the server that may be written to.
-    `scratch`: an empty directory here. `phases` and `few` (requests per operation) bound an ordinary run.
-    SLIPWAY_FUZZ_EXAMPLES=500 tries 500 requests per operation, new ones each time.
+    `conversation`: the id of an existing conversation. `workspace`: a directory of the agent server that may
+    be written to. `scratch`: an empty directory of the test. `phases`: the phases of Schemathesis. `few`: the
+    number of requests per operation. SLIPWAY_FUZZ_EXAMPLES=500 tries 500 requests per operation in all
+    phases, new ones each time.
     """
     (scratch / "schemathesis.toml").write_text(_SETTINGS)
     command = [
@@ -58,6 +59,6 @@ def fuzz(
 
 
 def _documented() -> set[str]:
-    """Every operation of an agent server, as the committed document has them."""
+    """Returns every operation of the agent server, as the committed OpenAPI document lists them."""
     paths = json.loads((_ROOT / "docs" / "openapi" / "agent_server.json").read_text())["paths"]
     return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}

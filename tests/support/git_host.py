@@ -2,10 +2,10 @@
 
 with GitHost(directory) as host:
     host.make("team/harbour")                  # one commit on main
-    host.tokens["t0ken"] = "write"             # or "read"; without any, everybody may read
+    host.tokens["t0ken"] = "write"             # or "read"; without any token, everyone may read
     host.url("team/harbour")                   # http://127.0.0.1:…/team/harbour.git
-    host.requests                              # what was asked: method, path, headers
-    host.large_files[oid] = b"..."             # what is in Git LFS, of all repositories
+    host.requests                              # the requests so far: method, path, headers
+    host.large_files[oid] = b"..."             # the content of Git LFS, of all repositories
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from tests.support.patience import PATIENCE_SECONDS
 BACKEND = f"{subprocess.check_output(['git', '--exec-path'], text=True).strip()}/git-http-backend"
 PIECE_BYTES = 65536
 STORE_KEY = "canary-store-key-77"
-"""Opens the store of large files. The host puts it into the headers of its answers."""
+"""The key of the store of large files (Git LFS). The host writes it into the headers of its answers."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,11 @@ class Asked:
 
 
 class GitHost:
-    """tokens: what each may do. redirects: where the beginning of a path has moved to.
+    """The git host. tokens: "read" or "write" for each token. redirects: a new URL for each beginning of a
+    path.
 
-    cut_after: connections are cut after so many bytes of an answer. store: the origin that large files are
-    said to be at, None for the host itself.
+    cut_after: the bytes of an answer after which the connection is cut; None for no cut. store: the origin
+    that is reported as the place of large files; None for this host itself.
     """
 
     def __init__(
@@ -94,8 +95,9 @@ class GitHost:
         return self.directory / f"{name}.git"
 
     def make(self, name: str, **more: bytes) -> Path:
-        """A repository with a commit on main; returns where it lies. more: the content of Markdown files by
-        name, beside its README.
+        """Makes a repository with one commit on main. Returns the path of the repository.
+
+        more: the content of further Markdown files beside README.md, by name without ".md".
         """
         path = self.bare(name)
         path.mkdir(parents=True)
@@ -115,12 +117,15 @@ class GitHost:
         return done.stdout.decode().strip()
 
     def branches(self, name: str) -> dict[str, str]:
-        """The commits of its branches and tags."""
+        """Returns the commits of the branches and tags of a repository, by full ref name."""
         lines = git(self.bare(name), "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
         return dict(line.split(" ") for line in lines)
 
     def may(self, authorization: str | None, *, write: bool) -> int:
-        """The status of a refusal, or 200."""
+        """Returns 200 if the Authorization header allows the access, otherwise 401 or 403.
+
+        write: whether the request wants to write.
+        """
         if not self.tokens and not write:
             return 200
         if authorization is None:
@@ -138,12 +143,12 @@ class _Server(ThreadingHTTPServer):
 
     def shutdown_request(self, request: Any) -> None:
         if isinstance(request, ssl.SSLSocket):
-            with suppress(OSError):  # whoever has gone away need not be told that no more follows
+            with suppress(OSError):  # a client that has closed the connection needs no closing message
                 request.unwrap()
         super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that go away are a part of the tests."""
+        """Ignores the error: tests may end clients in the middle of a request."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -161,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve()
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Logs nothing."""
 
     def _serve(self) -> None:
         host = self.server.host
@@ -188,7 +193,9 @@ class _Handler(BaseHTTPRequestHandler):
             host.finished.release()
 
     def _batch(self) -> None:
-        """Says where large files are, with the key of the store."""
+        """Answers a batch request of Git LFS: the URLs of the files, with the key of the store in their
+        headers.
+        """
         host, asked = self.server.host, json.loads(b"".join(self._body()))
         found = []
         for one in asked["objects"]:
@@ -240,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, status: int, **headers: str) -> None:
         for _ in self._body():
-            pass  # a connection that is closed before all was read is reset
+            pass  # the connection would be reset if it were closed before the whole body was read
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
@@ -315,7 +322,7 @@ def _repositories(directory: Path) -> list[str]:
 
 
 def git(path: Path, *arguments: str, stdin: str = "") -> str:
-    """What git prints, there."""
+    """Runs a git command in `path` and returns its output."""
     identity = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
     done = subprocess.run(
         ["git", *identity, *arguments],

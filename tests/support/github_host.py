@@ -1,12 +1,12 @@
-"""A stand-in for GitHub on loopback: its API with pull requests, reviews and checks, beside real git.
+"""A fake GitHub on loopback: its API with pull requests, reviews and checks, and real git repositories.
 
     with GitHubHost(tmp_path) as host:
         host.git.make("team/harbour")
         host.git.tokens["t0ken"] = "write"
         host.api_url, host.git.origin
 
-The API is stateful: a pull request that is opened can be read, reviewed, checked and merged. Each request and
-each answer is checked against GitHub's own OpenAPI document; what breaks it is in `violations`.
+The API is stateful: a pull request that was opened can be read, reviewed, checked and merged. Each request
+and each answer is checked against the OpenAPI document of GitHub. `violations` lists the errors.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Issues and comments of the stand-in for GitHub, and the webhooks that it sends about them."""
+"""Issues and comments of the fake GitHub, and the webhooks that GitHub sends about them."""
 
 import hashlib
 import hmac
@@ -16,7 +16,9 @@ Example = Callable[[str], Any]
 
 
 def issue_answer(items: Items, example: Example, route: str, seen: Seen) -> Answer | None:
-    """The answer to a question about issues or comments. None if it is about something else."""
+    """Returns the answer to a request about issues or comments, or None if the request is about something
+    else.
+    """
     number = int(seen.values.get("issue_number") or 0)
     match route, seen.method:
         case "/issues/{issue_number}", "GET" if number in items.open:
@@ -34,7 +36,10 @@ def issue_answer(items: Items, example: Example, route: str, seen: Seen) -> Answ
 
 
 def permission(items: Items, path: str) -> bytes:
-    """What the user of `…/collaborators/USER/permission` may do. The document lacks this route."""
+    """Returns the answer of `…/collaborators/USER/permission`: the permission of this user.
+
+    GitHub's OpenAPI document lacks this route.
+    """
     login = path.split("/")[-2]
     return json.dumps({"permission": "write" if login in items.writers else "read"}).encode()
 
@@ -55,7 +60,7 @@ def _comment(items: Items, example: Example, comment_id: int) -> dict[str, Any]:
 
 
 def issue_event(action: str, number: int, sender: str, repository: str, **more: Any) -> dict[str, Any]:
-    """The body of a webhook about an issue."""
+    """Returns the body of a webhook about an issue. `more`: further fields of the body."""
     return {
         "action": action,
         "repository": {"full_name": repository},
@@ -66,7 +71,10 @@ def issue_event(action: str, number: int, sender: str, repository: str, **more: 
 
 
 def signed(secret: str, event: str, body: dict[str, Any], delivery: str = "") -> dict[str, Any]:
-    """What a client of httpx sends as GitHub would: `client.post(url, **signed(…))`."""
+    """Returns the content and signed headers of a GitHub webhook, for `client.post(url, **signed(…))`.
+
+    delivery: the id of the delivery; empty for a new id.
+    """
     content = json.dumps(body).encode()
     digest = hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
     headers = {

@@ -1,7 +1,8 @@
-"""A stand-in for GitLab on loopback: its API with merge requests, discussions and pipelines, beside real git.
+"""A fake GitLab on loopback: its API with merge requests, discussions and pipelines, and real git
+repositories.
 
-It is used as the one for GitHub. Each request and each answer is checked against the document made from
-GitLab's own Go client.
+It is used in the same way as the fake GitHub (github_host.py). Each request and each answer is checked
+against an OpenAPI document made from GitLab's own Go client.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ ALSO = {
     # https://docs.gitlab.com/api/project_markdown_uploads
     "POST /projects/{id}/uploads": ("@file!",),
 }
-"""What the document leaves out."""
+"""Operations that the OpenAPI document lacks."""
 
 Json = dict[str, Any]
 

@@ -1,5 +1,5 @@
-"""Google's token endpoint for service accounts, as a small server. It checks what Google checks: the grant,
-the signature and the claims.
+"""A small server in place of Google's token endpoint for service accounts. It checks what Google checks: the
+grant, the signature and the claims.
 """
 
 import json
@@ -24,7 +24,9 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 @dataclass
 class GoogleSignIn:
-    """The server. `tokens`: those that it has given. `valid_seconds`: how long each is valid."""
+    """The token endpoint. `tokens`: the tokens that it has issued. `valid_seconds`: how long a token is
+    valid.
+    """
 
     url: str = ""
     valid_seconds: int = 3599
@@ -34,7 +36,9 @@ class GoogleSignIn:
     )
 
     def account_key(self, **changes: Any) -> str:
-        """Returns the key file of a service account that this server knows."""
+        """Returns the JSON key file of a service account that this server accepts. `changes`: fields to
+        replace.
+        """
         pem = self._key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,

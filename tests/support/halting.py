@@ -1,12 +1,13 @@
-"""The wires of a start, each behind a relay of the test's: every call is seen, and can be halted.
+"""Proxies for all connections that the start of a conversation uses. Each call is recorded and can be halted.
 
 with Wires(tmp_path, git_port, stage_of) as wires:      # DOCKER_HOST = wires.engine_url
-    wires.calls[hex]                         # what a start has called so far, in order
-    halt = wires.halt(hex, moment)           # before the conversation begins
-    halt.reached.wait()                      # it stands still there: the call is not made, or not answered
-    wires.end(halt, abandoned=True)          # after server.kill()
+    wires.calls[hex]                         # the calls of a start so far, in order
+    halt = wires.halt(hex, moment)           # call this before the conversation begins
+    halt.reached.wait()                      # the start waits: before the call, or for its answer
+    wires.end(halt, abandoned=True)          # call this after server.kill()
 
-Agent servers are relayed too: the engine's word on where a container listens is changed on its way.
+`hex` is the id of the conversation. The proxies stand in front of the Docker engine, the git host and the
+agent servers. In the engine's answers, the address of a container is replaced by the address of its proxy.
 """
 
 import http.client
@@ -32,14 +33,14 @@ from tests.support.http_wire import carry, closing, read_head, read_to_the_end
 from tests.support.patience import PATIENCE_SECONDS
 
 OUTPUT_POLL = "GET /api/bash/bash_events/search"
-"""Asked again and again while a set-up script runs."""
+"""The app server repeats this request while a set-up script runs."""
 _OF_SANDBOX = re.compile(r"slipway-sandbox-([0-9a-f]{32})")
 _IDS = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
 class Call:
-    """The nth of its kind that succeeds at one stage of a start."""
+    """A call of a start: the nth successful request of this name in one stage of the start."""
 
     stage: str
     request: str
@@ -67,7 +68,7 @@ class Halt:
 
 
 class Abandoned(Exception):
-    """Whoever made the call is dead."""
+    """The process that made the halted call is dead, so the call is dropped."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ class Request:
 
     @property
     def name(self) -> str:
-        """Without what differs from one conversation to the next."""
+        """The method and path, with ids replaced by `{id}`, so that the name is equal for all
+        conversations.
+        """
         path = re.sub(r"^/v[\d.]+", "", self.path.partition("?")[0])
         return f"{self.method} {_IDS.sub('{id}', path)}"
 
@@ -92,8 +95,9 @@ Place = tuple[socket.AddressFamily, Any]
 
 
 class Wires:
-    """made: the containers and volumes that the engine was seen to make for conversations. halts: the last
-    one of each.
+    """All proxies of a test. made: the containers and volumes that the engine has created for conversations.
+
+    halts: the newest halt of each conversation.
     """
 
     def __init__(self, directory: Path, git_port: int, stage_of: Callable[[str], str]) -> None:
@@ -127,12 +131,17 @@ class Wires:
         return halt
 
     def end(self, halt: Halt, *, abandoned: bool) -> None:
-        """abandoned: nothing comes of the call any more, whoever made it being dead."""
+        """Ends a halt. abandoned: True if the calling process is dead, so that the halted call is dropped."""
         halt.is_abandoned = abandoned
         halt.ended.set()
 
     def pass_on(self, conversation: str, name: str, make: Callable[[], bytes]) -> bytes:
-        """The answer to a call. One that fails is not counted: it will be made again."""
+        """Calls `make`, records the call under `name`, and returns the answer. Halts the call if the
+        conversation has a halt for it.
+
+        A failed call is not recorded, because the app server repeats it. Raises Abandoned if the calling
+        process was killed during the halt.
+        """
         stage = self._stage_of(conversation)
         nth = sum((call.stage, call.request) == (stage, name) for call in self.calls[conversation]) + 1
         call = Call(stage, name, nth)
@@ -147,13 +156,15 @@ class Wires:
         self._owners[container] = conversation
 
     def owner(self, text: str) -> str | None:
-        """The conversation whose machine is spoken of."""
+        """Returns the conversation whose sandbox container is named in the text, or None."""
         if named := _OF_SANDBOX.search(text):
             return named[1]
         return next((owner for each, owner in self._owners.items() if each in text), None)
 
     def agent(self, conversation: str, address: str) -> str:
-        """Where the agent server of this address can be called through us."""
+        """Returns the address of the proxy of the agent server at `address`. Starts the proxy if there is
+        none.
+        """
         with self._lock:
             wire = self._agents.get(conversation)
             if wire is None:
@@ -173,7 +184,7 @@ class Wires:
 
 
 class _Wire:
-    """A listener; each connection it gets is for one request."""
+    """A proxy. Each connection to it carries one request."""
 
     target: Place
 
@@ -206,7 +217,7 @@ class _Wire:
         return request.method not in {"GET", "HEAD"}
 
     def owner(self, request: Request, whole: bytes) -> str | None:
-        """The conversation that this is for."""
+        """Returns the conversation that the request belongs to, or None."""
         raise NotImplementedError
 
     def answer(self, request: Request, whole: bytes) -> bytes:
@@ -239,7 +250,7 @@ class _EngineWire(_Wire):
         return super().is_seen(request) or _is_inspection(request)
 
     def owner(self, request: Request, whole: bytes) -> str | None:
-        # Of a volume the name is in the body, of a container to be in the query.
+        # The name of a volume is in the body; the name of a new container is in the query.
         is_volume = request.name == "POST /volumes/create"
         return self.wires.owner(whole.decode(errors="replace") if is_volume else request.path)
 
@@ -261,7 +272,9 @@ class _EngineWire(_Wire):
         return answer
 
     def _through_us(self, answer: bytes) -> bytes:
-        """With the address where its agent server can be called."""
+        """Returns the answer about a container, with the address of its agent server replaced by that of the
+        proxy.
+        """
         if not answer.startswith(b"HTTP/1.1 200"):
             return answer
         found = _body_of(answer)
@@ -276,7 +289,7 @@ class _EngineWire(_Wire):
 
 class _AgentWire(_Wire):
     def __init__(self, wires: Wires, conversation: str, number: int) -> None:
-        # Of this process alone: tests may run side by side.
+        # The address belongs to this process alone, because tests may run in parallel.
         self.address = f"127.{os.getpid() % 250 + 2}.{number // 250}.{number % 250 + 1}"
         self._conversation = conversation
         super().__init__(wires, _TcpServer((self.address, AGENT_PORT), self.handle))
@@ -289,7 +302,7 @@ class _AgentWire(_Wire):
 
 
 class _GitWire(_Wire):
-    """Of repositories that are named after their conversation."""
+    """The proxy of the git host. Each repository has the id of its conversation as its name."""
 
     def __init__(self, wires: Wires, port: int) -> None:
         server = _TcpServer(("127.0.0.1", 0), self.handle)
@@ -310,7 +323,7 @@ Handle = Callable[[socket.socket], None]
 
 class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
-        # Either end may be killed at any time; whoever still lives sees a connection that ends.
+        # The client or the server may be killed at any time; the other side sees a closed connection.
         with suppress(OSError, Abandoned):
             self.server.carry_out(self.request)  # type: ignore[attr-defined]
 
@@ -339,7 +352,7 @@ def _is_inspection(request: Request) -> bool:
 
 
 def _rest_of_body(client: socket.socket, head: bytes) -> bytes:
-    """What has not come with the head yet."""
+    """Returns the part of the body that was not received together with the head."""
     fields, _, begun = head.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", fields)
     missing = int(length[1]) - len(begun) if length else 0
@@ -353,7 +366,7 @@ def _rest_of_body(client: socket.socket, head: bytes) -> bytes:
 
 
 class _Said(io.BytesIO):
-    """An answer, as http.client wants to have it."""
+    """An answer in the form of a socket, as http.client needs it."""
 
     def makefile(self, _mode: str) -> io.BytesIO:
         return self

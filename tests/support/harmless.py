@@ -1,8 +1,8 @@
-"""Keeps what Schemathesis sends harmless: loaded by its command line (SCHEMATHESIS_HOOKS).
+"""Changes the requests of Schemathesis so that they do no harm. Schemathesis loads it (SCHEMATHESIS_HOOKS).
 
-Whatever is invented, commands do nothing, files stay in FUZZ_WORKSPACE, and no other machine is called.
-FUZZ_CONVERSATION is a conversation that is there, so that more than "not found" is tried. Each operation that
-is tried is noted in FUZZ_TRIED.
+Commands do nothing, files stay in FUZZ_WORKSPACE, and no other machine is called. FUZZ_CONVERSATION is the id
+of an existing conversation, so that not all answers are "not found". Each operation that was tried is written
+to FUZZ_TRIED.
 """
 
 import os
@@ -20,7 +20,9 @@ NOWHERE = "http://127.0.0.1:9"
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
-    """The last moment before a request leaves."""
+    """Schemathesis calls this just before it sends a request. It records the operation and changes the
+    request.
+    """
     with TRIED.open("a") as tried:
         tried.write(f"{case.operation.method.upper()} {case.operation.path}\n")
     _into_the_conversation(case)
@@ -29,7 +31,8 @@ def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
 
 
 def _into_the_conversation(case: Any) -> None:
-    # Every other one: what is not there is to be tried too. What is deleted would be gone for the rest.
+    # Only half of the requests: a conversation that does not exist is tried too. DELETE would remove it for
+    # the rest.
     known = isinstance(case.path_parameters, dict) and "conversation_id" in case.path_parameters
     if known and case.method != "DELETE" and uuid.uuid4().int % 2:
         case.path_parameters["conversation_id"] = CONVERSATION

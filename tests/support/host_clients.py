@@ -1,4 +1,4 @@
-"""Makes clients of git hosts that talk to a checking transport."""
+"""Makes clients of git hosts whose requests go to a `HostContract`, which checks them."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,7 +21,10 @@ def client_of(
     username: str | None = None,
     api_url: str | None = None,
 ) -> Client:
-    """Returns the factory's client for this origin. Its calls go to the contract."""
+    """Returns the client that `factory` makes for this origin. Its requests go to the contract.
+
+    token: None for an arbitrary token.
+    """
     http = httpx.AsyncClient(transport=contract)
     return factory(HostAccess(origin, token or "a-token", http, RateLimits(), username, api_url))
 

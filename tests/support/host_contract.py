@@ -3,16 +3,16 @@
     contract = HostContract(GITLAB, base="/api/v4").reply(201, {"iid": 7, ...})
     client = httpx.AsyncClient(transport=contract)
 
-Each request must be an operation of the document: path, query and body are checked. Each answer is checked,
-too, so that a test cannot make up what a host would never say. With `respond`, a stateful stand-in answers
-instead of the queue.
+Each request must be an operation of the document: path, query and body are checked. Each answer is checked
+too, so that a test cannot use an answer that the real host never gives. Answers come from the queue that
+`reply` fills, or from the function `respond`, which may keep a state.
 
-Where a document leaves an operation out, or may not be copied, `also` states the facts by hand:
+`also` describes by hand the operations that a document lacks, or that may not be copied:
 
     also={"PUT /projects/{id}/issues/{number}/notes/{note_id}": ("body!",), "GET /user": ()}
 
-The names are the parameters of a GET and the fields of other bodies; `!` marks those that are required.
-Parameters in the query of other calls begin with `?`. Files of a form (multipart/form-data) begin with `@`.
+For a GET the names are query parameters, for other methods they are fields of the body; `!` marks required
+ones. Query parameters of other methods begin with `?`. Files of a form (multipart/form-data) begin with `@`.
 """
 
 import copy
@@ -35,7 +35,7 @@ _METHODS = frozenset(("get", "post", "put", "patch", "delete"))
 
 
 class FormFile(NamedTuple):
-    """A file of a form that arrived."""
+    """A file of a received multipart form."""
 
     name: str
     media_type: str
@@ -44,7 +44,7 @@ class FormFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """A request that arrived. `values`: the parts of the path by name, unquoted."""
+    """A received request. `values`: the values of the path parameters by name, without URL quoting."""
 
     method: str
     path: str
@@ -55,7 +55,7 @@ class Seen:
 
 
 Answer = tuple[int, Any, dict[str, str]]
-"""Status, body (JSON, or bytes for a raw file) and headers."""
+"""An answer: status, body (JSON, or bytes for a raw file) and headers."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,13 @@ class _Operation:
 
 
 class HostContract(httpx.MockTransport):
-    """base: what stands before the paths of the document. greedy: parameters that may contain slashes.
-    not_required: fields that the document requires by mistake. extra_query: parameters that it leaves out.
-    also: operations that it leaves out. envelope: the field of answers in which lists stand, although the
-    document says that they stand alone.
+    """The checking transport. document: the file name of the OpenAPI document; None for no document.
+
+    base: the prefix of all paths of the document. greedy: path parameters whose values may contain slashes.
+    not_required: fields that the document requires by mistake. extra_query: query parameters that the
+    document lacks. also: operations that the document lacks. envelope: the field of an answer that contains
+    the list, although the document says that the answer is the list itself. respond: a function that answers
+    requests; None for the answers that `reply` has queued.
     """
 
     def __init__(
@@ -115,7 +118,7 @@ class HostContract(httpx.MockTransport):
         return self
 
     def example(self, name: str) -> Any:
-        """An example of the document, by its name, which the test may change."""
+        """Returns a copy of the example with this name in the document. The test may change the copy."""
         return copy.deepcopy(self._examples[name]["value"])
 
     @property
@@ -203,7 +206,9 @@ class HostContract(httpx.MockTransport):
 
 
 def _stated(method: str, names: Collection[str]) -> dict[str, Any]:
-    """Returns an operation with these parameters or fields, and with any answer."""
+    """Returns the OpenAPI description of an operation with these parameters or fields. Any answer
+    is allowed.
+    """
     in_query = [name.removeprefix("?") for name in names if method == "GET" or name.startswith("?")]
     fields = [name.removeprefix("@") for name in names if method != "GET" and not name.startswith("?")]
     kind = "multipart/form-data" if any(name.startswith("@") for name in names) else "application/json"

@@ -1,10 +1,10 @@
-"""The webhooks that the stand-ins for git hosts send, as their hosts document them.
+"""The webhooks that git hosts send, as their documentation describes them.
 
     hooks = WEBHOOKS["gitlab"]("team/harbour")
     hooks.labelled(4, "grace", "slipway").send(trigger["url"], trigger["secret"])
 
-Each class has the same methods. Forgejo tells of a review without its comments on lines, and of a failed
-status without its branch.
+Each class has the same methods. A webhook of Forgejo about a review lacks the comments on lines, and one
+about a failed status lacks the branch.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Delivery:
-    """One delivery. `id`: the host's; it is the same if the delivery is repeated."""
+    """One webhook delivery. `id`: the delivery id of the git host; a repeated delivery has the same id."""
 
     provider: str
     event: str

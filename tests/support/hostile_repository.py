@@ -1,7 +1,8 @@
-"""A git repository in which everything that could run does, and leaves a file behind when it has.
+"""A git repository with all files that could run commands, such as hooks. Each command leaves a file when it
+runs.
 
 repository = HostileRepository(tmp_path / "repository")
-repository.ran()                # {"hooks", "mcp_server", …}: what has run in it so far; see MARKS for a clone
+repository.ran()                # {"hooks", "mcp_server", …}: what has run here so far; for a clone, see MARKS
 """
 
 import json
@@ -19,20 +20,25 @@ FILES = {
     "mcp_server": "tools/server.sh",
     "plugin": ".agents/plugins/evil/mark.sh",
 }
-"""What runs in the end for each kind, and so what an edit of has to be noticed."""
+"""For each kind of command: the file that runs in the end. An edit of this file must be noticed."""
 
 
 MARKS = ".git/marks"
-"""Where what runs leaves a file of its kind's name. It lies where it runs: sandboxes see no other place."""
+"""The folder in which each command leaves a file with the name of its kind, a mark that the command ran.
+
+It is inside the working copy in which the command runs, because a sandbox can write to no other place.
+"""
 
 
 def marking(kind: str) -> str:
-    """A command that leaves a mark."""
+    """Returns a shell command that creates the mark file of this kind."""
     return f"mkdir -p {MARKS}; touch {MARKS}/{kind}"
 
 
 class HostileRepository:
-    """serves: whether its MCP server is one, which takes its time to start."""
+    """The repository. serves: True if its MCP server works, which takes time to start; False if it ends at
+    once.
+    """
 
     def __init__(self, path: Path, *, serves: bool = True) -> None:
         self.path = path
@@ -56,11 +62,11 @@ class HostileRepository:
         return {mark.name for mark in (self.path / MARKS).glob("*")}
 
     def forget(self) -> None:
-        """Takes the marks away."""
+        """Removes all mark files."""
         shutil.rmtree(self.path / MARKS, ignore_errors=True)
 
     def edit(self, kind: str) -> None:
-        """Another version of what runs, not committed."""
+        """Changes the file of this kind without a commit."""
         file = self.path / FILES[kind]
         file.write_text(f"# edited\n{file.read_text()}")
 

@@ -1,4 +1,6 @@
-"""HTTP/1.1 as it stands on a wire, for the proxies of tests: one request a connection."""
+"""Reads and changes raw HTTP/1.1 messages on sockets, for the proxies of tests. Each connection has one
+request.
+"""
 
 import re
 import select
@@ -8,7 +10,10 @@ PIECE = 65536
 
 
 def read_head(client: socket.socket) -> bytes:
-    """The request as far as it has come, its head whole; nothing when the client went away."""
+    """Reads from the client until the head of the request is complete. Returns all bytes received so far.
+
+    The result may contain a part of the body. It is empty if the client closed the connection.
+    """
     head = b""
     while b"\r\n\r\n" not in head:
         piece = client.recv(PIECE)
@@ -19,14 +24,16 @@ def read_head(client: socket.socket) -> bytes:
 
 
 def closing(head: bytes) -> bytes:
-    """The same, with the wish that the connection ends after the answer."""
+    """Returns the head with `Connection: close`, so that the server closes the connection after its
+    answer.
+    """
     start, end, rest = head.partition(b"\r\n")
     lines = re.sub(rb"(?i)\r\nconnection: keep-alive", b"", end + rest)
     return start + b"\r\nConnection: close" + lines
 
 
 def carry(one: socket.socket, another: socket.socket) -> None:
-    """Both ways, until either ends."""
+    """Copies data in both directions until one side closes its connection."""
     other = {one: another, another: one}
     while True:
         for source in select.select(list(other), [], [])[0]:

@@ -1,4 +1,4 @@
-"""A certified OpenID Connect provider on this machine, whose people answer at once.
+"""A certified OpenID Connect provider on this machine. It signs users in without asking them.
 
 provider = CertifiedProvider(folder)
 config = Config(oidc_providers=[provider.settings(roles={"admins": "admin"})], ...)
@@ -23,7 +23,7 @@ LOGIN_COOKIE = "tests_login"
 
 
 class CertifiedProvider:
-    """`issuer`: known before it runs."""
+    """The provider. Its `issuer` is known before it runs, so that the app server can be configured first."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
@@ -33,7 +33,7 @@ class CertifiedProvider:
 
     @contextmanager
     def running(self, server_url: str) -> Iterator[None]:
-        """server_url: of the Slipway that people sign in to, as the browser reaches it."""
+        """Runs the provider. server_url: the URL of the app server, as the browser reaches it."""
         uris = [f"{server_url}/api/v1/sign-in/oidc/acme/{end}" for end in ("callback", "logout")]
         with subprocess.Popen(
             ["node", str(SCRIPT), str(self.port), *uris],
@@ -53,7 +53,7 @@ class CertifiedProvider:
                 process.communicate(timeout=PATIENCE_SECONDS)
 
     def settings(self, **further: Any) -> Mapping[str, Any]:
-        """An entry of SLIPWAY_OIDC_PROVIDERS."""
+        """Returns an entry of the setting SLIPWAY_OIDC_PROVIDERS for this provider."""
         return {
             "name": "acme",
             "title": "Acme",

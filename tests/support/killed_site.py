@@ -1,7 +1,8 @@
-"""A real app server with Docker whose starts can be halted at any call, and what they must look like then.
+"""A real app server with Docker. A test can halt the starts of its conversations at any call, and check the
+results.
 
 with open_site(folder) as site:
-    conversation_id, halt = site.begin(moment)      # see halting.py
+    conversation_id = site.begin(moment)    # site.wires.halts[conversation_id] is its halt; see halting.py
     ...
     assert_seen_through(site, {"a start": conversation_id})
 """
@@ -33,7 +34,7 @@ from tests.support.server import (
 )
 
 TASK, AFTERTHOUGHT = "Have a look round", "And tell me more"
-"""One message begins the conversation, the other one waits until it can be handed over."""
+"""The first message begins the conversation. The second is stored until the agent server can receive it."""
 ANSWER = "All is well."
 SETUP = ".openhands/setup.sh"
 HOOK = ".openhands/pre-commit.sh"
@@ -52,10 +53,15 @@ class Site:
     client: httpx.Client
     llm: ScriptedLLM
     consent: list[str] = field(default_factory=list)
-    """The hashes of the set-up script and the hook."""
+    """The hashes of the set-up script and the hook. Each conversation begins with the user's
+    consent to them.
+    """
 
     def begin(self, moment: Moment | None = None, **request: str) -> str:
-        """A start, and where it is to stand still: `wires.halts` has that."""
+        """Starts a conversation with two messages and returns its id.
+
+        moment: where the start is halted; None for no halt. The halt is in `wires.halts`.
+        """
         conversation_id = uuid4().hex
         if moment:
             self.wires.halt(conversation_id, moment)
@@ -73,13 +79,13 @@ class Site:
         return conversation_id
 
     def says(self, conversation_id: str, command: str) -> str | None:
-        """What a command prints; None while the sandbox does not answer."""
+        """Runs a command in the sandbox and returns its output, or None if the sandbox does not answer."""
         url = f"/app-conversations/{conversation_id}/execute-bash-command"
         reply = self.client.post(url, json={"command": command, "timeout": 60})
         return str(reply.json()["stdout"]).strip() if reply.is_success else None
 
     def wait_for_end(self, conversation_id: str) -> Json:
-        """The start task once it is READY or ERROR."""
+        """Returns the start task when its status is READY or ERROR."""
         wait_until(
             lambda: start_task(self.client, conversation_id)["status"] in {"READY", "ERROR"},
             lambda: self.story(conversation_id),
@@ -103,7 +109,7 @@ class Site:
         return f"{start_task(self.client, conversation_id)}\n{self.server.output()[-4000:]}"
 
     def delete(self, conversations: Sequence[str]) -> None:
-        """And all that is theirs: volumes, containers, disks."""
+        """Deletes the conversations, and waits until their volumes, containers and disks are gone."""
         for conversation_id in conversations:
             self.client.delete(f"/app-conversations/{conversation_id}").raise_for_status()
         wait_until(lambda: not self.left_of(conversations), lambda: f"{self.left_of(conversations)} to go")
@@ -173,7 +179,10 @@ def stage_of(home: Path, conversation_id: str) -> str:
 
 @contextmanager
 def standing_still(site: Site, halts: Sequence[Halt], *, is_server_dead: bool = True) -> Iterator[None]:
-    """Starts, each at its moment for as long as this lasts."""
+    """Waits until each start has reached its halt. The starts stay halted inside the `with` block.
+
+    is_server_dead: whether the app server is killed in the block, so that the halted calls are dropped.
+    """
     try:
         for halt in halts:
             reached = halt.reached.wait(PATIENCE_SECONDS)
@@ -185,14 +194,22 @@ def standing_still(site: Site, halts: Sequence[Halt], *, is_server_dead: bool = 
 
 
 def assert_seen_through(site: Site, begun: dict[object, str]) -> None:
-    """All of them, and nothing is left of them once they are deleted."""
+    """Checks that each conversation works, then deletes all of them and checks that nothing is left.
+
+    begun: the ids of the conversations by the names that a failure shows.
+    """
     wrong = {str(name): said for name, each in begun.items() if (said := what_is_wrong(site, each))}
     assert not wrong, wrong
     site.delete([*begun.values()])
 
 
 def what_is_wrong(site: Site, conversation_id: str) -> list[str]:
-    """With a conversation that something befell while it started; an honest error may be retried."""
+    """Returns what is wrong with a conversation whose start was disturbed. An empty list means that all is
+    well.
+
+    A start may end with an error that has a code, a cause and a fix; then it is retried once and must
+    succeed.
+    """
     found: dict[str, bool] = {}
     task = site.wait_for_end(conversation_id)
     if error := task["error"]:
@@ -227,7 +244,7 @@ def what_is_wrong(site: Site, conversation_id: str) -> list[str]:
 
 
 def containers() -> list[str]:
-    """The label and the name of each."""
+    """Returns one line per container: the value of its label, and its name."""
     return _docker("ps", "--all", "--format", f'{{{{.Label "{LABEL}"}}}} {{{{.Names}}}}')
 
 

@@ -1,4 +1,4 @@
-"""What a cancelled program may leave: pipes of this process, and other programs."""
+"""Finds what a cancelled program may leave behind: open pipes of this process, and running programs."""
 
 import os
 import time
@@ -14,14 +14,14 @@ def open_pipes() -> set[str]:
         try:
             target = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115
         except FileNotFoundError:
-            continue  # that of the listing itself
+            continue  # the descriptor of this directory listing
         if target.startswith("pipe:"):
             found.add(target)
     return found
 
 
 def programs_in(folder: Path) -> list[int]:
-    """Returns the ids of the processes that work in this folder."""
+    """Returns the ids of the processes whose working directory is this folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -33,7 +33,7 @@ def programs_in(folder: Path) -> list[int]:
 
 
 def stand_still_until_exists(path: Path) -> None:
-    """Blocks this thread, and an event loop that it runs."""
+    """Blocks this thread, and an event loop that runs in it, until the path exists."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} is not made"

@@ -1,9 +1,9 @@
-"""The HTTP clients that litellm keeps for later calls: closed after each test that used one.
+"""Closes the HTTP clients that litellm keeps for later calls, after each test that used one.
 
-litellm drops them without closing. A test that runs later in this process would then fail for an open socket.
+litellm drops these clients without closing them. A later test in this process would then fail because of an
+open socket.
 
-The gateway's clients for the whole process are removed with them: the gateway makes them again, and tests of
-the engine run in the same process.
+The HTTP clients of the LLM gateway are removed too, because the gateway makes them again when it needs them.
 """
 
 import asyncio
@@ -16,7 +16,9 @@ from agent_runtime.llm.litellm_transport import started_loop
 from tests.support.patience import PATIENCE_SECONDS
 
 _removed: list[object] = []
-"""Kept until the end: a client that is forgotten while it is open counts as a fault of the next test."""
+"""Keeps the removed clients until the process ends. A client that is freed while open makes the next test
+fail.
+"""
 
 
 @pytest.hookimpl(trylast=True)
@@ -39,6 +41,6 @@ async def _close_all() -> None:
 def _remove_clients_of_the_gateway(bounds: Any) -> None:
     import litellm
 
-    bounds._under_way.clear()  # calls that the test has abandoned
+    bounds._under_way.clear()  # calls that the test did not wait for
     _removed.append(litellm.aclient_session)
     litellm.sync_transport = litellm.client_session = litellm.aclient_session = None

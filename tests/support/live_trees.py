@@ -1,4 +1,4 @@
-"""Directories in which other processes work: what is there now, though parts of it may go meanwhile."""
+"""Reads directories in which other processes create and delete files at the same time."""
 
 import errno
 import os
@@ -10,13 +10,15 @@ _PIECE_BYTES = 4 * 1024**2
 
 
 def files_below(root: Path) -> Iterator[Path]:
-    """Every file, with links to files. Unlike Path.rglob it bears that a directory vanishes."""
+    """Yields every file below `root`, and links to files. Unlike Path.rglob it ignores directories that
+    disappear.
+    """
     for folder, _, names in os.walk(root):
         yield from (path for name in names if (path := Path(folder, name)).is_file())
 
 
 def contents_below(root: Path) -> Iterator[tuple[Path, bytes]]:
-    """The same with what is in them."""
+    """Yields every file below `root` with its content. Leaves out files that disappear."""
     for path in files_below(root):
         try:
             yield path, path.read_bytes()
@@ -25,13 +27,15 @@ def contents_below(root: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def files_with(root: Path, *texts: str) -> list[Path]:
-    """The files that hold one of these. A disk of many gigabytes costs what is stored of it."""
+    """Returns the files below `root` that contain one of the texts. It does not read the holes of sparse
+    files.
+    """
     wanted = [text.encode() for text in texts]
     return [path for path in files_below(root) if _holds(path, wanted)]
 
 
 def _holds(path: Path, wanted: list[bytes]) -> bool:
-    # What stands across two pieces is found in the second one, which begins with the end of the first.
+    # A text across the border of two pieces is found: the end of each piece is put before the next one.
     overlap = max(map(len, wanted)) - 1
     rest, end = b"", -1
     try:
@@ -42,12 +46,12 @@ def _holds(path: Path, wanted: list[bytes]) -> bool:
                     return True
                 rest, end = text[-overlap:] if overlap else b"", start + len(piece)
     except FileNotFoundError:
-        pass  # gone meanwhile
+        pass  # deleted meanwhile
     return False
 
 
 def _pieces(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Where each begins, and what is stored there: holes are left out."""
+    """Yields the offset and content of each stored piece of a file. Holes of a sparse file are left out."""
     size, start = os.fstat(file.fileno()).st_size, 0
     while start < size:
         try:
@@ -56,10 +60,10 @@ def _pieces(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         except OSError as error:
             if error.errno != errno.ENXIO:
                 raise
-            return  # nothing but a hole, or it was cut meanwhile
+            return  # the rest is a hole, or the file was truncated meanwhile
         file.seek(start)
         piece = file.read(min(hole - start, _PIECE_BYTES))
         if not piece:
-            return  # it was cut meanwhile
+            return  # the file was truncated meanwhile
         yield start, piece
         start += len(piece)

@@ -1,4 +1,4 @@
-"""What the recorded logs tell: each scene is a real run of the engine with a scripted model."""
+"""The scenes of the recorded logs: each scene is a real run of the agent engine with a scripted model."""
 
 import base64
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ SKILL = "---\nname: {0}\ndescription: How to {0}.\n{1}---\nFirst think, then {0}
 
 @dataclass
 class Stage:
-    """Where a scene is played."""
+    """The conversations and the scripted model with which a scene runs."""
 
     conversations: Conversations
     llm: ScriptedLLM
@@ -48,7 +48,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Scene:
-    """turns: what the model says; a callable answers every request. act: if it is not all said by talking."""
+    """A run. turns: replies of the model, or one callable for all. act: None to send just `messages`."""
 
     name: str
     turns: tuple[Any, ...] = ()
@@ -58,7 +58,7 @@ class Scene:
     act: Act | None = None
 
     async def play(self, stage: Stage) -> ConversationEngine:
-        """The conversation when its scene is over."""
+        """Runs the scene and returns the conversation at its end."""
         for path, content in self.files.items():
             target = stage.conversations.workspace / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def scene(name: str, *turns: Any, **fields: Any) -> Scene:
 
 
 def at_workspace(tool: str, path: str, **arguments: Any) -> Callable[[Request], Turn]:
-    """A call with an absolute path, which only the stage knows."""
+    """Returns a callable whose turn calls the tool with an absolute path below the workspace."""
 
     def answer(request: Request) -> Turn:
         system = str(request.messages[0]["content"])
@@ -376,7 +376,7 @@ SCENES: tuple[Scene, ...] = (
         files={".agents/skills/release.md": SKILL.format("release", "triggers: [release]\n")},
         agent={"agent_context": {"load_project_skills": True}},
     ),
-    # What goes wrong
+    # Errors
     scene("unknown-tool", call("no_such_tool"), say("I see.")),
     scene("wrong-arguments", call("terminal", cwd="/"), say("I see.")),
     scene("broken-arguments", calls(("terminal", '{"command": ')), say("I see.")),
@@ -398,7 +398,7 @@ SCENES: tuple[Scene, ...] = (
     ),
     scene("price-unknown", say("Hello."), llm={"max_budget_per_task": 1}),
     scene("fallback", act=fallback),
-    # Several calls
+    # Several tool calls in one reply
     scene(
         "side-by-side",
         calls(("terminal", {"command": "echo one"}), ("think", {"thought": "hm"}), ("no_such_tool", {})),
@@ -461,7 +461,7 @@ SCENES: tuple[Scene, ...] = (
         say("Done."),
         llm={"model": "openai/claude-sonnet-4-5"},
     ),
-    # What people decide
+    # What the user decides
     scene("approved", call("terminal", command="echo ok"), say("Done."), act=approved),
     scene("rejected", call("terminal", command="echo no"), say("I see."), act=rejected),
     scene(

@@ -1,8 +1,8 @@
-"""A mail server on loopback that keeps what it gets.
+"""A mail server on loopback that keeps the messages it receives.
 
 with MailReceiver() as mail:
     mail.port
-    mail.replies.append("451 Later.")     # the next answers to RCPT, each once; then it accepts
+    mail.replies.append("451 Later.")     # replies to the next RCPT commands; afterwards each is accepted
     mail.messages                         # recipients and text of each message
 """
 

@@ -1,7 +1,7 @@
-"""An MCP server that asks its user in the middle of a call: `python -m tests.support.mcp_asking_server REV`.
+"""An MCP server that asks the user a question during a call: `python -m tests.support.mcp_asking_server REV`.
 
-REV, a revision of the protocol: 2025-06-18, written out line by line, or 2026-07-28, in which the library
-asks in another way. The tool `book` asks for a ship, and says what was answered.
+REV is a revision of the MCP protocol. 2025-06-18 is written here by hand; 2026-07-28 uses the library of MCP,
+which asks in another way. The tool `book` asks for a ship and returns the user's answer.
 """
 
 import json
@@ -55,7 +55,7 @@ def book(harbour: str, capabilities: dict[str, Any]) -> str:
 
 
 class Ship(BaseModel):
-    """The same form."""
+    """The fields of FORM, as a model for the library."""
 
     name: str = Field(min_length=2)
     metres: int = Field(default=12, ge=1)

@@ -1,5 +1,7 @@
-"""What a broker sends, shown: `python -m tests.support.mcp_echo_server PORT`. No MCP server: it answers with
-the request it got, or as the query of its address asks: `status=`, `cookie=`, `location=`, `stream=1`.
+"""An HTTP server that shows what an MCP broker sends: `python -m tests.support.mcp_echo_server PORT`.
+
+It is no MCP server. It answers with the request that it received. Query parameters of the URL change the
+answer: `status=`, `cookie=`, `location=`, `stream=1`.
 """
 
 import asyncio

@@ -1,5 +1,7 @@
-"""The judge of MCP servers, `@modelcontextprotocol/conformance`. It needs a newer Node than the other tests.
-Therefore npm installs both once, into the folder of SLIPWAY_CI_CACHE, or else of the Python environment.
+"""Runs the conformance tests for MCP servers, `@modelcontextprotocol/conformance`.
+
+They need a newer Node than the other tests. Therefore npm installs both once, into the folder that
+SLIPWAY_CI_CACHE names, or else into the folder of the Python environment.
 
     passed = await judged(f"{url}/mcp", ["ping", "tools-list"])
 """
@@ -23,8 +25,10 @@ _FOLDER = (
 
 
 async def judged(url: str, scenarios: Sequence[str]) -> dict[str, int]:
-    """Returns for each scenario how many of its checks have passed. A failed check raises AssertionError with
-    what the judge says about it.
+    """Runs the conformance scenarios against the server. Returns how many checks of each scenario have
+    passed.
+
+    Raises AssertionError with the output of the conformance tests if a check fails.
     """
     folder = await asyncio.to_thread(_installed)
     results = await asyncio.gather(*(_judged(folder, url, each) for each in scenarios))
@@ -55,7 +59,10 @@ def _passed(results: Path) -> int:
 
 
 def _installed() -> Path:
-    """Returns the folder of the packages. Skips the test, or fails it in CI, if npm cannot install them."""
+    """Returns the folder of the installed npm packages.
+
+    If npm cannot install them, skips the test, or fails it with SLIPWAY_TEST_REQUIRE=all (as in CI).
+    """
     modules = _FOLDER / "node_modules"
     if not modules.exists():
         need_program("npm")

@@ -1,5 +1,7 @@
-"""An MCP server behind OAuth 2.1: `python -m tests.support.mcp_oauth_server PORT`. It asks nobody: who comes
-to its authorization page is sent back with a code. Every token is added to the file SLIPWAY_TEST_TOKENS.
+"""An MCP server that requires OAuth 2.1: `python -m tests.support.mcp_oauth_server PORT`.
+
+Its authorization page asks no question: it sends the browser back with a code at once. Every issued token is
+added to the file that SLIPWAY_TEST_TOKENS names.
 """
 
 import os
@@ -25,7 +27,7 @@ TOKEN_SECONDS = 3600
 
 
 class Provider:
-    """Everything in memory."""
+    """The OAuth provider of the server. It keeps clients, codes and tokens in memory."""
 
     def __init__(self) -> None:
         self.clients: dict[str, OAuthClientInformationFull] = {}
@@ -78,7 +80,7 @@ class Provider:
         return self.tokens.get(token)
 
     async def revoke_token(self, token: object) -> None:
-        """Nobody does that here."""
+        """Does nothing: no test revokes a token."""
 
     def _issue(
         self, client: OAuthClientInformationFull, resource: str | None, scopes: list[str]
@@ -100,7 +102,9 @@ class Provider:
 
 
 class WantsScope:
-    """Before the server: a call of the tool `change` needs the scope `write`."""
+    """A middleware that refuses a call of the tool `change` with HTTP 403 if the token lacks the scope
+    `write`.
+    """
 
     def __init__(self, app: Any, provider: Provider) -> None:
         self._app = app
@@ -152,7 +156,7 @@ if __name__ == "__main__":
 
     @server.tool()
     def change() -> str:
-        """Changes something, which needs the scope `write`."""
+        """Returns "changed". A call of this tool needs the scope `write`."""
         return "changed"
 
     app = WantsScope(server.streamable_http_app(), PROVIDER)

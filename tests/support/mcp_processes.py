@@ -1,4 +1,4 @@
-"""Real MCP servers as processes, for as long as a test needs them."""
+"""Runs real MCP servers as processes while a test needs them."""
 
 import hashlib
 import os
@@ -13,19 +13,21 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 
 HASHED = "sha256:"
-"""Before the name of a variable: the server tells the hash of its value, which is not masked."""
+"""A prefix for the name of a variable: the test server then returns the hash of its value, which is not
+masked.
+"""
 ROOT = Path(__file__).parents[2]
 STDIO = {"command": sys.executable, "args": ["-m", "tests.support.mcp_server", "stdio"], "cwd": str(ROOT)}
 
 
 def hash_of(value: str) -> str:
-    """What the tool `environment` tells of a variable with this value after HASHED."""
+    """Returns the SHA-256 hash of the value, in the form in which the tool `environment` returns it."""
     return hashlib.sha256(value.encode()).hexdigest()
 
 
 @contextmanager
 def http_server(module: str, *arguments: str, **environment: str) -> Iterator[str]:
-    """The URL of `python -m module arguments… PORT`, once it listens."""
+    """Runs `python -m module arguments… PORT` and yields the URL of its MCP endpoint when it listens."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments, str(port)], cwd=ROOT, env={**os.environ, **environment}
@@ -35,7 +37,7 @@ def http_server(module: str, *arguments: str, **environment: str) -> Iterator[st
             assert process.poll() is None, "the MCP server has ended"
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
-        # It would wait for those that listen for changes.
+        # An orderly end would wait for clients that listen for changes.
         process.kill()
         process.wait()
 

@@ -1,9 +1,9 @@
 """A real MCP server for tests: `python -m tests.support.mcp_server stdio`, or `http PORT`.
 
-Its tools: `add`; `page`, which says what it is told; `environment`, which tells a variable it was started
-with, or its hash (`sha256:NAME`), since values of keys are masked; `fail`; `vanish`, which ends the process;
-`grow` and `grow_for_subscribers`, after which there is one tool more. `http` wants the header that
-SLIPWAY_TEST_MCP_KEY names.
+Its tools: `add`; `page`, which returns its argument; `picture`; `environment`, which returns an environment
+variable of the server, or the hash of its value (`sha256:NAME`), because secret values are masked; `fail`;
+`vanish`, which ends the process; `grow` and `grow_for_subscribers`, which add a tool. With `http`, each
+request must carry the key that is the value of SLIPWAY_TEST_MCP_KEY, if that is set.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ def add(a: int, b: int, sign: Literal["plus", "minus"] = "plus") -> str:
 
 @server.tool()
 def environment(name: str) -> str:
-    """What an environment variable holds."""
+    """Returns the value of an environment variable of the server, or the hash of the value."""
     wanted = name.removeprefix(HASHED)
     value = os.environ.get(wanted, "(not set)")
     return value if name == wanted else hashlib.sha256(value.encode()).hexdigest()
@@ -42,31 +42,31 @@ def environment(name: str) -> str:
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def page(text: str) -> str:
-    """Says what it is given, and claims to change nothing."""
+    """Returns its argument. The annotations of the tool say that it changes nothing."""
     return text
 
 
 @server.tool()
 def picture() -> Image:
-    """A very small picture."""
+    """Returns a picture of one pixel."""
     return Image(data=_PIXEL, format="png")
 
 
 @server.tool()
 def fail() -> str:
-    """Always fails."""
+    """Always fails with an error."""
     raise ToolError("no luck today")
 
 
 @server.tool()
 def vanish() -> str:
-    """Ends the server."""
+    """Ends the process of the server."""
     os._exit(3)
 
 
 @server.tool()
 async def grow(ctx: Context) -> str:
-    """Adds a tool."""
+    """Adds a tool to the server and announces it, in the ways of the older and the newer protocol."""
     await grow_for_subscribers(ctx)
     await ctx.session.send_tool_list_changed()
     return "grown"
@@ -74,7 +74,7 @@ async def grow(ctx: Context) -> str:
 
 @server.tool()
 async def grow_for_subscribers(ctx: Context) -> str:
-    """Adds a tool, and says so only in the way of the newer protocol."""
+    """Adds a tool to the server and announces it, only in the way of the newer protocol."""
     server.add_tool(lambda: "new", name="grown", description="Was not there before.")
     await ctx.notify_tools_changed()
     return "grown"

@@ -1,12 +1,12 @@
-"""A stand-in for the sign-in of a git host on loopback: it grants, renews and revokes tokens by OAuth.
+"""A fake sign-in of a git host on loopback: it grants, renews and revokes tokens by OAuth.
 
     with OAuthHost() as host:
-        host.origin                       # of the sign-in and of the API
-        came_back = host.allow(url)       # the user says yes: code and state
-        host.life_seconds = 60            # of tokens from now on
+        host.origin                       # the origin of the sign-in and of the API
+        came_back = host.allow(url)       # the user agrees: returns code and state
+        host.life_seconds = 60            # the lifetime of new tokens
 
-It answers under the paths of all kinds of hosts. Refresh tokens are valid once; one that is used again is
-noted in `replayed` and refused.
+It answers under the URL paths of all supported kinds of git hosts. A refresh token is valid once; a token
+that is used again is refused and noted in `replayed`.
 """
 
 import base64
@@ -42,13 +42,13 @@ _OF_TOKEN = (
 @dataclass
 class OAuthHost:
     life_seconds: int | None = 3600
-    """How long tokens live; None: they do not expire, and there is no refresh token."""
+    """How long tokens are valid, in seconds. None: tokens do not expire, and there is no refresh token."""
     slow_down: int = 0
-    """How many questions about a device are answered with slow_down."""
+    """How many of the next polls of the device flow are answered with the error slow_down."""
     is_down: bool = False
     asked_to_renew: threading.Event = field(default_factory=threading.Event)
     may_renew: threading.Event = field(default_factory=threading.Event)
-    """Cleared: renewals wait for their answer."""
+    """If this event is cleared, renewals wait until it is set."""
     renewals: int = 0
     replayed: list[str] = field(default_factory=list)
     revoked: list[str] = field(default_factory=list)
@@ -56,16 +56,16 @@ class OAuthHost:
     """The access tokens that the API accepts."""
     refreshers: set[str] = field(default_factory=set)
     grants: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """By code: what was asked for at the page of the host."""
+    """The parameters of each authorization request, by the code that was issued for it."""
     devices: dict[str, str] = field(default_factory=dict)
-    """By device code: pending, allowed or denied."""
+    """The state of each device code: pending, allowed or denied."""
     questions: list[float] = field(default_factory=list)
-    """When the host was asked about a device."""
+    """The times of the polls of the device flow, by the monotonic clock."""
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     public_key: RSAKey | None = None
-    """Of the GitHub App that may ask for tokens of its installation. It has team/harbour."""
+    """The public key of the GitHub App. Its installation has the repository team/harbour. None: no app."""
     of_repository: dict[str, str | None] = field(default_factory=dict)
-    """By token of the installation: the only repository that it is for."""
+    """The only repository of each installation token. None: the token is for all repositories."""
     tls: ssl.SSLContext | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -93,7 +93,9 @@ class OAuthHost:
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self._server.server_port}"
 
     def allow(self, url: str) -> dict[str, str]:
-        """Does what the page of the host does when the user agrees. Returns what the browser brings back."""
+        """Acts as the host's page when the user agrees. Returns the parameters with which the browser
+        returns.
+        """
         asked = dict(parse_qsl(urlsplit(url).query))
         assert (asked["response_type"], asked["client_id"]) == ("code", CLIENT_ID)
         assert asked["code_challenge_method"] == "S256"
@@ -176,7 +178,7 @@ class OAuthHost:
             proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
             is_good = asked and asked["code_challenge"] == proof
             if not is_good or asked is None or asked["redirect_uri"] != form["redirect_uri"]:
-                # As GitHub does it: 200 with an error.
+                # As GitHub does: status 200 with an error.
                 return 200, {"error": "bad_verification_code", "error_description": "The code is wrong."}
             return self._grant(asked.get("scope", ""))
         self.questions.append(time.monotonic())
@@ -234,13 +236,13 @@ def _handler_of(host: OAuthHost) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
-            # Bitbucket Data Center says in it who asks.
+            # Bitbucket Data Center names the user of the request in this header.
             self.send_header("x-ausername", LOGIN)
             self.end_headers()
             self.wfile.write(data)
 
         def _lead_back(self) -> None:
-            """Does not ask: sends the browser back as if its user had agreed."""
+            """Redirects the browser back at once, as if the user had agreed."""
             brought = urlencode(host.allow(self.path))
             asked = dict(parse_qsl(urlsplit(self.path).query))
             self.send_response(302)
@@ -251,6 +253,6 @@ def _handler_of(host: OAuthHost) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_DELETE = do_any  # noqa: N815 (the names that the library calls)
 
         def log_message(self, *_arguments: object) -> None:
-            """Writes nothing."""
+            """Logs nothing."""
 
     return Handler

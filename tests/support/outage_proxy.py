@@ -1,7 +1,7 @@
-"""A TCP proxy on loopback in the test's own event loop, in front of a service that goes away or stands still.
+"""A TCP proxy on loopback, in the test's own event loop, that simulates outages of a service.
 
-async with OutageProxy(port) as proxy: `proxy.port` leads there; `gone()`, `frozen()`, `back()`,
-`send_to_clients()`.
+async with OutageProxy(port) as proxy: clients connect to `proxy.port`. `gone()` and `frozen()` begin an
+outage, `back()` ends it; `send_to_clients()` sends forged data.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class OutageProxy:
         await self.gone()
 
     async def gone(self) -> None:
-        """Nothing listens any more, and every connection is reset."""
+        """Stops listening and resets every connection."""
         if self._server:
             self._server.close()
             self._server = None
@@ -40,7 +40,7 @@ class OutageProxy:
         await asyncio.sleep(0)
 
     def frozen(self) -> None:
-        """Connections are accepted and stand, but not a byte passes."""
+        """Keeps connections open and accepts new ones, but forwards no data."""
         self._flows.clear()
 
     async def back(self) -> None:

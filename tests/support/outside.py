@@ -1,5 +1,5 @@
-"""The world outside, on loopback: web sites whose certificates come from an authority of ours, and a DNS that
-says whatever a test wants.
+"""A fake internet on loopback: web sites with certificates of a test authority, and a DNS whose answers a
+test chooses.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 NEIGHBOUR = "127.0.0.2"
-"""An address of this machine that programs do not take for it: `no_proxy` names 127.0.0.1 only."""
+"""A loopback address that programs treat as another machine, because `no_proxy` names only 127.0.0.1."""
 
 Handler = Callable[[str, str], tuple[int, dict[str, str], bytes]]
-"""From host and path of a request to status, headers and body."""
+"""Answers a request: takes its host and path, returns status, headers and body."""
 
 
 class Authority:
-    """Makes certificates; `file` is what clients trust."""
+    """A certificate authority. Clients that trust the certificate in `file` accept its certificates."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -36,7 +36,7 @@ class Authority:
         self.file.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
 
     def context(self, *names: str) -> ssl.SSLContext:
-        """For a server of these names and addresses."""
+        """Returns a server-side TLS context with a new certificate for these names and addresses."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
         certificate = self._sign(subject, key, names)
@@ -80,9 +80,10 @@ class Authority:
 
 @dataclass
 class Site:
-    """What answers somewhere. `seen`: method, host and path of each request; `connections`: all that came.
+    """What a web site has received. `seen`: method, host and path of each request.
 
-    headers: of each request, by their names in lower case.
+    `headers`: the headers of each request, with names in lower case. `connections`: the number of
+    connections.
     """
 
     port: int = 0
@@ -93,7 +94,10 @@ class Site:
 
 @dataclass
 class Dns:
-    """`answers`: the addresses of each name, one list for each time it is asked; the last one stays."""
+    """A DNS resolver. `answers`: for each name, the lists of addresses that it returns one after the other.
+
+    The last list is returned again and again. `asked`: the names that were resolved.
+    """
 
     answers: dict[str, list[list[str]]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -114,7 +118,11 @@ def says(body: str, status: int = 200, **headers: str) -> Handler:
 async def site(
     handler: Handler, *, tls: ssl.SSLContext | None = None, address: str = NEIGHBOUR, port: int = 0
 ) -> AsyncIterator[Site]:
-    """A server that takes one request at a time and keeps the connection. port: 0 for any that is free."""
+    """Runs a web site and yields what it receives. It handles the requests of a connection one after the
+    other.
+
+    tls: None for plain HTTP. port: 0 for any free port.
+    """
     found = Site()
     tasks: set[asyncio.Task[None]] = set()
 
@@ -150,7 +158,10 @@ async def site(
 
 
 async def _read_request(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str]] | None:
-    """Method, path and headers, by their names in lower case."""
+    """Returns method, path and headers of the next request, with header names in lower case.
+
+    Returns None if the client closed the connection.
+    """
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:
@@ -178,5 +189,5 @@ def _general(name: str) -> x509.GeneralName:
 
 
 def own_address() -> str:
-    """A loopback address on which nobody else listens."""
+    """Returns a random loopback address, on which no other program listens."""
     return f"127.{randrange(1, 255)}.{randrange(1, 255)}.{randrange(1, 255)}"  # noqa: S311

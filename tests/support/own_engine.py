@@ -1,12 +1,12 @@
-"""A Docker engine of a test's own: a machine beside this one, as far as it can tell.
+"""A Docker engine that a test runs for itself. It looks like the engine of another machine.
 
-In namespaces of its own (network, mounts, processes), so that whatever runs there ends with it, and with a
-limit on the memory of its containers.
+It has its own namespaces (network, mounts, processes), so that all its processes end with it. The memory of
+its containers is limited together.
 
 with OwnEngine(memory_bytes=2 * 1024**3, image=sandbox_image()) as engine:
-    engine.restart()                                # its containers live on: see `live_restore`
-    subprocess.Popen([*engine.inside, "program"])   # on that machine, with this one's files
-    engine.lose()                                   # the whole machine, as when its power goes
+    engine.restart()                                # the containers may go on: see `live_restore`
+    subprocess.Popen([*engine.inside, "program"])   # on that machine, with the files of this machine
+    engine.lose()                                   # ends the whole machine, as a power failure does
 """
 
 import atexit
@@ -33,7 +33,7 @@ from tests.support.sandbox_image import sandbox_image
 from tests.support.server import wait_until
 
 _CGROUPS = Path("/sys/fs/cgroup")
-# The first process of the machine: whoever loses a parent there becomes its child, and is reaped.
+# The first process of the machine. It becomes the parent of orphaned processes there and reaps them.
 _INIT = """
 import signal
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -44,16 +44,18 @@ while True:
 
 
 class OwnEngine:
-    """`memory_bytes`: what all of its containers may have together. `live_restore`: whether they live on
-    while the engine is stopped. `image`: one of this machine's engine that it has from the beginning.
-    `address`: of that machine, as this one reaches it; `address_of_ours`: the other way.
+    """The engine and its simulated machine. `memory_bytes`: the limit for all of its containers together.
+
+    `live_restore`: whether its containers go on while the engine is stopped. `image`: an image of the engine
+    of this machine, which is copied before the first start; None for no image. `address`: the address of the
+    simulated machine, as this machine reaches it; `address_of_ours`: the address in the other direction.
     """
 
     def __init__(
         self, *, memory_bytes: int = 4 * 1024**3, live_restore: bool = False, image: str | None = None
     ) -> None:
         self._name = f"slipway-test-{uuid4().hex[:8]}"
-        # Not among the test's own files: the paths of sockets have to be short.
+        # Not in the folder of the test: the paths of sockets have to be short.
         self._folder = Path(tempfile.mkdtemp(prefix="slipway-engine-"))
         self._memory_bytes = memory_bytes
         self._live_restore = live_restore
@@ -82,7 +84,7 @@ class OwnEngine:
 
     @property
     def _interface(self) -> str:
-        """Of ours, towards that machine."""
+        """The name of this machine's network interface towards the simulated machine."""
         return f"v{self._name[-8:]}"
 
     @property
@@ -91,21 +93,22 @@ class OwnEngine:
 
     @property
     def inside(self) -> list[str]:
-        """What a command is to be begun with that runs on that machine."""
+        """The beginning of a command line that runs a program on the simulated machine."""
         return ["nsenter", f"--target={self._pid}", "--net", "--mount", "--pid", "--"]
 
     @property
     def on_its_network(self) -> list[str]:
-        """As `inside`, for the network alone. The command has the process id it is begun with."""
+        """Like `inside`, but only the network is that of the simulated machine.
+
+        The command replaces the `nsenter` process, so it has that process's id.
+        """
         return ["nsenter", f"--target={self._pid}", "--net", "--"]
 
     def client(self) -> DockerClient:
         return DockerClient(base_url=self.url, version="auto", timeout=120)
 
     def boot(self) -> None:
-        """The machine, without its engine. It ends with the thread that calls this: call it from one that
-        stays.
-        """
+        """Starts the simulated machine without its engine. The machine ends when the calling thread ends."""
         command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--pid", "--fork"]
         command += ["--kill-child", "--mount-proc", sys.executable, "-c", _INIT]
         with self.log.open("ab") as log:
@@ -119,8 +122,10 @@ class OwnEngine:
         self._bound_memory()
 
     def start(self) -> None:
-        """Begun anew when it gives up, as by a service manager: on a busy disk its containerd may take longer
-        than it waits for that.
+        """Starts the engine and waits until it answers.
+
+        If the engine exits, it is started again, as a service manager does: on a busy disk its containerd may
+        take longer to start than the engine waits.
         """
         if self._image:
             self._load(self._image)
@@ -131,11 +136,13 @@ class OwnEngine:
         wait_until(self._is_up, lambda: f"the engine to answer:\n{self.log.read_text()[-4000:]}")
 
     def stop(self) -> None:
-        """The engine alone, as `systemctl stop docker` does. Its containers live on if they are to."""
+        """Stops only the engine, as `systemctl stop docker` does. Its containers go on if `live_restore` is
+        set.
+        """
         self._end_engine(signal.SIGTERM)
 
     def kill(self) -> None:
-        """The engine alone, with SIGKILL. What runs in its containers goes on."""
+        """Ends only the engine, with SIGKILL. The processes in its containers go on."""
         self._end_engine(signal.SIGKILL)
 
     def restart(self) -> None:
@@ -143,25 +150,27 @@ class OwnEngine:
         self.start()
 
     def lose(self) -> None:
-        """The whole machine ends, with all that runs on it; nothing answers at its address any more."""
+        """Ends the whole machine with all its processes. Afterwards its address does not answer."""
         if self._machine is None:
             return
         os.kill(self._pid, signal.SIGKILL)
         self._machine.communicate()
         self._machine = None
-        # The kernel takes it away too, but in its own time.
+        # The kernel removes the interface too, but later.
         subprocess.run(["ip", "link", "delete", self._interface], stderr=subprocess.DEVNULL, check=False)
         if self._engine:
             self._engine.wait()
             self._engine = None
 
     def boot_again(self) -> None:
-        """After `lose`: with its disk, and nothing that ran."""
+        """Starts the machine and its engine again after `lose`. The disk is kept; no process is."""
         self.boot()
         self.start()
 
     def _load(self, image: str) -> None:
-        """Before the first start: an engine reads what it has only then."""
+        """Stores the image in the data of the engine. This must happen before the first start, because an
+        engine reads its data only when it starts.
+        """
         self._image = None
         with stored_image(image) as stored:
             if stored.is_dir():
@@ -227,7 +236,8 @@ class OwnEngine:
             for path in self._folder.glob("*.pid"):
                 path.unlink()
             self._begin()
-        # By hand: the SDK and HTTP libraries leave their end open where nobody answers.
+        # Without a library: the Docker SDK and HTTP libraries leave a socket open if the engine does not
+        # answer.
         with socket.socket(socket.AF_UNIX) as asking:
             asking.settimeout(PATIENCE_SECONDS)
             try:
@@ -239,7 +249,7 @@ class OwnEngine:
 
     def _end_engine(self, number: signal.Signals) -> None:
         assert self._engine is not None
-        # As that machine counts its processes.
+        # The process id as the simulated machine counts it.
         pid = (self._folder / "dockerd.pid").read_text().strip()
         subprocess.run([*self.inside, "kill", f"-{number.value}", pid], check=True)
         self._engine.wait()
@@ -257,7 +267,10 @@ _removals: list[subprocess.Popen[bytes]] = []
 
 
 def _remove_beside_the_tests(folder: Path) -> None:
-    """Many thousand files of images. What is left at the end of this process is waited for."""
+    """Deletes the folder in a background process, because it has many thousand files.
+
+    At its end, this process waits for deletions that still run.
+    """
     renamed = folder.with_name(f"{folder.name}-removed")
     folder.rename(renamed)
     if not _removals:
@@ -266,13 +279,15 @@ def _remove_beside_the_tests(folder: Path) -> None:
 
 
 def _reserved_network() -> tuple[str, IO[str]]:
-    """The first three numbers of an unused network, and the locked file that reserves it.
+    """Returns the first three numbers of an unused IPv4 network, and the locked file that reserves the
+    network.
 
-    Its addresses are only seen once the machine has booted. The lock ends with this process, however it ends.
+    The addresses are visible only after the machine has booted, so a lock reserves the network until then.
+    The lock ends with this process.
     """
     taken = subprocess.check_output(["ip", "-4", "address"], text=True)
     while True:
-        # Networks for tests of networks: they lead nowhere on the internet.
+        # A range for tests of networks, which is not used on the internet.
         network = f"198.{random.choice([18, 19])}.{random.randrange(256)}"  # noqa: S311
         if f"{network}." in taken:
             continue
@@ -295,7 +310,10 @@ def _line(stream: IO[str] | None) -> str:
 
 
 def _remove_group(group: Path) -> None:
-    """Deepest first; the kernel needs a moment to see that its processes have gone."""
+    """Removes a control group and its subgroups, the deepest first.
+
+    Waits, because the kernel needs a moment to notice that the processes of the group have ended.
+    """
     if not group.is_dir():
         return
 
@@ -311,6 +329,6 @@ def _remove_group(group: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Stores the image of the tests for all engines of this machine that are to come.
+    # Stores the image of the tests for all later engines on this machine.
     with OwnEngine(image=sandbox_image()):
         pass

@@ -1,4 +1,4 @@
-"""Images that a user has chosen, built from a Dockerfile, and gone again in the end."""
+"""Builds images from a Dockerfile, as a user chooses them, and removes them in the end."""
 
 import subprocess
 from collections.abc import Iterator
@@ -12,16 +12,18 @@ from app_server.core.config import DEFAULT_BASE_IMAGE
 from app_server.sandbox_images.definition import image_definition
 from tests.support.sandbox_image import FLAVOUR
 
-# What a base is built from is all that the next build begins with: it is the image that is there, by another
-# name, so that the engine remembers what comes on top. An engine that builds only what is needed says so.
+# The build starts from the existing base image, so that the engine can use its cache for the layers on top.
+# The stage `first` is not needed for the result; an engine that builds only what is needed leaves it out.
 QUICK = f"FROM {DEFAULT_BASE_IMAGE} AS first\nLABEL unique={{unique}}\nFROM {DEFAULT_BASE_IMAGE}\n"
 
 
 @contextmanager
 def own_image(client: httpx.Client, dockerfile: str = QUICK, **fields: Any) -> Iterator[dict[str, str]]:
-    """What a conversation is begun with that starts from this: its `id` (sandbox_spec_id) and `base`.
+    """Registers an image with this Dockerfile and yields `id`, `base` and `unique`. Removes the image
+    afterwards.
 
-    `unique`: what takes the place of {unique} in the Dockerfile. fields: what else is asked for.
+    `id`: the sandbox_spec_id for a conversation. `unique`: the text that replaces {unique} in the Dockerfile.
+    fields: further fields of the request.
     """
     unique = uuid4().hex
     body = {"name": unique, "dockerfile": dockerfile.format(unique=unique), **fields}

@@ -1,4 +1,6 @@
-"""Registries of one package, `greeting`, as files for a web site: for pip, npm and apt."""
+"""Makes package registries with the single package `greeting` for pip, npm and apt, as files for a
+web site.
+"""
 
 import base64
 import hashlib
@@ -26,7 +28,7 @@ def files_in(directory: Path) -> Handler:
 
 
 def made_wheel(web: Path) -> None:
-    """An index at /simple."""
+    """Writes a Python package index with a wheel of `greeting` to `web`/simple."""
     index = web / "simple" / "greeting"
     index.mkdir(parents=True)
     wheel = "greeting-1.0-py3-none-any.whl"
@@ -61,8 +63,10 @@ def made_npm_package(web: Path, host: str) -> None:
 
 
 def made_deb(web: Path, scratch: Path) -> None:
-    """A repository without folders of its own (`deb … ./`); its package holds /opt/greeting, a
-    program that prints it, a library for Python, and a script that would run as root.
+    """Writes a flat apt repository (`deb … ./`) with a package to `web`.
+
+    The package contains /opt/greeting, a program that prints this file, a Python library, and a script that
+    fails if it is run. `scratch` is a folder for building.
     """
     control, content = scratch / "DEBIAN" / "control", scratch / "opt" / "greeting"
     for file in (control, content):
@@ -96,7 +100,10 @@ def made_deb(web: Path, scratch: Path) -> None:
 
 
 def apt_options(root: str, extra: dict[str, str] | None = None) -> list[str]:
-    """For an apt that keeps all it has below `root`, and belongs to whoever calls it."""
+    """Returns options for an apt that stores all its files below `root`, so that the calling user may run it.
+
+    extra: further options; None for none.
+    """
     options = {
         "Dir::Etc::sourcelist": f"{root}/sources.list",
         "Dir::Etc::sourceparts": f"{root}/parts",

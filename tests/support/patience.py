@@ -1,17 +1,19 @@
-"""How long tests wait for what has to come. Only a failure takes as long; a machine may be slow and busy."""
+"""How long tests wait for expected events. A machine may be slow and busy; only a failing test
+waits so long.
+"""
 
 from collections.abc import Iterator
 
 PATIENCE_SECONDS = 120.0
 
 BUILD_PATIENCE_SECONDS = 480.0
-"""For starts that build a whole image, packages included."""
+"""The limit for starts that build a whole image, with its packages."""
 
 
 def pauses_between_looks() -> Iterator[float]:
-    """Seconds to wait before each further look: longer and longer, up to 0.15.
+    """Yields the seconds to wait before each further check of a condition. They grow from 0.02 to 0.15.
 
-    Each look costs processor time that the awaited thing needs.
+    Each check costs processor time, which the awaited process needs.
     """
     pause = 0.02
     while True:

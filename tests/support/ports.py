@@ -6,10 +6,10 @@ _held: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """A loopback port that stays free for whoever listens on it, until the tests end.
+    """Returns a free loopback port and reserves it for the caller until the tests end.
 
-    The kernel gives a port to nobody else while a socket is bound to it; as long as that one does not
-    listen, a server that asks for this very port still gets it, and again after a restart.
+    A socket is bound to the port, so the kernel gives the port to no other program. The socket does not
+    listen, so a server that asks for exactly this port gets it, and gets it again after a restart.
     """
     holder = socket.socket()
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,6 @@
-"""An https host that answers only those who bring one of its tokens, and repeats to them what they sent."""
+"""An HTTPS server that answers only requests with one of its tokens. The answer contains the token that was
+sent.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +14,10 @@ from tests.support.outside import Authority, own_address
 
 @dataclass
 class PrivateHost:
-    """believed: the file of who has signed its certificate. seen: what opened each request."""
+    """The server. believed: the file with the certificate that signed the server's certificate.
+
+    seen: the Authorization header of each request, or None.
+    """
 
     address: str
     port: int
@@ -26,7 +31,10 @@ class PrivateHost:
 
 @contextmanager
 def private_host(directory: Path, *tokens: str) -> Iterator[PrivateHost]:
-    """On an address of loopback that programs do not take for this machine."""
+    """Runs the server and yields it. Programs treat its loopback address as another machine.
+
+    tokens: the accepted tokens.
+    """
     address = own_address()
     authority = Authority(directory)
 
@@ -43,7 +51,7 @@ def private_host(directory: Path, *tokens: str) -> Iterator[PrivateHost]:
             self.wfile.write(body.encode())
 
         def log_message(self, *_arguments: object) -> None:
-            """Tests have no use for it."""
+            """Logs nothing."""
 
     server = ThreadingHTTPServer((address, 0), Handler)
     server.daemon_threads = True

@@ -1,7 +1,9 @@
-"""A program that commands of an agent run: it looks for a text in all that /proc shows of every process.
+"""A program that an agent runs as a command: it looks for a text in everything that /proc shows of all
+processes.
 
-`python3 processes_probe.py TEXT_BACKWARDS`. Writes lines `PID WAY`: the ways by which it found the text, and
-`attach` for each process that it may trace. It does not find itself, nor itself as another one's argument.
+`python3 processes_probe.py TEXT_BACKWARDS`. It prints lines `PID WAY`. WAY is how it found the text, or
+`attach` if it may trace the process. It leaves itself out. The text is given backwards, so that command lines
+do not contain it.
 """
 
 import ctypes
@@ -54,7 +56,7 @@ def memory_of(libc: ctypes.CDLL, process: Path) -> dict[str, bytes]:
     try:
         regions = REGION.findall((process / "maps").read_text())
     except OSError:
-        # Where nothing tells what there is, a guess must do: the usual place of a heap.
+        # If the map of the memory is not readable, the usual address of a heap is tried.
         regions = [("555555554000", "555555654000")]
     spans = [(int(start, 16), min(int(end, 16) - int(start, 16), MAX_REGION_BYTES)) for start, end in regions]
     return {

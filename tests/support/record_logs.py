@@ -1,7 +1,8 @@
-"""Records the logs of tests/fixtures/logs: `python -m tests.support.record_logs [--folds] [name ...]`.
+"""Records the logs in tests/fixtures/logs: `python -m tests.support.record_logs [--folds] [name ...]`.
 
-Without names all scenes are played anew. With `--folds` nothing is played: only what the recorded logs amount
-to is written down again, after a change that is meant to change it. Look at the difference before you commit.
+Without names all scenes are run again. With `--folds` no scene is run: only the states computed from the
+recorded logs are written again. Use that after a change that is meant to change these states, and check the
+diff before you commit.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ from tests.support.scripted_llm import ScriptedLLM
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 USAGE_ID = "agent"
 WHOLE_VIEWS = {"terminal", "side-by-side", "condensed", "went-back", "image-of-a-tool", "responses"}
-"""Of these the messages are kept as they are, of the others only digests."""
+"""The logs whose messages to the model are stored completely. For the other logs only digests are stored."""
 
 _UUID = re.compile(rb"[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}")
 _TIMESTAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}")
@@ -43,13 +44,13 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class Recorded:
-    """A log as it stands in the fixtures: positions are line numbers."""
+    """A log as it is stored in the fixtures. The position of an event is its line number."""
 
     name: str
     records: tuple[Record, ...]
 
     def write(self, directory: Path) -> EventLog:
-        """A real log of the same events."""
+        """Writes the events to a real event log in this directory and returns the log."""
         log = EventLog(directory, create=True)
         log.append(self.records)
         return log
@@ -65,7 +66,9 @@ def read(name: str) -> Recorded:
 
 
 def folded(log: EventLog) -> dict[str, Any]:
-    """What the log amounts to: the state where it differs from an empty one, and a digest of every prompt."""
+    """Returns what is computed from the log: the fields of the state that differ from an empty state, and
+    digests of every prompt and of the current messages to the model.
+    """
     fold = fold_log(log, USAGE_ID)
     prompts = [[prompt.event_id, digest(prompt.messages)] for prompt in replay(log, USAGE_ID)]
     view = [] if fold.state.pending else fold.view.messages()
@@ -123,7 +126,10 @@ def _record(seq: int, line: bytes) -> Record:
 
 
 def _normal(records: Iterator[Record], places: dict[str, str]) -> Iterator[bytes]:
-    """The records as lines that are the same wherever and whenever they are recorded."""
+    """Yields the records as lines that do not depend on the machine, folder and time of the recording.
+
+    places: the text that replaces each folder.
+    """
     ids: dict[bytes, bytes] = {}
     timestamps: dict[bytes, bytes] = {}
 

@@ -1,4 +1,6 @@
-"""What an agent server reports to: a small real receiver that keeps the rules of the app server."""
+"""A small real HTTP server that receives the reports of an agent server. It accepts and refuses reports by
+the same rules as the app server.
+"""
 
 import json
 import threading
@@ -13,9 +15,9 @@ from tests.support.ports import free_port
 
 @dataclass
 class ReportReceiver:
-    """`stop` and `start` as often as you like: it keeps its port and what it has stored.
+    """The receiver. `stop` and `start` may be called repeatedly: the port and the stored reports stay.
 
-    unacceptable: reports with this text anywhere in them are refused.
+    unacceptable: reports that contain this text are refused; None to refuse none.
     """
 
     port: int = field(default_factory=free_port)
@@ -45,7 +47,7 @@ class ReportReceiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if receiver._server is None:
-                    # Stopped, with this connection still open: gone without a word.
+                    # The receiver is stopped, but this connection is still open: close it without an answer.
                     self.close_connection = True
                     return
                 status, reply = receiver.take(self.path, self.headers, json.loads(body))
@@ -56,13 +58,13 @@ class ReportReceiver:
                 self.wfile.write(encoded)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name is http.server's)
-                """Quiet."""
+                """Logs nothing."""
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                """Callers that are killed are part of the tests."""
+                """Ignores the error: tests may kill a client in the middle of a request."""
 
         self._server = Server(("127.0.0.1", self.port), Handler)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()

@@ -1,7 +1,7 @@
-"""Markers that name what a test needs from the machine.
+"""Handles the markers that name what a test needs from the machine.
 
-A test whose need is not met is skipped with the reason, or fails when SLIPWAY_TEST_REQUIRE=all (as in CI), so
-that nothing is skipped there without anyone noticing.
+If the machine lacks it, the test is skipped with the reason. With SLIPWAY_TEST_REQUIRE=all, as in CI, the
+test fails instead, so that no test is skipped there unnoticed.
 """
 
 import os
@@ -19,7 +19,7 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.steady_chromium import CHROMIUM
 
 NGINX_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
-"""Debian puts it where only administrators look."""
+"""The PATH for nginx. Debian installs it in /usr/sbin, which is not in the PATH of ordinary users."""
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -30,7 +30,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def need_program(name: str) -> None:
-    """Skips or fails the running test, as a marker does, where the program is not installed."""
+    """Skips the running test if the program is not installed. With SLIPWAY_TEST_REQUIRE=all it
+    fails instead.
+    """
     if shutil.which(name) is None:
         leave_out(f"needs {name}")
 
@@ -82,7 +84,7 @@ def _redis() -> str | None:
     return None if os.environ.get("SLIPWAY_TEST_REDIS_URL") else "needs SLIPWAY_TEST_REDIS_URL"
 
 
-# Root needs no user namespace to have mounts of its own.
+# Root can make mount namespaces without a user namespace.
 OWN_MOUNTS = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--map-root-user", "--mount")
 
 

@@ -1,4 +1,4 @@
-"""A SAML identity provider on this machine, made of pysaml2's server.
+"""A SAML identity provider on this machine, built with pysaml2's server.
 
 provider = SamlIdentityProvider(folder)
 config = Config(saml_providers=[provider.settings(roles={"admins": "admin"})], ...)
@@ -23,14 +23,20 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
-from saml2 import BINDING_HTTP_REDIRECT
+from saml2 import BINDING_HTTP_REDIRECT, SamlBase
 from saml2.config import IdPConfig
 from saml2.metadata import entity_descriptor
-from saml2.s_utils import decode_base64_and_inflate
-from saml2.saml import NAMEID_FORMAT_PERSISTENT, NameID
-from saml2.samlp import logout_request_from_string, logout_response_from_string
+from saml2.s_utils import decode_base64_and_inflate, sid
+from saml2.saml import NAMEID_FORMAT_PERSISTENT, Issuer, NameID
+from saml2.samlp import (
+    LogoutResponse,
+    Status,
+    logout_request_from_string,
+    logout_response_from_string,
+)
 from saml2.server import Server
 from saml2.sigver import verify_redirect_signature
+from saml2.time_util import instant
 from saml2.xmldsig import DIGEST_SHA256, SIG_RSA_SHA256
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -48,12 +54,12 @@ ENTITY_ID = "https://id.example.org/saml"
 
 
 def encoded(xml: str) -> str:
-    """Returns a response as the form field `SAMLResponse`."""
+    """Returns the XML of a response as the value of the form field `SAMLResponse`."""
     return base64.b64encode(xml.encode()).decode()
 
 
 def write_key(folder: Path) -> None:
-    """Makes a key and its certificate, valid for two days: `idp.key` and `idp.pem`."""
+    """Writes a new key and its certificate, valid for a day, to the folder: `idp.key` and `idp.pem`."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "id.example.org")])
     moment = datetime.now(UTC)
@@ -71,7 +77,10 @@ def write_key(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Person:
-    """`attributes`: by short names. For `mail` and `displayName` the provider sends MAIL and DISPLAY_NAME."""
+    """A user of the provider. `attributes`: values by short names.
+
+    `mail` and `displayName` are sent under their long names, MAIL and DISPLAY_NAME.
+    """
 
     name_id: str
     attributes: Mapping[str, list[str]] = field(default_factory=dict)
@@ -80,7 +89,7 @@ class Person:
 
 @dataclass(frozen=True)
 class LogoutAtProvider:
-    """A request or an answer of ours, as the provider reads it."""
+    """A logout request or logout response of the app server, as the provider reads it."""
 
     destination: str
     name_id: str | None = None
@@ -91,8 +100,10 @@ class LogoutAtProvider:
 
 
 class SamlIdentityProvider:
-    """`port`: of `listening`. `host`: another site than Slipway's `localhost`, so that browsers treat its
-    form as one of a foreign site.
+    """The provider. `port`: the port of `listening`.
+
+    `host`: 127.0.0.1 and not the `localhost` of the app server, so that browsers treat the provider's form as
+    one of another site.
     """
 
     host = "127.0.0.1"
@@ -109,7 +120,7 @@ class SamlIdentityProvider:
         return f"http://{self.host}:{self.port}"
 
     def renew_key(self) -> None:
-        """Makes a new key and certificate, and writes the metadata with it."""
+        """Makes a new key and certificate, and writes the metadata that contain this certificate."""
         write_key(self.folder)
         self.metadata = str(entity_descriptor(IdPConfig().load(self._configuration())))
         self.metadata_file.write_text(self.metadata)
@@ -119,7 +130,7 @@ class SamlIdentityProvider:
         return self.folder / "idp.xml"
 
     def settings(self, **further: Any) -> Mapping[str, Any]:
-        """An entry of SLIPWAY_SAML_PROVIDERS."""
+        """Returns an entry of the setting SLIPWAY_SAML_PROVIDERS for this provider."""
         told = {
             "name": "acme",
             "title": "Acme",
@@ -140,10 +151,11 @@ class SamlIdentityProvider:
         signs: tuple[str, ...] = ("assertion",),
         **replaced: Any,
     ) -> str:
-        """Returns the XML of the response to the request in this address.
+        """Returns the XML of the response to the authentication request in `request_url`.
 
-        `signs`: which of `response` and `assertion` are signed. `replaced`: arguments of pysaml2 that differ
-        from what the request asks, such as `destination`, `sp_entity_id` and `in_response_to`.
+        `person`: the user who signs in; None for the provider's `person`. `signs`: which of `response` and
+        `assertion` are signed. `replaced`: arguments of pysaml2 that differ from what the request asks, such
+        as `destination`, `sp_entity_id` and `in_response_to`.
         """
         person = person or self.person
         server = Server(config=IdPConfig().load(self._configuration(sp_metadata)))
@@ -170,14 +182,16 @@ class SamlIdentityProvider:
 
     @property
     def slo(self) -> str:
-        """The address for messages of single logout."""
+        """The URL of the provider for messages of single logout."""
         return f"{self.url}/slo"
 
     def logout_request(
         self, sp_metadata: str, name_id: str, *indexes: str, by_form: bool = False, **changed: str
     ) -> str:
-        """Returns a signed request to end the sessions of a person: its address, or with `by_form` the field
-        of the form. `indexes`: of the sessions; none for all. `changed`: attributes of the message.
+        """Returns a signed request of the provider to end sessions of a user.
+
+        The result is a URL, or with `by_form` the value of a form field. `indexes`: the sessions to end; none
+        for all sessions. `changed`: attributes of the message to replace.
         """
         server = Server(config=IdPConfig().load(self._configuration(sp_metadata)))
         ours = server.metadata.with_descriptor("spsso")
@@ -196,18 +210,30 @@ class SamlIdentityProvider:
         if by_form:
             signed = server.sign(message, sign_alg=SIG_RSA_SHA256, digest_alg=DIGEST_SHA256)
             return encoded(str(signed))
-        made = server.apply_binding(
-            BINDING_HTTP_REDIRECT,
-            str(message),
-            destination,
-            relay_state="state of the provider",
-            sign=True,
-            sigalg=SIG_RSA_SHA256,
+        return _signed_address(server, message, destination)
+
+    def logout_response(self, sp_metadata: str, status: Status | None) -> str:
+        """Returns the URL with a signed answer to a logout request of Slipway. `status`: None for an answer
+        without the element Status.
+        """
+        server = Server(config=IdPConfig().load(self._configuration(sp_metadata)))
+        (sp_entity_id,) = server.metadata.with_descriptor("spsso")
+        (service,) = server.metadata.single_logout_service(sp_entity_id, BINDING_HTTP_REDIRECT, "spsso")
+        message = LogoutResponse(
+            id=sid(),
+            version="2.0",
+            issue_instant=instant(),
+            destination=service["location"],
+            in_response_to=sid(),
+            issuer=Issuer(text=server.config.entityid),
+            status=status,
         )
-        return str(dict(made["headers"])["Location"])
+        return _signed_address(server, message, service["location"])
 
     def read_logout(self, sp_metadata: str, address: str) -> LogoutAtProvider:
-        """Checks the signature of our request or answer in an address, and returns what it says."""
+        """Checks the signature of a logout message of the app server in a URL, and returns what the message
+        says.
+        """
         server = Server(config=IdPConfig().load(self._configuration(sp_metadata)))
         query = {name: value for name, (value,) in parse_qs(urlsplit(address).query).items()}
         (certificate,) = {
@@ -231,8 +257,9 @@ class SamlIdentityProvider:
 
     @contextmanager
     def listening(self, read_sp_metadata: Callable[[], str]) -> Iterator[None]:
-        """Serves its metadata, and a page that signs `person` in at once. `read_sp_metadata`: returns
-        Slipway's metadata.
+        """Serves the provider's metadata, and a page that signs `person` in at once.
+
+        `read_sp_metadata`: returns the metadata of the app server.
         """
 
         def metadata(_: Request) -> Response:
@@ -281,3 +308,16 @@ class SamlIdentityProvider:
                 }
             },
         }
+
+
+def _signed_address(server: Server, message: SamlBase, destination: str) -> str:
+    made = server.apply_binding(
+        BINDING_HTTP_REDIRECT,
+        str(message),
+        destination,
+        relay_state="state of the provider",
+        response=isinstance(message, LogoutResponse),
+        sign=True,
+        sigalg=SIG_RSA_SHA256,
+    )
+    return str(dict(made["headers"])["Location"])

@@ -1,9 +1,9 @@
-"""Sandbox hosts: machines with an engine of their own, on which `slipway sandbox-host` runs.
+"""Simulated sandbox hosts: machines with their own Docker engine, on which `slipway sandbox-host` runs.
 
 with SandboxHostMachine(tmp_path / "a", "a", memory_total_bytes=2 * SANDBOX_BYTES) as host:
-    AppServerProcess(home, sandbox="remote", environment=environment_for([host]))
-    host.lose()                                         # the machine, with all that runs there
-    host.boot_again()                                   # with its disk
+    AppServerProcess(home, sandbox="remote", environment=environment_for([host], tmp_path))
+    host.lose()                                         # ends the machine and all its processes
+    host.boot_again()                                   # starts it again with its old disk
 """
 
 import json
@@ -35,8 +35,9 @@ SANDBOX_BYTES = 512 * 1024**2
 
 
 class SandboxHostMachine:
-    """`memory_total_bytes`: what its sandboxes may have together, `SANDBOX_BYTES` each. They start from the
-    image of the tests.
+    """A simulated sandbox host. `memory_total_bytes`: the memory of all its sandboxes together.
+
+    Each sandbox gets `SANDBOX_BYTES` and starts from the image of the tests.
     """
 
     def __init__(self, folder: Path, name: str, *, memory_total_bytes: int) -> None:
@@ -68,12 +69,14 @@ class SandboxHostMachine:
         self.engine.__exit__(kind, error, trace)
 
     def boot(self) -> None:
-        """The machine alone, from a thread that stays: see OwnEngine."""
+        """Starts only the simulated machine. The machine ends when the calling thread ends (see
+        OwnEngine).
+        """
         _certify(self.engine.address, self.certificate, self._key)
         self.engine.boot()
 
     def come_up(self) -> None:
-        """Its engine and the service."""
+        """Starts the Docker engine of the machine and the sandbox host service."""
         self.engine.start()
         self.start()
 
@@ -82,7 +85,7 @@ class SandboxHostMachine:
         return self.home / "host-token"
 
     def start(self) -> None:
-        """The service alone; its engine runs."""
+        """Starts only the sandbox host service. The Docker engine must run."""
         environment = {
             **os.environ,
             **self.engine.environment,
@@ -107,7 +110,7 @@ class SandboxHostMachine:
         )
 
     def stop(self) -> None:
-        """The service alone. Its sandboxes go on."""
+        """Stops only the sandbox host service. Its sandboxes go on."""
         if self._process is None:
             return
         self._process.terminate()
@@ -128,7 +131,10 @@ class SandboxHostMachine:
         return self._log.read_text(errors="replace")
 
     def client(self, token: str | None = None) -> httpx.Client:
-        """As an app server with this token; with the right one by default."""
+        """Returns an HTTP client that calls the service as an app server does.
+
+        token: the host token to send; None for the right token, empty for none.
+        """
         shown = self.token_file.read_text().strip() if token is None else token
         return httpx.Client(
             base_url=f"{self.url}/v1",
@@ -150,7 +156,10 @@ class SandboxHostMachine:
 
 
 def environment_for(hosts: Sequence[SandboxHostMachine], folder: Path) -> Mapping[str, str]:
-    """What an app server needs to use them."""
+    """Returns the environment variables that make an app server use these sandbox hosts.
+
+    folder: where the file with the certificates of the hosts is written.
+    """
     authorities = folder / "authorities.pem"
     authorities.write_text("".join(host.certificate.read_text() for host in hosts))
     told = [{"name": host.name, "url": host.url, "token_file": str(host.token_file)} for host in hosts]

@@ -1,6 +1,6 @@
-"""The images of this very source, built if need be.
+"""Builds the sandbox images of this source, if they do not exist.
 
-Tests run in the slim one, which CI has to make anew each time; what needs the browser asks for the full one.
+Tests use the slim image, which CI has to build each time. Tests that need the browser ask for the full image.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ FLAVOUR: SandboxFlavour = "slim"
 
 @cache
 def sandbox_image(flavour: SandboxFlavour = FLAVOUR) -> str:
-    """Its name. Of the processes that run tests side by side, one builds and the others wait."""
+    """Returns the name of the image. If several test processes call this, one builds and the others wait."""
     with (Path(tempfile.gettempdir()) / "slipway-test-images.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return asyncio.run(_build(flavour))

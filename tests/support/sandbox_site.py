@@ -1,6 +1,8 @@
-"""A program that a sandbox may run, to be looked at through a proxy: `python sandbox_site.py PORT`.
+"""A web site that runs in a sandbox, so that tests can look at it through a proxy: `python sandbox_site.py
+PORT`.
 
-Stands alone: it is copied into sandboxes, and runs with what the agent server itself needs.
+The file imports nothing of the project, because it is copied into sandboxes. It uses the packages that the
+agent server needs.
 """
 
 import sys
@@ -23,7 +25,7 @@ PIECE = b"0123456789abcdef" * 4096
 
 
 async def seen(request: Request) -> Response:
-    """What has come here."""
+    """Answers with the request that it received, as JSON."""
     body = await request.body()
     return JSONResponse(
         {
@@ -37,7 +39,7 @@ async def seen(request: Request) -> Response:
 
 
 async def given(request: Request) -> Response:
-    """With the headers that the query asks for."""
+    """Answers with a small page and the headers that the query parameters give, as name and value."""
     response = HTMLResponse("<h1>given</h1>")
     for name, value in request.query_params.multi_items():
         response.headers.append(name, value)
@@ -60,7 +62,7 @@ async def large(request: Request) -> Response:
 
 
 async def drip(request: Request) -> Response:
-    """One event at once, and no end."""
+    """Streams one event at once, and then keeps the stream open until the client disconnects."""
 
     async def events():
         yield b"data: first\n\n"

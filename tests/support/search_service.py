@@ -1,4 +1,4 @@
-"""A search service that speaks as Tavily does."""
+"""A fake search service with the API of Tavily."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,9 @@ from typing import Any
 
 
 class SearchService:
-    """A search service that records its requests."""
+    """The service. `seen`: the Authorization header and body of each request. `status`: the status of its
+    answers.
+    """
 
     def __init__(self) -> None:
         self.seen: list[tuple[str | None, dict[str, Any]]] = []

@@ -1,8 +1,8 @@
-"""A real app server process with a home of its own, started and killed as an operator would.
+"""A real app server process with its own home directory. A test starts and kills it as an operator would.
 
 with AppServerProcess(tmp_path, sandbox="process") as server:
     client = server.client()                # signed in, `httpx.Client` on /api/v1
-    conversation = start_conversation(client, task="…", repository=path)
+    conversation = start_conversation(client, task="…", selected_repository=path)
     server.kill()                           # kill -9
     server.start()                          # same home, same ports
 """
@@ -40,10 +40,11 @@ Json = dict[str, Any]
 
 
 class AppServerProcess:
-    """Ports stay the same over restarts, so that sandboxes and browsers find the server again.
+    """The app server. Its ports stay the same after a restart, so that sandboxes and browsers find it again.
 
-    It is forked from one that has its modules loaded (tests/support/forking.py). `python`: the interpreter
-    to run the command by instead, as a user would, and what that is to be run by.
+    It is normally forked from a process with loaded modules (tests/support/forking.py). `python`: a command
+    prefix that ends with an interpreter. If it is given, it runs the app server without forking, as a user
+    does.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class AppServerProcess:
             self.stop()
 
     def serve_at(self, address: str) -> None:
-        """On an address other than loopback's. Before `start`."""
+        """Makes the server listen on this address instead of loopback. Must be called before `start`."""
         self.url = f"http://{address}:{self.port}"
         self._environment |= {"SLIPWAY_HOST": address, "SLIPWAY_PUBLIC_URL": self.url}
 
@@ -110,13 +111,13 @@ class AppServerProcess:
         wait_until(self._is_healthy, lambda: f"the server to start:\n{self.output()}")
 
     def stop(self) -> None:
-        """As Ctrl-C does."""
+        """Stops the server with SIGINT, as Ctrl-C does."""
         if self._process and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(timeout=PATIENCE_SECONDS)
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kills the server with SIGKILL, as `kill -9` does."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
@@ -125,26 +126,29 @@ class AppServerProcess:
         return self.log.read_text(errors="replace")
 
     def sign_in_link(self) -> str:
-        """The link the terminal shows."""
+        """Returns the newest sign-in link in the output of the server."""
         links = SIGN_IN_LINK.findall(self.output())
         assert links, self.output()
         return str(links[-1])
 
     def new_sign_in_link(self) -> str:
-        """A further link, as `slipway sign-in-link` prints it."""
+        """Returns a new sign-in link, as `slipway sign-in-link` prints it."""
         if self._slipway[0] != sys.executable:
             return self.slipway("sign-in-link").stdout.strip()
-        # The command takes a second of processor time, most of it to load.
+        # The command itself takes a second of processor time, most of it for loading modules.
         named = {
             name: self._environment.get(f"SLIPWAY_{name.upper()}") for name in ("database_url", "public_url")
         }
         given = {name: value for name, value in named.items() if value}
         config = Config(home=self.home, port=self.port, **given)
-        with ThreadPoolExecutor(1) as thread:  # a test may have an event loop in this one
+        with ThreadPoolExecutor(1) as thread:  # this thread may already run the event loop of a test
             return thread.submit(asyncio.run, _new_link(config)).result()
 
     def slipway(self, *arguments: str, fails: bool = False) -> "subprocess.CompletedProcess[str]":
-        """What a command says that is typed into a terminal beside it."""
+        """Runs a `slipway` command in the environment of the server and returns its result.
+
+        fails: whether the command must end with an error code.
+        """
         if self._is_forked:
             done = run_slipway(arguments, self._environment)
         else:
@@ -160,7 +164,7 @@ class AppServerProcess:
         return done
 
     def api_key(self) -> str:
-        """A key made as a signed-in user would make it."""
+        """Returns an API key, created as a signed-in user creates it. Later calls return the same key."""
         if self._api_key is None:
             with httpx.Client(
                 base_url=self.url, timeout=PATIENCE_SECONDS, headers={"Origin": self.url}, verify=NO_TLS
@@ -177,7 +181,9 @@ class AppServerProcess:
         )
 
     def stream(self, conversation_id: str, after_seq: int = 0) -> ClientConnection:
-        """The live stream as a browser sees it."""
+        """Opens the live event stream of a conversation, as a browser does. `after_seq`: the last event
+        already known.
+        """
         url = f"ws://localhost:{self.port}/api/v1/conversation/{conversation_id}/events/stream"
         headers = {"Authorization": f"Bearer {self.api_key()}"}
         return connect(
@@ -188,7 +194,9 @@ class AppServerProcess:
         )
 
     def _prepare_database(self) -> None:
-        """Leaves it as an earlier start would: making its tables takes a second of processor time."""
+        """Gives a new home a database with tables, as an earlier start would: that saves a second of
+        processor time.
+        """
         file = self.home / "slipway.sqlite3"
         if "SLIPWAY_DATABASE_URL" in self._environment or file.exists():
             return
@@ -205,7 +213,7 @@ class AppServerProcess:
             return False
 
     def _delete_conversations(self) -> None:
-        # Whatever a test left running must not outlive it.
+        # Conversations that a test left running must end with the test.
         if self._process is None or self._process.poll() is not None:
             return
         with self.client() as client:
@@ -227,7 +235,10 @@ async def _new_link(config: Config) -> str:
 
 
 def _machines(client: httpx.Client) -> list[Json]:
-    """Sandboxes that are still to be removed. One that never came up stays until its engine is back."""
+    """Returns the sandboxes that still have to be removed.
+
+    A sandbox that failed to start (ERROR) is left out, because it stays until its Docker engine is back.
+    """
     found: list[Json] = client.get("/sandboxes/search").raise_for_status().json()["items"]
     return [sandbox for sandbox in found if sandbox["status"] != "ERROR"]
 
@@ -238,7 +249,7 @@ def add_model(client: httpx.Client, base_url: str, api_key: str, name: str = "sc
 
 
 def start_conversation(client: httpx.Client, task: str, **request: Any) -> str:
-    """The id of a new conversation whose start goes on in the background."""
+    """Starts a conversation and returns its id. The start goes on in the background."""
     message = {"role": "user", "content": [{"type": "text", "text": task}], "run": True}
     reply = client.post("/app-conversations", json={"initial_message": message, **request})
     assert reply.is_success, reply.text
@@ -256,12 +267,12 @@ def conversation(client: httpx.Client, conversation_id: str) -> Json:
 
 
 def events(client: httpx.Client, conversation_id: str) -> list[Json]:
-    """The whole log as the app server holds it, oldest first."""
+    """Returns all events of the conversation that the app server stores, oldest first."""
     return list(_pages(client, f"/conversation/{conversation_id}/events/search"))
 
 
 def wait_for_status(client: httpx.Client, conversation_id: str, status: str) -> Json:
-    """The conversation once its execution status is `status`."""
+    """Returns the conversation when its execution status is `status`."""
 
     def reached() -> bool:
         return bool(conversation(client, conversation_id)["execution_status"] == status)
@@ -277,7 +288,10 @@ def wait_for_status(client: httpx.Client, conversation_id: str, status: str) -> 
 def wait_until(
     is_true: Callable[[], bool], what: Callable[[], str], seconds: float = PATIENCE_SECONDS
 ) -> None:
-    """Returns once `is_true`; asks again after longer and longer pauses, up to 0.15 s."""
+    """Returns when `is_true` returns True. Checks again after growing pauses, up to 0.15 s.
+
+    Raises AssertionError after `seconds`. `what` returns the description of what was awaited.
+    """
     deadline = time.monotonic() + seconds
     pauses = pauses_between_looks()
     while not is_true():

@@ -1,6 +1,6 @@
-"""A program that commands of an agent run: it tries all it can against the agent server of its sandbox.
+"""A program that an agent runs as a command: it attacks the agent server of its sandbox in many ways.
 
-`python3 server_probe.py`. Writes a line for each thing that it can do and must not, then `tried N`.
+`python3 server_probe.py`. It prints a line for each attack that succeeds, although none may, then `tried N`.
 """
 
 import ctypes
@@ -66,7 +66,7 @@ def on_process(name: str, pid: int) -> dict[str, Callable[[], object]]:
 
 
 HARMLESS = (signal.SIGCONT, signal.SIGWINCH, signal.SIGURG)
-"""The kernel asks the same of a sender of SIGKILL."""
+"""Signals without effect. The kernel requires the same permission for them as for SIGKILL."""
 
 
 def on_socket(server: int) -> dict[str, Callable[[], object]]:

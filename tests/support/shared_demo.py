@@ -1,6 +1,6 @@
-"""The repository of the demo: made once in each process that makes apps, and copied to the home of each app.
+"""Makes the demo repository once in each process, and copies it to the home directory of each app.
 
-Each start of an app server in a new home runs git three times.
+Otherwise each start of an app server in a new home runs git three times.
 """
 
 import atexit
@@ -15,7 +15,7 @@ from app_server import demo, lifespan
 
 
 def share_demo() -> None:
-    """For all apps of this process and of those that are forked from it."""
+    """Makes all apps of this process, and of processes forked from it, copy the demo repository."""
     vars(lifespan)["demo"] = SimpleNamespace(make_repository=_copy_repository)
 
 

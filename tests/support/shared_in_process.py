@@ -1,9 +1,8 @@
-"""What every app of one process would make anew, and which is the same for all: made once for all tests.
+"""Shares between all apps of a process what is the same for each of them, so that it is made only once.
 
-TLS contexts: each client of httpx loads all certificates that are commonly trusted, 20 ms of processor time.
-SQL: each database engine compiles each statement when it first meets it. A test with an app of its own spent
-a tenth of its time on that.
-Probes: see shared_probes.py.
+- TLS contexts: each client of httpx loads all commonly trusted certificates, 20 ms of processor time.
+- SQL: each database engine compiles each statement at its first use, a tenth of the time of some tests.
+- Tests of Docker's abilities: see shared_probes.py.
 """
 
 import os
@@ -25,7 +24,9 @@ _STATEMENTS = 10_000
 
 
 def share() -> None:
-    """For all that is made in this process from now on, and in what is forked from it."""
+    """Shares TLS contexts, compiled SQL and probes from now on, in this process and in processes forked from
+    it.
+    """
     _share_tls_contexts()
     _share_compiled_sql()
     share_probes()
@@ -65,7 +66,7 @@ def _share_compiled_sql() -> None:
     Engine.__init__ = create_and_share  # type: ignore[method-assign]
     DefaultDialect.initialize = initialize_and_share  # type: ignore[method-assign]
     for dialect in _SHARING:
-        # What was compiled for one is found by all that are alike.
+        # Equal dialects find the statements that were compiled for one of them.
         dialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
         dialect.__eq__ = lambda self, other: _kind(self) == _kind(other)  # type: ignore[method-assign]
 
@@ -74,5 +75,5 @@ _SHARING = (SQLiteDialect_aiosqlite, PGDialect_asyncpg)
 
 
 def _kind(dialect: Any) -> tuple[Any, ...]:
-    """What statements are compiled by: a database's product and version."""
+    """Returns what the compiled SQL depends on: the database product and its version."""
     return type(dialect), getattr(dialect, "server_version_info", None)

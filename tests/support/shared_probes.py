@@ -1,10 +1,10 @@
-"""What a server with Docker finds out about this machine from test containers: once for each process.
+"""Lets each process test Docker's abilities only once, instead of at each start of an app server.
 
-Each start of such a server makes a disk for a container, and a container that tries to reach this machine:
-seconds of processor time for the same result. Once all was well, it is known here and in app servers that are
-forked from here.
+At its start, an app server with Docker makes a disk for a container, and a container that tries to reach this
+machine. That takes seconds of processor time and always has the same result. A good result is remembered
+here, and in app servers that are forked from this process.
 
-with real_probes():                 # each server finds it out anew
+with real_probes():                 # each app server makes the probes again
     ...
 """
 
@@ -26,7 +26,7 @@ _is_reachable = host_reachability.is_host_reachable
 
 
 class _Known:
-    """folder: has a file for each thing that is known. None: nothing is, and nothing is noted."""
+    """The good results so far. folder: has a file for each result. None: no result is known or stored."""
 
     folder: Path | None = None
 
@@ -42,7 +42,9 @@ _known = _Known()
 
 
 def share_probes() -> None:
-    """For all servers of this process and of those that are forked from it."""
+    """Makes all app servers of this process, and of processes forked from it, share the results of the
+    probes.
+    """
     _known.folder = Path(tempfile.mkdtemp(prefix="slipway-probes-"))
     atexit.register(_remove, os.getpid(), _known.folder)
     backend.Volumes = _Volumes  # type: ignore[misc]
@@ -51,7 +53,7 @@ def share_probes() -> None:
 
 @contextmanager
 def real_probes() -> Iterator[None]:
-    """In this process."""
+    """Turns the sharing off in this process inside the `with` block."""
     folder, _known.folder = _known.folder, None
     try:
         yield

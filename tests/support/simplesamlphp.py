@@ -1,4 +1,4 @@
-"""SimpleSAMLphp from Debian as a SAML identity provider on this machine, which signs one person in at once.
+"""Debian's SimpleSAMLphp as a SAML identity provider on this machine. It signs one user in without asking.
 
 idp = SimpleSamlPhp(folder)
 config = Config(saml_providers=[idp.settings()], ...)
@@ -27,7 +27,9 @@ _PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
 
 
 class SimpleSamlPhp:
-    """`url`: known before it runs. `person`: the attributes that it sends. `uid` is also the NameID."""
+    """The provider. `url`: its URL, known before it runs. `person`: the attributes of the user; `uid` is the
+    NameID.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,7 +38,7 @@ class SimpleSamlPhp:
         self.person = {"uid": ["ada"], "name": ["Ada"], "groups": ["staff", "admins"]}
 
     def settings(self, **further: Any) -> Mapping[str, Any]:
-        """An entry of SLIPWAY_SAML_PROVIDERS."""
+        """Returns an entry of the setting SLIPWAY_SAML_PROVIDERS for this provider."""
         return {
             "name": "acme",
             "title": "Acme",
@@ -69,8 +71,9 @@ class SimpleSamlPhp:
                     process.wait(PATIENCE_SECONDS)
 
     def register(self, entity_id: str, acs: str, **of_service: Any) -> None:
-        """Registers the Slipway that people sign in to, again if need be. `of_service`: further entries of
-        `saml20-sp-remote.php`, such as `saml20.sign.assertion`.
+        """Registers the app server to which users sign in. A second call replaces the first.
+
+        `of_service`: further entries of `saml20-sp-remote.php`, such as `saml20.sign.assertion`.
         """
         service = {"AssertionConsumerService": acs, "NameIDFormat": _PERSISTENT, **of_service}
         self._write("saml20-sp-remote", {entity_id: service}, "metadata")
@@ -82,7 +85,7 @@ class SimpleSamlPhp:
             return False
 
     def _write(self, name: str, values: Mapping[str, Any], variable: str = "config") -> None:
-        # PHP reads JSON itself: nothing is to be quoted for it.
+        # PHP reads the JSON file, so the values need no quoting for PHP.
         path = self.folder / f"{name}.json"
         path.write_text(json.dumps(values))
         code = f"<?php ${variable} = json_decode(file_get_contents('{path}'), true);\n"

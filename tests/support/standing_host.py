@@ -1,8 +1,7 @@
-"""What the stand-ins for git hosts share: an API over HTTP with a state, beside real git.
+"""The common base of the fake git hosts: an HTTP API with state, and real git repositories.
 
-A stand-in answers from `pulls` and `issues`, which a test reads and changes. Each request and each answer is
-checked against the host's own OpenAPI document; what breaks it is in `violations`. `send` delivers webhooks
-as the host would: signed, with its headers.
+A fake host answers from `pulls` and `issues`, which a test may read and change. Each request and each answer
+is checked against the host's own OpenAPI document. `violations` lists the errors.
 """
 
 import json
@@ -22,10 +21,10 @@ from tests.support.host_contract import FormFile, HostContract
 from tests.support.patience import PATIENCE_SECONDS
 
 LOGIN = "ada"
-"""Whose token it is."""
+"""The user to whom the tokens of the fake host belong."""
 
 LOG = b"FAILED test_harbour.py::test_depth - assert 3 == 4\n"
-"""Of each check."""
+"""The log of each check (CI job)."""
 
 
 @dataclass
@@ -41,7 +40,9 @@ class OpenThread:
 
 @dataclass
 class OpenPull:
-    """A pull request of the stand-in. `commit`: the last one of its branch, also after the branch is gone."""
+    """A pull request of a fake host. `commit`: the last commit of its branch, kept when the branch is
+    deleted.
+    """
 
     number: int
     body: dict[str, Any]
@@ -49,7 +50,7 @@ class OpenPull:
     threads: list[OpenThread] = field(default_factory=list)
     reviews: list[tuple[str, str, str]] = field(default_factory=list)
     checks: dict[str, str] = field(default_factory=dict)
-    """By name: success, failure or an empty text while it runs."""
+    """The result of each check by its name: success, failure, or an empty text while the check runs."""
     labels: list[str] = field(default_factory=list)
     reviewers: list[str] = field(default_factory=list)
     state: str = "open"
@@ -68,8 +69,10 @@ class OpenIssue:
 
 @dataclass
 class Items:
-    """`writers`: who may push. `comments`: by id, the number of the item, the author and the text. `edits`:
-    how many times a comment was edited.
+    """The issues of a host and the comments on issues and pull requests. `writers`: the users who may push.
+
+    `comments`: by comment id, the number of the issue or pull request, the author and the text. `edits`: how
+    many times a comment was edited.
     """
 
     open: dict[int, OpenIssue] = field(default_factory=dict)
@@ -91,7 +94,11 @@ class Items:
 
 
 class StandingHost(ABC):
-    """`provider`, `scheme` (of the Authorization header) and `base` (of the API's paths) differ by host."""
+    """A fake git host. Subclasses set `provider`, `scheme` and `base`.
+
+    `provider`: the kind of host. `scheme`: the scheme of the Authorization header. `base`: the prefix of the
+    API's paths.
+    """
 
     provider: ClassVar[str]
     scheme: ClassVar[str] = "Bearer"
@@ -125,7 +132,7 @@ class StandingHost(ABC):
 
     @abstractmethod
     def _contract(self) -> HostContract:
-        """Returns the host's OpenAPI document and what its requests are checked for."""
+        """Returns the contract that checks all requests and answers against the host's OpenAPI document."""
 
     @property
     def api_url(self) -> str:
@@ -133,12 +140,14 @@ class StandingHost(ABC):
 
     @property
     def credential(self) -> dict[str, str]:
-        """What is saved as the user's token for this host. Its git must know the token, too."""
+        """The request body that saves a user's token for this host. The token must be in `git.tokens`."""
         token = next(iter(self.git.tokens))
         return {"host": self.git.origin, "token": token, "provider": self.provider, "api_url": self.api_url}
 
     def merge(self, number: int) -> None:
-        """Merges it as people do there: the target branch moves on, and the branch is deleted."""
+        """Merges a pull request, as the host's web page does: moves the target branch and deletes the source
+        branch.
+        """
         pull = self.pulls[number - 1]
         commit, path = self.commit_of(pull), self.git.bare(pull.repository)
         git(path, "update-ref", f"refs/heads/{self.target_of(pull)}", commit)
@@ -152,13 +161,13 @@ class StandingHost(ABC):
         return str(pull.body["base"])
 
     def commit_of(self, pull: OpenPull) -> str:
-        # One that a test has made names no repository.
+        # A pull request that a test has made itself names no repository.
         heads = self.git.branches(pull.repository or self.names()[0])
         pull.commit = heads.get(f"refs/heads/{self.branch_of(pull)}", pull.commit)
         return pull.commit
 
     def heads(self, name: str) -> dict[str, str]:
-        """The commits of the branches."""
+        """Returns the newest commit of each branch of the repository."""
         return {
             ref.removeprefix("refs/heads/"): commit
             for ref, commit in self.git.branches(name).items()
@@ -166,7 +175,7 @@ class StandingHost(ABC):
         }
 
     def names(self, words: str = "") -> list[str]:
-        """The repositories whose names contain the words."""
+        """Returns the names of the repositories that contain `words`."""
         found = (
             str(path.relative_to(self.git.directory)).removesuffix(".git")
             for path in self.git.directory.glob("*/*.git")
@@ -174,7 +183,7 @@ class StandingHost(ABC):
         return sorted(name for name in found if words in name)
 
     def of(self, name: str) -> list[OpenPull]:
-        """The pull requests of this repository."""
+        """Returns the pull requests of this repository."""
         return [one for one in self.pulls if one.repository in {"", name}]
 
     def pull(self, number: object) -> OpenPull | None:
@@ -198,7 +207,7 @@ class StandingHost(ABC):
         return reply.status_code, reply.content
 
     def _beside(self, path: str, content: bytes) -> bytes | None:
-        """The answer to what the document lacks."""
+        """Returns the answer to a request that the OpenAPI document lacks, or None for all other requests."""
         return None
 
 
@@ -225,7 +234,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve()
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Logs nothing."""
 
     def _serve(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -1,7 +1,7 @@
-"""An MCP server in plain Python, as a program for sandboxes: `python3 -c SOURCE URL`.
+"""An MCP server in plain Python, which runs as a program in sandboxes: `python3 -c SOURCE URL`.
 
-Its tool `issues` calls the URL with the token in TRACKER_TOKEN. It says what came back, and whether the token
-begins as those of GitHub do.
+Its tool `issues` calls the URL with the token from the variable TRACKER_TOKEN. It returns the answer, and
+whether the token has the form of GitHub's tokens.
 """
 
 import json

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Chromium, blind to the networks of this machine: `steady_chromium.py ARGUMENT...`
+"""Starts Chromium so that it does not notice network changes: `steady_chromium.py ARGUMENT...`
 
-Chromium drops its requests (ERR_NETWORK_CHANGED) whenever an address comes or goes, and the tests that run
-beside it make and remove networks of containers all the time. Linux tells of such changes over netlink
-sockets: a Chromium that may open none takes the network for steady. Everything else in it is as it was.
+Chromium drops its requests (ERR_NETWORK_CHANGED) when a network address appears or disappears. Tests that run
+at the same time often create and remove networks of containers. Linux reports such changes over netlink
+sockets. A Chromium that may not open these sockets does not notice the changes. Nothing else in it is
+changed.
 """
 
 import ctypes
@@ -16,7 +17,7 @@ from typing import NoReturn
 
 CHROMIUM = "/usr/bin/chromium"
 STEADY_BIN = Path(__file__).parent / "bin"
-"""To stand first in PATH. What is `chromium` there runs this file."""
+"""A folder to put first in PATH. Its program `chromium` runs this file."""
 STEADY_CHROMIUM = STEADY_BIN / "chromium"
 
 # The constants of libseccomp's <seccomp.h>.
@@ -26,7 +27,7 @@ _EQUAL = 4
 
 
 class _Comparison(ctypes.Structure):
-    """`struct scmp_arg_cmp`."""
+    """The C structure `struct scmp_arg_cmp` of libseccomp."""
 
     _fields_ = (
         ("argument", ctypes.c_uint),
@@ -37,7 +38,9 @@ class _Comparison(ctypes.Structure):
 
 
 def forbid_netlink() -> None:
-    """From here on no netlink socket can be opened by this process or what it starts. Raises OSError."""
+    """Forbids netlink sockets for this process and the programs that it starts. Raises OSError if
+    that fails.
+    """
     seccomp = ctypes.CDLL("libseccomp.so.2")
     seccomp.seccomp_init.restype = ctypes.c_void_p
     filters = ctypes.c_void_p(seccomp.seccomp_init(ctypes.c_uint32(_ALLOW)))

@@ -1,4 +1,4 @@
-"""A place without sub-agents, for tests that look at the tool alone."""
+"""An implementation of sub-agents that offers none, for tests of the delegation tool alone."""
 
 from collections.abc import Sequence
 from pathlib import Path

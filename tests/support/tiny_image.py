@@ -1,4 +1,4 @@
-"""Images of a few bytes, for what an image can be wrong in."""
+"""Makes images of a few bytes, for tests with unusable images."""
 
 import hashlib
 import io
@@ -19,7 +19,11 @@ def tiny_image(
     entrypoint: Sequence[str] = (),
     architecture: str | None = None,
 ) -> Iterator[str]:
-    """Its name, for as long as this lasts. `files`: programs, by their path without the first slash."""
+    """Loads a tiny image into the engine and yields its name. Removes the image in the end.
+
+    `files`: programs in the image, by path without the first slash. `architecture`: None for that of the
+    engine.
+    """
     name = f"slipway-test-tiny:{uuid4().hex[:12]}"
     architecture = architecture or str(engine.version()["Arch"])
     engine.images.load(_archive(name, files, entrypoint, architecture))
@@ -31,7 +35,9 @@ def tiny_image(
 
 @contextmanager
 def derived_image(engine: DockerClient, base: str, lines: str) -> Iterator[str]:
-    """`base` with some lines of a Dockerfile on top."""
+    """Builds an image from `base` with further lines of a Dockerfile, and yields its name. Removes it in the
+    end.
+    """
     name = f"slipway-test-derived:{uuid4().hex[:12]}"
     dockerfile = io.BytesIO(f"FROM {base}\n{lines}\n".encode())
     engine.images.build(fileobj=dockerfile, tag=name, rm=True, forcerm=True)
@@ -42,8 +48,8 @@ def derived_image(engine: DockerClient, base: str, lines: str) -> Iterator[str]:
 
 
 def _archive(name: str, files: Mapping[str, bytes], entrypoint: Sequence[str], architecture: str) -> bytes:
-    """As `docker save` writes them."""
-    # Unlike any other, so that no image that is there is named anew.
+    """Returns the image as a tar archive, in the format of `docker save`."""
+    # The content is unique, so that loading it does not rename an existing image.
     layer = _tar({**files, "unique": name.encode()}, mode=0o755)
     config = {
         "os": "linux",

@@ -1,4 +1,6 @@
-"""What a test of triggers waits for: the comment on the issue, and the deliveries that are handled."""
+"""Functions of the trigger tests that wait: for a comment on the issue, and until all deliveries
+are handled.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Conversations spread over two hosts, each a machine with an engine of its own."""
+"""Runs conversations on two simulated sandbox hosts, each with its own Docker engine."""
 
 import json
 import sqlite3
@@ -31,7 +31,7 @@ from tests.support.server import (
 
 @dataclass
 class Site:
-    """`big` bears three sandboxes, `small` two."""
+    """An app server with two sandbox hosts. `big` has memory for three sandboxes, `small` for two."""
 
     big: SandboxHostMachine
     small: SandboxHostMachine
@@ -41,18 +41,18 @@ class Site:
     log_start: int = 0
 
     def log(self) -> str:
-        """What the app server has logged since the last `clear`."""
+        """Returns what the app server has logged since the last `clear`."""
         return self.server.output()[self.log_start :]
 
     def clear(self) -> None:
-        """No conversation is left, and no sandbox on a host."""
+        """Deletes all conversations, and waits until no sandbox is left on a host."""
         for item in self.client.get("/app-conversations/search").raise_for_status().json()["items"]:
             self.client.delete(f"/app-conversations/{item['id']}").raise_for_status()
         wait_until(lambda: not self._sandboxes(), self.story)
         self.log_start = len(self.server.output())
 
     def _sandboxes(self) -> list[Json]:
-        """Of both hosts."""
+        """Returns the sandboxes of both hosts."""
         found: list[Json] = []
         for machine in (self.big, self.small):
             with machine.client() as host:
@@ -60,14 +60,14 @@ class Site:
         return found
 
     def start(self, task: str, command: str) -> str:
-        """A conversation whose agent has run this command."""
+        """Starts a conversation and returns its id when its agent has run this command."""
         self.llm.script(call("terminal", command=command), say("Done."))
         found = start_conversation(self.client, task, llm_profile="scripted")
         wait_for_status(self.client, found, "finished")
         return found
 
     def go_on(self, conversation_id: str, command: str) -> str:
-        """What this command says there."""
+        """Makes the agent run this command in an existing conversation. Returns the new events as JSON."""
         before = len(events(self.client, conversation_id))
         self.llm.script(call("terminal", command=command), say("Done again."))
         self._send(conversation_id)
@@ -82,7 +82,9 @@ class Site:
         return json.dumps(events(self.client, conversation_id))
 
     def back_up(self, sandbox_id: str, *conversation_ids: str) -> int:
-        """Returns once there is a backup of all that these have said: how many events that is."""
+        """Waits until the backup of the sandbox contains all events of these conversations. Returns how many
+        these are.
+        """
 
         def said() -> int:
             return sum(len(events(self.client, each)) for each in conversation_ids)
@@ -92,7 +94,9 @@ class Site:
         return said()
 
     def key_of(self, sandbox_id: str) -> str:
-        """What its agent server shows at our inner listener."""
+        """Returns the key with which the sandbox's agent server calls the inner listener of the app
+        server.
+        """
         encrypted = self._stored("SELECT encrypted_session_key FROM sandboxes WHERE id = ?", sandbox_id)
         return load_cipher(Config(home=self.server.home)).decrypt(str(encrypted))
 
@@ -103,7 +107,9 @@ class Site:
         return found[0] if found else None
 
     def keep_at_work(self, conversation_id: str, command: str) -> None:
-        """In the midst of this command, for as long as its host lives."""
+        """Makes the agent run this command and then sleep for 15 minutes. Returns when the command was
+        started.
+        """
         self.llm.script(call("terminal", command=f"{command}; sleep 900"))
         self._send(conversation_id)
         wait_until(lambda: "sleep 900" in self.texts(conversation_id), self.story)
@@ -114,7 +120,7 @@ class Site:
         self.client.post(path, json=message).raise_for_status()
 
     def deliver(self, key: str, conversation_id: str, frames: list[Json]) -> int:
-        """What the inner listener says to a report."""
+        """Sends a report to the inner listener, as an agent server does. Returns the HTTP status."""
         url = f"http://127.0.0.1:{self.server.inner_port}/api/v1/webhooks/events/{conversation_id}"
         body = {"frames": frames}
         return httpx.post(url, json=body, headers={API_KEY_HEADER: key}, trust_env=False).status_code
@@ -135,7 +141,7 @@ class Site:
 
 @contextmanager
 def two_hosts(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
-    """What they hold is backed up as soon as it rests."""
+    """Yields an app server with two sandbox hosts. Each sandbox is backed up as soon as it is idle."""
     with ExitStack() as stack:
         big = SandboxHostMachine(tmp_path / "big", "big", memory_total_bytes=3 * SANDBOX_BYTES)
         small = SandboxHostMachine(tmp_path / "small", "small", memory_total_bytes=2 * SANDBOX_BYTES)

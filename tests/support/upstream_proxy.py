@@ -1,4 +1,4 @@
-"""A company's proxy: takes those who bring its password, and finds hosts by a table of its own."""
+"""A company's HTTP proxy: it requires a password and looks up hosts in its own table."""
 
 import asyncio
 import base64
@@ -11,7 +11,9 @@ USER, PASSWORD = "slipway", "a-company-password"
 
 @dataclass
 class UpstreamProxy:
-    """hosts: where each leads to; others are refused. asked: the first line of each request."""
+    """The proxy. hosts: the address for each host name; other hosts are refused. asked: the first line of
+    each request.
+    """
 
     port: int = 0
     hosts: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The types of the vendors' own packages as judges of requests."""
+"""Checks requests to models against the types in the vendors' own Python packages."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -32,11 +32,10 @@ _PARAMS: Mapping[str, tuple[Any, Any]] = {
 
 
 def accept(path: str, body: Mapping[str, Any], *, further: frozenset[str] = frozenset()) -> None:
-    """Checks that the package of the vendor with this path could have sent the body. `further`: fields at the
-    top that only compatible servers know.
+    """Checks that the vendor's package could have sent this body to this path.
 
-    Raises AssertionError for an unknown field at the top, ValidationError for anything of a wrong type. For
-    Bedrock AssertionError for both.
+    `further`: top-level fields that only compatible servers know. Raises AssertionError for an unknown
+    top-level field and ValidationError for a wrong type; for Bedrock, raises AssertionError in both cases.
     """
     if path.partition("?")[0].endswith((":generateContent", ":streamGenerateContent")):
         _Gemini.model_validate(body)
@@ -83,7 +82,10 @@ def _validator(kind: Any) -> SchemaValidator:
 
 
 def _with_lists(schema: Any) -> Any:
-    """Returns the schema with lists for iterables, whose items would be validated only when they are read."""
+    """Returns the schema with lists in place of iterables.
+
+    pydantic validates the items of an iterable only when they are read.
+    """
     if isinstance(schema, list | tuple):
         return type(schema)(_with_lists(each) for each in schema)
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""A small web site of the tests' own."""
+"""A small web site on loopback whose pages a test chooses."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -6,11 +6,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Answer = str | Callable[[BaseHTTPRequestHandler], None]
-"""A page's HTML, or what answers the request."""
+"""The HTML of a page, or a function that answers the request."""
 
 
 class WebSite:
-    """Pages by path; "/x?y" is asked for as "/x". other: the same site under another origin."""
+    """The web site. `pages`: the answers by path; the query of a URL is ignored ("/x?y" is answered as "/x").
+
+    `other`: the URL of the same site under another origin.
+    """
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
@@ -46,7 +49,7 @@ def web_site() -> Iterator[WebSite]:
             site.answer(self)
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

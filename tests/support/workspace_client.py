@@ -1,4 +1,4 @@
-"""An app with only the workspace routes, for their tests."""
+"""Runs an app that has only the workspace routes of the agent server, for tests of these routes."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,14 +18,14 @@ from tests.support.patience import PATIENCE_SECONDS
 
 @asynccontextmanager
 async def workspace_client(root: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of an app that may reach `root` and nothing else."""
+    """Yields a client of an app whose file routes may access only files below `root`."""
     app = FastAPI()
     app.state.config = Config(conversations_path=root.parent / "conversations")
     app.state.git_remotes = RemotesFile(root.parent / "conversations", "http://127.0.0.1:9/word")
     install_error_handlers(app)
     for module in (bash, file, git):
         app.include_router(module.router)
-    # Not the default roots: those hold the temporary directory, where tests live.
+    # Not the default roots: they include the temporary directory, in which the tests run.
     app.dependency_overrides[get_file_roots] = lambda: [root]
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with (

@@ -16,9 +16,10 @@ from agent_runtime.security.policy import read_policy
 
 
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
-    """Waits until the user can decide about the waiting actions. This is possible after the end of the run
-    that asked for confirmation. The log shows the waiting actions a little earlier, while the run still saves
-    a checkpoint (a snapshot of the files).
+    """Waits until the user can approve or reject the actions of the agent that wait for confirmation. This is
+    possible only after the end of the run (the work of the agent until it stops) that asked for confirmation.
+    Without this wait, a client that sees the actions in the log could send the user's decision too early: the
+    run logs the actions, then saves a checkpoint (a snapshot of the files), and only then ends.
     """
     if (
         conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION
@@ -31,10 +32,12 @@ def approve(
     conversation: ConversationEngine, *, remember: bool = False, action_ids: Sequence[str] | None = None
 ) -> None:
     """Approves the actions that wait for confirmation. The agent executes the actions when it continues.
-    `remember`: if True, similar actions no longer need confirmation in this conversation.
+    `remember`: if True, similar actions (for example, calls of the same program in a shell command) no longer
+    need confirmation in this conversation.
 
     `action_ids`: the ids of the actions that the user saw; None means all waiting actions. Raises
-    NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
+    NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions are not
+    those in `action_ids`.
     """
     check(conversation, action_ids)
     if remember:
@@ -51,10 +54,12 @@ def reject(
     approved: Sequence[str] = (),
 ) -> None:
     """Rejects the actions that wait for confirmation. The model gets the reason when the agent continues.
+    Raises NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions
+    are not those in `action_ids`.
 
-    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. `approved`: the
-    ids of those waiting actions that the user approves instead; they are executed at once. Raises
-    NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
+    `reason`: why the user rejects the actions. `action_ids`: the ids of the actions that the user saw; None
+    means all waiting actions. `approved`: the ids of those waiting actions that the user approves instead;
+    they are executed at once.
     """
     check(conversation, action_ids, approved)
     refused = [action for action in conversation.state.pending if action.id not in approved]
@@ -68,15 +73,16 @@ def reject(
 
 def set_policy(conversation: ConversationEngine, policy: JsonObject) -> None:
     """Sets the confirmation policy, which says when the agent must ask the user before it acts. The policy
-    applies from the model's next reply on. Raises UnsupportedKindError for an unknown policy.
+    applies from the model's next reply on. `policy`: the policy's configuration. Raises UnsupportedKindError
+    for an unknown kind of policy.
     """
     _set(conversation, POLICY, read_policy(policy).model_dump(mode="json"))
 
 
 def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) -> None:
     """Sets the security analyzer, which rates the risk of the agent's actions. The analyzer is used from the
-    model's next reply on. `analyzer`: its configuration; None means no analyzer. Raises UnsupportedKindError
-    for an unknown analyzer.
+    model's next reply on. `analyzer`: the configuration of the security analyzer; None turns the analysis
+    off. Raises UnsupportedKindError for an unknown kind of analyzer.
     """
     known = read_analyzer(analyzer)
     _set(conversation, ANALYZER, known.model_dump(mode="json") if known else None)
@@ -87,8 +93,8 @@ def check(
     conversation: ConversationEngine, action_ids: Sequence[str] | None, approved: Sequence[str] = ()
 ) -> None:
     """Checks that a user's decision is about exactly those actions that wait for confirmation now.
-    `action_ids`: the ids of the actions that the user saw; None means that this is not checked. `approved`:
-    the ids of the actions that the user approved.
+    `action_ids`: the ids of the actions that the user saw; if it is None, the function does not compare them
+    with the waiting actions. `approved`: the ids of the actions that the user approved.
 
     Raises NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions
     are not those in `action_ids`, or if `approved` contains an action that does not wait.

@@ -12,8 +12,8 @@ from agent_runtime.tools.external.client_tool import ClientTool, ClientToolObser
 def answer_client_call(
     conversation: ConversationEngine, action_id: str, content: Sequence[Content], *, is_error: bool = False
 ) -> None:
-    """Logs the content that a client sends as the result of a call of its tool. This is also possible while
-    the agent is not running. `action_id`: the id of the tool call's event.
+    """Logs the content that a client sends as the result of a tool call that the client has executed. This is
+    also possible while the agent does not work. `action_id`: the id of the tool call's event.
 
     Raises ClientCallNotWaitingError if the call already has a result, waits for confirmation, or is not a
     call of a client tool.

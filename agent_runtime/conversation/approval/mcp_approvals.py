@@ -11,9 +11,13 @@ from agent_runtime.tools.mcp.approvals import Approvals
 
 _META = "mcp_approvals"
 APPROVED = "mcp_approved"
-"""The key in an update of the agent's state: the approved tools, by server and name."""
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+contains an object with the approved MCP tools, by server name and tool name.
+"""
 CHANGES = "mcp_changes"
-"""The key in an update of the agent's state: all tools that are not approved, as a list for each server."""
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+contains, for each MCP server, a list of the tools that are not approved.
+"""
 
 
 class McpApprovals:
@@ -22,20 +26,21 @@ class McpApprovals:
     """
 
     def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:
-        """Loads the approvals that are stored for the conversation. If no approvals are stored yet, starts
-        with `given`: the tools that the user has approved in other conversations, by the name of their
-        server. Raises pydantic.ValidationError.
+        """Loads the approvals of MCP tools that are stored for the conversation. If none are stored yet,
+        starts with `given`: the tools that the user has approved in other conversations. The keys of `given`
+        are the names of the MCP servers. Raises pydantic.ValidationError if `given` or the stored data are
+        not valid.
         """
         self._log = log
-        kept = log.get_meta(_META)
-        if kept is None:
+        stored = log.get_meta(_META)
+        if stored is None:
             self._reported, self.approvals = Approvals(), Approvals.model_validate({"approved": given})
         else:
-            self._reported, self.approvals = (Approvals.model_validate_json(kept) for _ in range(2))
+            self._reported, self.approvals = (Approvals.model_validate_json(stored) for _ in range(2))
 
     def approved(self) -> JsonObject:
-        """Returns the approved tools by server name and tool name. A client can put this object into the
-        request that starts another conversation.
+        """Returns the MCP tools that the user has approved, by server name and tool name. A client can put
+        this object into the request that starts another conversation.
         """
         return {
             server: {name: tool.model_dump(mode="json") for name, tool in tools.items()}
@@ -43,8 +48,8 @@ class McpApprovals:
         }
 
     def keep(self) -> list[ConversationStateUpdateEvent]:
-        """Stores the approvals if they have changed since the last call of this method. Returns the events
-        that report the new approvals to clients, or an empty list if nothing has changed.
+        """Stores the approvals of MCP tools if they have changed since the last call of this method. Returns
+        the events that report the current approvals to clients, or an empty list if nothing has changed.
         """
         if self.approvals == self._reported:
             return []

@@ -1,5 +1,6 @@
-"""Stores the questions that MCP servers ask the user (elicitations) until the user has answered. The event
-log lists the open questions.
+"""Stores the questions that MCP servers ask the user (elicitations) until the user has answered. When an MCP
+server asks a question, and when a question is closed, a state event that contains all unanswered questions is
+added to the event log.
 """
 
 import asyncio
@@ -15,7 +16,9 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.tools.mcp.questions import ElicitationResponse, Question, filled_in, objection
 
 QUESTIONS = "mcp_questions"
-"""The key in an update of the agent's state: a list of all open questions."""
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+contains the list of all questions of MCP servers that wait for the user's answer.
+"""
 _META = "mcp_questions_told"
 
 
@@ -26,8 +29,8 @@ class _Open:
 
 
 class McpQuestions:
-    """The questions of MCP servers that the user has not answered yet. The questions exist only while the
-    conversation is open in this process. After a crash, `close_lost` logs that the questions from before the
+    """The questions of MCP servers that the user has not answered yet. The questions exist only in memory, so
+    a crash of the server loses them. After a crash, `close_lost` logs that the questions from before the
     crash are closed.
     """
 
@@ -54,8 +57,8 @@ class McpQuestions:
         """Passes the user's answer to the MCP server that asked the question. Form fields without a value get
         their defaults.
 
-        Raises McpQuestionClosedError if the question is not open, or McpAnswerInvalidError if the answer does
-        not fit the question's form.
+        Raises McpQuestionClosedError if the question does not wait for an answer. Raises
+        McpAnswerInvalidError if the answer does not fit the question's form.
         """
         asked = self._open.get(question_id)
         if asked is None or asked.answered.done():

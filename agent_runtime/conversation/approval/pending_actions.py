@@ -20,8 +20,8 @@ ANSWERED_BY_MESSAGE = "The user did not approve this and wrote a message instead
 
 
 def check_safeguards(request: StartConversationRequest) -> None:
-    """Checks that the server knows the request's confirmation policy and security analyzer. Raises
-    UnsupportedKindError.
+    """Checks that the server supports the request's confirmation policy and security analyzer. Raises
+    UnsupportedKindError if the policy or the analyzer is of an unknown kind.
     """
     read_policy(request.confirmation_policy)
     read_analyzer(request.security_analyzer)
@@ -32,8 +32,8 @@ def analyzer_of(spec: Spec, state: State) -> AnyAnalyzer | None:
 
 
 def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Reviewer:
-    """Returns a reviewer of actions that uses the conversation's current confirmation policy and security
-    analyzer.
+    """Returns an object that decides whether actions of the agent need the user's confirmation. The object
+    uses the conversation's current confirmation policy and security analyzer.
     """
     return Reviewer(
         policy=read_policy(state.safeguards.get(POLICY, spec.request.confirmation_policy)),
@@ -47,8 +47,9 @@ def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Revie
 
 def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
     """Decides whether the user must confirm the agent's actions. Returns events for the log: the security
-    analysis, and the status `waiting_for_confirmation` if the user must confirm. The caller must log these
-    events and the actions in one transaction, so that a crash cannot separate them.
+    analysis of the actions, and the status `waiting_for_confirmation` if the user must confirm the actions.
+    The caller must log these events and the actions in one transaction. Then a crash cannot leave actions in
+    the log without these events.
     """
     found = reviewer.review(actions)
     waits = [status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION)] if found.asks else []
@@ -56,8 +57,9 @@ def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
 
 
 def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
-    """Returns the event that approves the pending actions and all similar actions in the rest of the
-    conversation.
+    """Returns an event for the log. After this event, the pending actions (tool calls without a result) and
+    all similar later actions in the conversation need no confirmation. Actions are similar if, for example,
+    they call the same program in a shell command.
     """
     kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))
     return ConversationStateUpdateEvent(key="agent_state", value={APPROVED: list(kinds)})

@@ -1,5 +1,5 @@
 """Restores the files of a workspace from a checkpoint. If the server stops before all files are restored, the
-other files are restored when the conversation is opened again.
+remaining files are restored when the server loads the conversation again.
 """
 
 import logging
@@ -16,12 +16,14 @@ from agent_runtime.workspace.git import GitError
 logger = logging.getLogger(__name__)
 
 REWIND = "rewind"
-"""The key in an update of the agent's state: the point to which files or chat went back."""
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+contains the details of a rewind (a reset of the files or the chat to a checkpoint).
+"""
 
 
 def tell(context: RunContext, what: JsonObject) -> None:
-    """Logs a rewind: the files or the chat of the conversation were reset to a checkpoint. `what`: the
-    details of the rewind, as they appear in the log.
+    """Logs a rewind: the files or the chat of the conversation were reset to a checkpoint (a snapshot of the
+    files). `what`: the details of the rewind, as they appear in the log.
     """
     context.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
 
@@ -29,8 +31,8 @@ def tell(context: RunContext, what: JsonObject) -> None:
 async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
     """Restores the files for a rewind (a reset to a checkpoint) whose details are stored, and logs the
     rewind. `intended`: the checkpoint that contains the details of the rewind. The caller must hold the lock
-    of `checkpoints`. Raises RewindIncompleteError if some files could not be restored, or
-    CheckpointsUnavailableError.
+    of `checkpoints`. Raises RewindIncompleteError if some files could not be restored. Raises
+    CheckpointsUnavailableError if the files after the rewind could not be saved in a checkpoint.
     """
     assert intended.restoring is not None
     failure, expected = None, None

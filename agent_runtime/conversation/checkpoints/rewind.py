@@ -21,13 +21,16 @@ from agent_runtime.wire import CheckpointKind, RewindRequest, RewindResult
 
 
 async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRequest) -> RewindResult:
-    """Resets the conversation to the checkpoint with this number. Before that, a checkpoint of the current
-    files is made, so that the user can undo the rewind. Cancelling the caller's wait does not stop the
-    rewind.
+    """Resets the conversation to the checkpoint (a snapshot of the files with its point in the chat) with
+    this number. Before that, makes a checkpoint of the current files, so that the user can undo the rewind.
+    Cancelling the caller's wait does not stop the rewind. `wanted`: whether to reset the files, the chat or
+    both, and what to do with files that the user has edited.
 
-    Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError or RewindIncompleteError.
-    Raises EditedSinceError if the rewind would drop edits of the user and `wanted` does not say to keep these
-    edits. After any of these errors except RewindIncompleteError, nothing has changed.
+    Raises AlreadyRunningError while a run (work of the agent) is going on. Raises CheckpointNotFoundError if
+    there is no such checkpoint. Raises CheckpointsUnavailableError if the files cannot be saved in a
+    checkpoint. Raises RewindIncompleteError if some files could not be restored. Raises EditedSinceError if
+    the rewind would drop edits of the user and `wanted` does not say to keep these edits. After any of these
+    errors except RewindIncompleteError, nothing has changed.
     """
     outcome: list[RewindResult | ConversationError] = []
     work = conversation.background.begin(_rewind_alone(conversation, number, wanted, outcome), "rewind")

@@ -30,7 +30,9 @@ from agent_runtime.workspace.snapshot_repository import Shadow, Snapshot
 logger = logging.getLogger(__name__)
 
 MAX_CHECKPOINTS = 300
-"""The number of checkpoints that a conversation keeps. Older ones are forgotten."""
+"""The maximum number of checkpoints (snapshots of the workspace's files) that a conversation keeps. Older
+checkpoints are deleted.
+"""
 _TIDY_EVERY = 50
 MAX_PATCH_BYTES = 2 * 1024**2
 _ONLY_IF_CHANGED = {CheckpointKind.END, CheckpointKind.EDITS}
@@ -39,8 +41,8 @@ _REPOSITORY = "checkpoints.git"
 
 class Restoring(BaseModel):
     """The details of a rewind (a reset to a checkpoint) whose files are not all restored yet. `tree`: the
-    hash of the git tree to restore. `leave`: the paths that the rewind must not change, encoded as text that
-    is valid in JSON. `told`: the details of the rewind that are logged when the rewind is complete.
+    hash of the git tree to restore. `leave`: the paths that the rewind must not change, encoded by the
+    function `written`. `told`: the details of the rewind that are logged when the rewind is complete.
     """
 
     tree: str
@@ -49,14 +51,15 @@ class Restoring(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """A stored snapshot of the workspace's files, together with the event of the conversation at which it was
+    """A stored snapshot of the workspace's files. It belongs to the point in the conversation at which it was
     made.
 
     `tree`: the hash of the git tree of these files. `before`: the hash of the git tree of the files after the
     agent's last change. Differences between `before` and `tree` were made by the user or by another program.
 
-    `leaf`: the id of the event to which a rewind resets the chat. `restoring`: set only while a rewind from
-    this checkpoint is incomplete.
+    `leaf`: the id of the event to which a rewind (a reset to this checkpoint) resets the chat; None means the
+    beginning of the chat. `restoring`: set only while a rewind is incomplete, and only in the checkpoint that
+    was made of the files just before that rewind.
     """
 
     info: CheckpointInfo
@@ -67,9 +70,10 @@ class Checkpoint(BaseModel):
 
 
 class Position(BaseModel):
-    """A point in a conversation's log. `seq`: the position of the last event. `leaf`: the id of the newest
-    event of the active branch. `event_id`: the id of a user's message; set if the agent starts to work on
-    this message at this point, otherwise None.
+    """A point in a conversation's log. `seq`: the position of the last event. `leaf`: the id of the last
+    event that is part of the current chat (without events that a return to an earlier event has abandoned);
+    None if there is no such event. `event_id`: the id of the user's message on which the agent starts to work
+    at this point; None if the agent does not start to work on a message here.
     """
 
     seq: int
@@ -78,13 +82,14 @@ class Position(BaseModel):
 
 
 class Checkpoints:
-    """The checkpoints of one conversation. A lock prevents two calls from working on the checkpoints at the
-    same time.
+    """The checkpoints (snapshots of the workspace's files) of one conversation. A lock prevents two calls
+    from working on the checkpoints at the same time.
     """
 
     def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:
-        """Loads the checkpoints of a conversation from its log. `directory`: the conversation's directory.
-        The caller closes the log.
+        """Loads the checkpoints of a conversation from its log. `directory`: the conversation's directory,
+        where the snapshots are stored. `working_dir`: the workspace, whose files are in the snapshots. The
+        caller closes the log.
         """
         self._log = log
         work_tree = working_dir.absolute()
@@ -101,8 +106,10 @@ class Checkpoints:
         return CheckpointList(checkpoints=infos, unavailable=self._unavailable)
 
     async def take(self, kind: CheckpointKind, position: Position, *, by_others: bool) -> None:
-        """Makes a checkpoint of the current files. A checkpoint of the kind `end` (after a run) or `edits`
-        (between runs) is made only if files have changed. A failure is logged and raises no error.
+        """Makes a checkpoint (a snapshot) of the workspace's current files. A run is the work of the agent
+        until it stops. A checkpoint of the kind `end` (after a run) or `edits` (between runs) is made only if
+        files have changed since the last checkpoint. `position`: the point in the log at which the checkpoint
+        is made. A failure is logged and raises no error.
 
         `by_others`: True if the changes since the last checkpoint were made by the user or other programs;
         False if they were made by this agent.
@@ -121,12 +128,14 @@ class Checkpoints:
 
     @property
     def last_tree(self) -> str | None:
-        """The hash of the git tree of the last checkpoint. None if there is no checkpoint."""
+        """The hash of the git tree with the files of the last checkpoint (snapshot of the workspace's files).
+        None if there is no checkpoint.
+        """
         return self.made[-1].tree if self.made else None
 
     async def look(self) -> Snapshot:
-        """Takes a snapshot of the current files in git and returns it, without making a checkpoint. Raises
-        CheckpointsUnavailableError.
+        """Takes a snapshot of the workspace's current files and returns it. The snapshot is a git tree. Makes
+        no checkpoint. Raises CheckpointsUnavailableError if the files cannot be saved.
         """
         with self._noting():
             return await self.shadow.snapshot()
@@ -134,9 +143,10 @@ class Checkpoints:
     async def add(
         self, kind: CheckpointKind, position: Position, found: Snapshot, *, before: str
     ) -> Checkpoint:
-        """Creates a checkpoint from a snapshot of the files, stores the checkpoint and returns it. `kind`:
-        why it is made. `position`: the point in the log. `found`: the snapshot. `before`: the hash of the git
-        tree of the files after the agent's last change. Raises CheckpointsUnavailableError.
+        """Creates a checkpoint (a stored snapshot with its point in the conversation) from a snapshot of the
+        files, stores the checkpoint and returns it. `kind`: why the checkpoint is made. `position`: the point
+        in the log at which it is made. `found`: the snapshot. `before`: the hash of the git tree of the files
+        after the agent's last change. Raises CheckpointsUnavailableError if the checkpoint cannot be stored.
         """
         info = CheckpointInfo(
             id=self.made[-1].info.id + 1 if self.made else 1,
@@ -153,8 +163,8 @@ class Checkpoints:
         return checkpoint
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Stores a new checkpoint, or replaces a stored checkpoint with the same number. Raises
-        sqlite3.Error.
+        """Stores a new checkpoint (a snapshot of the workspace's files), or replaces a stored checkpoint with
+        the same number. Raises sqlite3.Error if the database cannot be written.
         """
         self._log.put_checkpoint(checkpoint.info.id, checkpoint.model_dump_json())
         others = [one for one in self.made if one.info.id != checkpoint.info.id]
@@ -165,8 +175,9 @@ class Checkpoints:
         return bool(self.made) and self.made[-1].info.id % _TIDY_EVERY == 0
 
     async def tidy(self) -> None:
-        """Deletes the oldest checkpoints if there are too many, and compresses the git repository of the
-        checkpoints. Raises GitError.
+        """Deletes the oldest checkpoints (snapshots of the workspace's files) if there are more than
+        MAX_CHECKPOINTS, and compresses the git repository of the checkpoints. Raises GitError if a git
+        command fails.
         """
         async with self.lock:
             self.made = self.made[-MAX_CHECKPOINTS:]
@@ -174,23 +185,27 @@ class Checkpoints:
             await self.shadow.tidy({tree for one in self.made for tree in (one.tree, one.before)})
 
     def get(self, number: int) -> Checkpoint:
-        """Returns the checkpoint with this number. Raises CheckpointNotFoundError."""
+        """Returns the checkpoint (a snapshot of the workspace's files) with this number. Raises
+        CheckpointNotFoundError if there is none.
+        """
         found = next((one for one in self.made if one.info.id == number), None)
         if found is None:
             raise CheckpointNotFoundError(f"There is no checkpoint {number}.")
         return found
 
     async def diff(self, number: int) -> CheckpointDiff:
-        """Returns the changes that a rewind (a reset to a checkpoint) to this checkpoint would undo. Raises
-        CheckpointNotFoundError or CheckpointsUnavailableError.
+        """Returns the changes of files that a rewind (a reset) to this checkpoint would undo. Raises
+        CheckpointNotFoundError if there is no such checkpoint. Raises CheckpointsUnavailableError if the
+        files cannot be compared.
         """
         async with self.lock:
             target = self.get(number)
             return await self.difference(target, (await self.look()).tree)
 
     async def difference(self, target: Checkpoint, present: str) -> CheckpointDiff:
-        """Returns how the files of the checkpoint differ from those of the git tree `present`, and which
-        paths a rewind (a reset to a checkpoint) could not restore safely. Raises CheckpointsUnavailableError.
+        """Returns how the files of the checkpoint `target` differ from the current files, and which paths a
+        rewind (a reset) to this checkpoint could not restore safely. `present`: the hash of the git tree of
+        the current files. Raises CheckpointsUnavailableError if the files cannot be compared.
         """
         with self._noting():
             changes = await self.shadow.changes(target.tree, present)
@@ -204,8 +219,9 @@ class Checkpoints:
         )
 
     async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
-        """Returns the paths that a rewind (a reset to a checkpoint) to the checkpoint `target` must not
-        change. `present`: the hash of the git tree of the current files. Raises CheckpointsUnavailableError.
+        """Returns the paths that a rewind (a reset) to the checkpoint `target` must not change. `present`:
+        the hash of the git tree of the current files. Raises CheckpointsUnavailableError if the files cannot
+        be compared.
         """
         later = [one for one in self.made if one.info.id > target.info.id]
         pairs = {(one.before, one.tree) for one in later} | {(self.last_tree or present, present)}
@@ -231,8 +247,8 @@ class Checkpoints:
 @dataclass(frozen=True)
 class Conflicts:
     """The paths that a rewind (a reset to a checkpoint) cannot restore safely. `edited`: files that the user
-    or another program has changed. `blocked`: paths where a file or directory now exists that is in no
-    snapshot, so the rewind would destroy it.
+    or another program has changed. `blocked`: paths at which a file or directory now exists that no snapshot
+    contains. The rewind would destroy this file or directory.
     """
 
     edited: frozenset[str]

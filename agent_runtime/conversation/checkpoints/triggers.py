@@ -1,5 +1,5 @@
-"""Makes checkpoints of the workspace: one before the agent starts to work on a user's message, and one when a
-run has ended.
+"""Makes checkpoints (snapshots of the workspace's files): one before the agent starts to work on a user's
+message, and one when the agent has stopped.
 """
 
 import asyncio
@@ -13,14 +13,16 @@ from agent_runtime.wire import CheckpointKind
 
 
 class CheckpointTriggers:
-    """An object that makes the checkpoints of one conversation when a run starts, when the user sends a
+    """An object that makes the checkpoints (snapshots of the workspace's files) of one conversation. A run is
+    the work of the agent until it stops. Checkpoints are made when a run starts, when the user sends a
     message during the run, and when the run ends. While a checkpoint is being made, a request to the model
-    may already be sent. Only tools wait until the checkpoint is complete.
+    may already be sent. Tool calls start only after the checkpoint is complete.
     """
 
     def __init__(self, model_input: ModelInput, checkpoints: Checkpoints, begin: Begin) -> None:
-        """Prepares the object and makes no checkpoint yet. `model_input`: gives the user's new messages.
-        `checkpoints`: stores the checkpoints. `begin`: starts a coroutine as a background task.
+        """Stores the arguments and makes no checkpoint yet. `model_input`: returns the user's new messages.
+        `checkpoints`: stores the checkpoints. `begin`: a function that starts a coroutine as a background
+        task.
         """
         self._model_input = model_input
         self._checkpoints = checkpoints
@@ -28,11 +30,14 @@ class CheckpointTriggers:
         self._noted_ids = {one.info.event_id for one in checkpoints.made}
         self._taking: asyncio.Task[None] | None = None
         self.is_ending = False
-        """True while the checkpoint at the end of the agent's work is made."""
+        """Whether the checkpoint (a snapshot of the files) at the end of a run (work of the agent) is being
+        made now.
+        """
 
     def begin(self) -> None:
-        """Starts to make a checkpoint at the start of a run. All changes of files since the last run count as
-        changes by the user or other programs, not by the agent.
+        """Starts to make a checkpoint (a snapshot of the files) at the start of a run (the work of the agent
+        until it stops). All changes of files since the last run count as changes by the user or other
+        programs, not by the agent.
         """
         message = self._new_message()
         if message is None:
@@ -41,20 +46,24 @@ class CheckpointTriggers:
             self._take(CheckpointKind.TURN, self._before(message), by_others=True)
 
     def steer(self) -> None:
-        """Starts to make a checkpoint if the user has sent a message during the run. The run calls this
-        method before each request to the model.
+        """Starts to make a checkpoint (a snapshot of the files) if the user has sent a message during the
+        current run (work of the agent). The run calls this method before each request to the model.
         """
         message = self._new_message()
         if message is not None:
             self._take(CheckpointKind.TURN, self._before(message), by_others=False)
 
     async def ready(self) -> None:
-        """Waits until the checkpoint that is being made is complete. After that, tools may change files."""
+        """If a checkpoint (a snapshot of the files) is being made, waits until it is complete. After that,
+        tools may change files.
+        """
         if self._taking is not None and not self._taking.done():
             await asyncio.wait([self._taking])
 
     async def end(self) -> None:
-        """Makes a checkpoint when a run has ended or was stopped."""
+        """Makes a checkpoint (a snapshot of the files) after the end of a run (the work of the agent until it
+        stops).
+        """
         self.is_ending = True
         try:
             at = position(self._model_input.state)
@@ -80,6 +89,7 @@ class CheckpointTriggers:
 
 def position(state: State) -> Position:
     """Returns the current point in the conversation's log, which a checkpoint stores: the position of the
-    last event and the id of the newest event of the active branch.
+    last event, and the id of the last event that is part of the current chat (without events that a return to
+    an earlier event has abandoned).
     """
     return Position(seq=state.last_seq, leaf=state.leaf_event_id)

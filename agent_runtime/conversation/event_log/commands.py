@@ -53,18 +53,18 @@ def kind_of(command: str) -> CommandKind:
 
 
 def tells_result(command: str) -> bool:
-    """Returns whether the exit code of a command line shows if the tests in it passed. This is the case if
-    every command after the last test command is joined by `&&`, or by a pipe while the shell option
-    `pipefail` is set.
+    """Returns whether the exit code of a command line shows if the tests that the command line runs have
+    passed. This is the case if every command after the last test command is joined by `&&`, or by a pipe
+    while the shell option `pipefail` is set.
     """
     plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
-    kept = {"&&", "|"} if "pipefail" in plain else {"&&"}
+    allowed_separators = {"&&", "|"} if "pipefail" in plain else {"&&"}
     separators = list(_SEPARATORS.finditer(plain))
     starts = [0, *(one.end() for one in separators)]
     ends = [*(one.start() for one in separators), len(plain)]
     parts = [_program(plain[start:end]) for start, end in zip(starts, ends, strict=True)]
     tests = [at for at, part in enumerate(parts) if _TESTS.search(part) and not _LOOKS.match(part)]
-    return bool(tests) and all(one[0] in kept for one in separators[tests[-1] :])
+    return bool(tests) and all(one[0] in allowed_separators for one in separators[tests[-1] :])
 
 
 def _without_streams(text: str) -> str:

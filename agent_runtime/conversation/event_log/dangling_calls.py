@@ -12,9 +12,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
-    """Returns the tool calls that must not be executed again after a crash. This is an empty list if every
-    call that may have begun is safe to repeat; otherwise it contains all calls in `pending`. `pending`: the
-    tool calls without a result.
+    """Returns the tool calls that must not be executed again after a crash. `pending`: the tool calls without
+    a result. The result is an empty list if every call in `pending` that may have begun is safe to repeat.
+    Otherwise the result contains all calls in `pending`.
     """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)
@@ -24,8 +24,8 @@ def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTo
 def give_up(
     pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool], *, by: str
 ) -> list[AgentErrorEvent]:
-    """Returns an error event as the result of each tool call that will get no other result. `by`: who or what
-    ended the calls, as in "by the user".
+    """Returns, for each tool call in `pending`, an error event that becomes the result of the call.
+    `pending`: the tool calls without a result. `by`: who or what ended the calls, as in "by the user".
     """
     begun = {action.id for action in _begun(pending, agent, tools)}
     return [interrupted(action, by=by, may_have_run=action.id in begun) for action in pending]

@@ -18,8 +18,9 @@ from agent_runtime.events.union import AnyEvent, parse_event
 logger = logging.getLogger(__name__)
 
 _VERSION = 8
-"""Increase it when a fold gives other states or messages than before. Snapshots of an earlier version are not
-used.
+"""The version of the stored snapshots. A developer must increase this number when a change of the code makes
+the class Fold compute a different state or different messages from the same events. Snapshots with an earlier
+version are not used.
 """
 
 _FORMAT = [_VERSION, *(one.name for one in fields(State))]
@@ -38,8 +39,8 @@ class _Measure:
 
 class Fold:
     """An object that computes the state of a conversation, and the messages for its model, from the records
-    of its log. The records must be added in order. A start from a saved snapshot gives the same result as a
-    start from the beginning of the log.
+    (stored events) of its log. The records must be added in order. If the computation starts from a saved
+    snapshot of the state, the result is the same as if it starts from the beginning of the log.
     """
 
     def __init__(self, usage_id: str) -> None:
@@ -54,14 +55,15 @@ class Fold:
     @property
     def context_tokens(self) -> int:
         """The estimated number of tokens in the next prompt: the vendor's count for the last prompt, plus our
-        estimate for the messages that were added since, minus our estimate for those that were removed.
+        estimate for the messages that were added since then, minus our estimate for the messages that were
+        removed.
         """
         return max(self._measure.counted + self.view.tokens - self._measure.rough, 0)
 
     @property
     def window_tokens(self) -> int | None:
-        """The context window of the agent's model in tokens, as reported with the model's last reply. None if
-        not known.
+        """The size of the context window of the agent's model in tokens, as reported with the model's last
+        reply. None if the size is not known.
         """
         return self._last_usage().get("context_window") or None
 
@@ -106,8 +108,8 @@ class Fold:
         `snapshot` has returned. Returns a Fold with the state of an empty log if `snapshot` is None or cannot
         be parsed.
 
-        A lost snapshot is no problem: the log contains all data, and a snapshot only saves time when a
-        conversation is opened.
+        A lost snapshot is no problem: all data can be computed again from the log. A snapshot only saves time
+        when the server loads a conversation.
         """
         if snapshot is None:
             return cls(usage_id)
@@ -135,8 +137,8 @@ class Fold:
         return fold
 
     def _metrics(self) -> JsonObject:
-        """Returns the number of tokens and the cost of all calls of the agent's own model so far, without
-        other models such as the condenser's.
+        """Returns the number of tokens and the cost of all requests to the agent's model so far. Requests to
+        other models, such as the condenser's, do not count.
         """
         agent = self.state.agent
         usage_id = agent["llm"]["usage_id"] if agent else self._usage_id
@@ -173,8 +175,9 @@ def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> F
 
 def fold_branch(log: LogReader, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
     """Computes the state of a conversation and the messages for its model from the branch that ends at the
-    event `leaf`. Leaves out the events of other branches. `through_seq`: the last position of the log to
-    read.
+    event `leaf`. A log has several branches if the conversation was returned to an earlier event and
+    continued from there. Leaves out the events of all other branches. `leaf`: None means a branch without
+    events. `through_seq`: the last position of the log to read.
     """
     return Fold(usage_id).take_records(log.branch(leaf, through_seq=through_seq))
 

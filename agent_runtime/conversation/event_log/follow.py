@@ -18,8 +18,8 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 
 class SlowConsumerError(Exception):
-    """The error that ends the event stream of a reader that is too many events behind. The reader may connect
-    again and continue after the last event that it got.
+    """The error that ends the event stream of a reader that reads too slowly, so that its queue of events is
+    full. The reader may connect again and continue after the last event that it got.
     """
 
 
@@ -37,9 +37,10 @@ async def follow(
     and repetitions. First come the stored events, then the full state and the output of running tool calls,
     then new frames as they are published.
 
-    `known_state`: the full state that the reader already has; the state is sent again only if something has
-    happened since. Raises SlowConsumerError if the reader is too slow, or EndedError if the conversation is
-    closed. The caller must close the iterator to end its subscription.
+    `known_state`: the full state of the conversation that the reader already has, or None; the state is not
+    sent again if it is unchanged and no stored events were sent. Raises SlowConsumerError if the reader is
+    too slow. Raises EndedError if the conversation is closed. The caller must close the iterator to end its
+    subscription.
     """
     log = conversation.log
     if after_seq < log.last_seq:
@@ -67,7 +68,7 @@ async def follow(
 
 class _Listener:
     """A queue of limited size that collects the frames (messages to clients) of a conversation for one
-    reader. If the reader is too slow, the queue is full and the reader is disconnected.
+    reader. If the reader reads so slowly that the queue becomes full, the reader is disconnected.
     """
 
     def __init__(self, conversation: ConversationEngine) -> None:

@@ -32,8 +32,8 @@ class EventFrame:
     None if the frame contains no event.
 
     `seq`: the event's position in the log; None for a frame that is not logged. `is_reported`: whether the
-    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames that also
-    have `is_whole`; used for the output of running tool calls.
+    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames with
+    `is_whole`. This is True only for frames with the output of running tool calls.
     """
 
     wire: bytes
@@ -44,7 +44,9 @@ class EventFrame:
 
 
 END = EventFrame(b"", is_reported=False)
-"""The last frame of a conversation, published when it is closed. It is never sent to clients."""
+"""The last frame of a conversation. It is never sent to clients. It only tells the readers of the frames in
+this process that the conversation was closed.
+"""
 
 
 def durable(seq: int, event: bytes) -> EventFrame:
@@ -82,7 +84,7 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
     """Returns the frame (a message to clients) that shows the current output of all running tool calls.
-    `shown`: the output of each call. Its keys are the ids of the calls' events.
+    `shown`: the output of each call, by the id of the call's event.
     """
     outputs = [
         CallOutput(action_id=action_id, text=one.text, styles=list(one.styles))

@@ -1,5 +1,5 @@
 """Records new events of a conversation in a fixed order: appends them to the log, updates the conversation's
-state, then publishes them to readers.
+state, then publishes the events to readers.
 """
 
 import logging
@@ -26,16 +26,19 @@ from agent_runtime.secrets.masking import Masker
 logger = logging.getLogger(__name__)
 
 SNAPSHOT_EVENTS = 200
-"""The number of new events after which a snapshot is worth writing. Reading fewer takes a few
-milliseconds.
+"""The number of new events after which a new snapshot of the state is saved. With fewer new events, a
+snapshot saves almost no time, because the new events are read from the log in a few milliseconds.
 """
 SNAPSHOT_EVENTS_WHILE_RUNNING = 1_000
-"""The number of new events after which a snapshot is written during a run. It is high enough to cost nothing,
-and low enough to keep the start after a crash fast.
+"""The number of new events after which a new snapshot of the state is saved during a run (work of the agent).
+With this number, saving takes almost no time, and the server still loads a conversation quickly after a
+crash.
 """
 
 Subscriber = Callable[[EventFrame], None]
-"""Called with every published frame, in order. It must return at once and must not raise."""
+"""A function that is called with every published frame (a message to clients), in order. The function must
+return at once and must not raise an error.
+"""
 
 
 class History:
@@ -63,7 +66,7 @@ class History:
 
     @property
     def view(self) -> View:
-        """The chat messages for the model, computed from the current log."""
+        """The chat messages for the model, computed from the current log of the conversation."""
         return self._fold.view
 
     @property
@@ -73,8 +76,8 @@ class History:
 
     @property
     def window_tokens(self) -> int | None:
-        """The context window of the agent's model in tokens, as reported with the model's last reply. None if
-        not known.
+        """The size of the context window of the agent's model in tokens, as reported with the model's last
+        reply. None if the size is not known.
         """
         return self._fold.window_tokens
 
@@ -82,7 +85,7 @@ class History:
         """Appends events to the log in one transaction, then updates the state and publishes the events.
 
         A second result for the same tool call is dropped. `seen_seq`: the last position in the log that the
-        model had seen when it wrote these events.
+        model had seen when it wrote these events; None for events that the model did not write.
         """
         called = {event.tool_call_id for event in events if isinstance(event, ActionEvent)}
         wanted = [event for event in events if self._is_wanted(event, called)]
@@ -112,9 +115,9 @@ class History:
         return lambda: self._subscribers.remove(subscriber)
 
     def save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
-        """Saves a snapshot of the conversation's state and messages. When the conversation is opened again,
-        only later events must be read. Does nothing if fewer than `after_events` events are new, or while a
-        tool call has no result.
+        """Saves a snapshot of the conversation's state and messages. When the server loads the conversation
+        again, only the events after the snapshot must be read. Does nothing if the log has fewer than
+        `after_events` events since the last snapshot, or while a tool call has no result.
         """
         if self._log.last_seq - self._snapshot_seq < after_events:
             return
@@ -129,8 +132,8 @@ class History:
         self._snapshot_seq = self._log.last_seq
 
     def save_summary(self) -> None:
-        """Saves a short summary of the conversation's state in the log's file, so that a list of
-        conversations can show this conversation without reading all its events.
+        """Saves a short summary of the conversation's state in the log file, so that a list of conversations
+        can show this conversation without reading all its events.
         """
         if self._summary_seq == self._log.last_seq:
             return

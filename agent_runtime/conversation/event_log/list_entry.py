@@ -1,5 +1,5 @@
-"""Reads the data that a list of conversations shows. It reads only a few rows of each log and does not open
-the conversations.
+"""Reads the data that a list of conversations shows. Only a few rows of each conversation's log are read, and
+the conversations are not loaded into memory.
 """
 
 from collections.abc import Iterable
@@ -27,8 +27,9 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 @dataclass(frozen=True)
 class Entry:
     """The data of one conversation in a list of conversations. `status`: the last logged status; it is still
-    `running` if a crash ended the run. `acknowledged_seq`: the position of the last event that the app server
-    has confirmed as received.
+    `running` if a crash ended the agent's work. `acknowledged_seq`: the position of the last event that the
+    app server has confirmed as received. `is_child`: whether another conversation has started this
+    conversation.
     """
 
     created_at: datetime
@@ -39,23 +40,25 @@ class Entry:
     is_child: bool = False
 
     def at_rest(self) -> "Entry":
-        """Returns a copy of the entry with the status `idle` in place of `running`. It is used when a crash
-        has ended the run and the run will not continue. Any other status stays.
+        """Returns a copy of the entry with the status `idle` in place of `running`. The copy is shown when a
+        crash has ended the agent's work and the agent will not continue. Any status other than `running`
+        stays.
         """
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self
 
 
 def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
-    """Returns the data that a list of conversations shows about an open conversation. The data come from its
-    specification (the data with which it was created), its state and its status, so the log is not read.
+    """Returns the data that a list of conversations shows about a conversation that the server has loaded.
+    The data come from its specification (the data with which it was created), its state and its status, so
+    the log is not read.
     """
     return Entry(spec.created_at, updated_at(spec, state.last_timestamp), status)
 
 
 def save(log: EventLog, state: State) -> None:
-    """Saves a summary of the conversation's state next to the log. With the summary, a list of conversations
-    is built quickly: it reads from the log only the events after the summary.
+    """Saves a summary of the conversation's state in the log file, apart from the events. The summary makes a
+    list of conversations fast: only the events after the summary must be read.
     """
     body = {"format": _FORMAT, "state": _STATE.dump_python(state, mode="json")}
     log.set_meta(_KEY, orjson.dumps(body).decode())
@@ -64,7 +67,7 @@ def save(log: EventLog, state: State) -> None:
 def read_entry(directory: Path) -> Entry:
     """Reads the data that a list of conversations shows about the conversation in this directory.
 
-    Raises LogMissingError if there is no conversation, sqlite3.DatabaseError if its log is damaged.
+    Raises LogMissingError if there is no conversation. Raises sqlite3.DatabaseError if its log is damaged.
     """
     with reading(directory) as log:
         created_at = log.spec_field("created_at")
@@ -83,8 +86,8 @@ def read_entry(directory: Path) -> Entry:
 
 
 def read_info(directory: Path) -> ConversationInfo:
-    """Returns the description of the conversation in this directory without opening the conversation. Raises
-    LogMissingError if there is no conversation, or sqlite3.DatabaseError if its log is damaged.
+    """Returns the description of the conversation in this directory without loading the whole conversation.
+    Raises LogMissingError if there is no conversation. Raises sqlite3.DatabaseError if its log is damaged.
     """
     with reading(directory) as log:
         stored = log.get_meta("spec")

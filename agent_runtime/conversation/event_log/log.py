@@ -42,7 +42,7 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The error that is raised when another program than the server may have written the log file."""
+    """The error that is raised when a program other than the server could have written the log file."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """The conditions of a search for events. A field with the value None is no condition. `text`: a text that
-    must occur in the event's message; upper and lower case are equal.
+    """The conditions of a search for events. A field with the value None is no condition. `text`: must occur
+    in the event's message, in upper or lower case.
     """
 
     kind: str | None = None
@@ -115,10 +115,10 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """An object that reads an event log, also during writes to it. Each method blocks for a short time."""
+    """Reads an event log, also during writes to it. Each method blocks the calling thread briefly."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        """Creates a reader that uses this open connection to the log's file. The caller closes it."""
+        """Creates a reader that uses the open database connection `db`. The caller closes the connection."""
         self._db = db
         self.last_seq = self._count()
 
@@ -139,7 +139,7 @@ class LogReader:
         return Record(*row) if row else None
 
     def last_said(self) -> Record | None:
-        """Returns the record of the newest event that the model wrote. Returns None if there is none."""
+        """Returns the record of the newest event that the model wrote, or None if there is no such event."""
         row = self._db.execute(
             "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -148,8 +148,8 @@ class LogReader:
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:
-        """Returns the records after the position `after_seq`, at most `limit`. Returns fewer, but at least
-        one, if the records are larger than `max_bytes` in total. `through_seq`: the last position to return.
+        """Returns at most `limit` records after the position `after_seq`. Returns fewer, but at least one, if
+        they would exceed `max_bytes` in total. `through_seq`: the last position to read; None means the end.
         """
         last = self.last_seq if through_seq is None else through_seq
         rows = self._db.execute(
@@ -166,8 +166,8 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields the events of the branch with the last event `leaf`, and all state updates, to
-        `through_seq`.
+        """Yields, in log order, the event `leaf`, the events that precede it in its branch, and all state
+        updates. `leaf`: an event's id; None means no event. `through_seq`: the last position to read.
         """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
@@ -188,7 +188,7 @@ class LogReader:
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
         """Returns a page of the records that match `wanted`, and the id of the first event of the next page.
-        The id is None on the last page. `from_seq`: the position where the page begins; None: the first page.
+        The id is None on the last page. `from_seq`: the page's first position; None means the first page.
         """
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
@@ -203,7 +203,7 @@ class LogReader:
         return int(count)
 
     def seq_before(self, timestamp: str) -> int:
-        """Returns the position of the last event older than `timestamp`. Returns 0 if there is none."""
+        """Returns the position of the last event older than `timestamp`, or 0 if there is no such event."""
         row = self._db.execute("SELECT max(seq) FROM events WHERE timestamp < ?", [timestamp]).fetchone()
         return row[0] or 0
 
@@ -212,8 +212,8 @@ class LogReader:
         return row[0] if row else None
 
     def spec_field(self, name: str) -> str | None:
-        """Returns one text field of the conversation's specification without reading the whole specification
-        into memory. Returns None if the field is null or there is no specification.
+        """Returns one text field of the specification (the data with which the conversation was created).
+        Reads only this field. Returns None if the field is null or there is no specification.
         """
         row = self._db.execute(
             "SELECT json_extract(value, ?) FROM meta WHERE key = 'spec'", [f"$.{name}"]
@@ -237,7 +237,7 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """Opens the log for reading, in any thread, and yields the reader. Raises LogMissingError."""
+    """Yields a log reader that any thread may use. Raises LogMissingError if the directory has no log."""
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -257,13 +257,13 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 class EventLog(LogReader):
     """An event log that can be read and written. At most one such object may be open for a conversation.
-    Methods block the caller for a short time. When `append` returns, the events are safely on disk.
+    Methods block the calling thread briefly. When `append` returns, the events are safely on disk.
     """
 
     def __init__(self, directory: Path, *, create: bool = False, signer: SpecSigner = UNSIGNED) -> None:
-        """Opens the log in this directory. `create`: makes a new log if there is none. `signer`: signs and
-        checks the specification in the log. Raises LogMissingError if there is no log and `create` is False,
-        LogInUseError if another process has the log open, and sqlite3.DatabaseError if the file is damaged.
+        """Opens this directory's log. If there is no log, creates one if `create` is True; otherwise raises
+        LogMissingError. `signer` signs and checks the specification in the log. Raises LogInUseError if
+        another process has the log open. Raises sqlite3.DatabaseError if the log is damaged.
         """
         self.signer = signer
         self._name = directory.name
@@ -301,7 +301,7 @@ class EventLog(LogReader):
 
     def append(self, records: Sequence[Record]) -> None:
         """Appends all of these records to the log, or none. Raises ValueError if their positions do not
-        follow the last position in the log, sqlite3.IntegrityError for an id that the log already has.
+        follow the log's last position. Raises sqlite3.IntegrityError if an id is already in the log.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):
@@ -313,7 +313,7 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Stores all writes inside the `with` block, or none. An inner block is part of the outer block."""
+        """Stores all writes inside the `with` block, or none. A nested block is part of the outer block."""
         if self._db.in_transaction:
             yield
             return
@@ -327,9 +327,9 @@ class EventLog(LogReader):
             raise
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
-        """Stores the conversation's specification with its signature (a keyed digest that reveals later
-        changes). `name`: the directory name to sign, if the directory will be renamed; None means its present
-        name.
+        """Stores the conversation's specification (the data with which it was created) and signs it with a
+        keyed digest that reveals later changes. `name`: the directory name to sign; None means the
+        directory's present name.
         """
         signature = self.signer.sign(name or self._name, text)
         with self.transaction():
@@ -340,9 +340,9 @@ class EventLog(LogReader):
                 self.set_meta("spec_seal", signature)
 
     def spec(self) -> str | None:
-        """Returns the conversation's specification, after checking with its signature that the server wrote
-        it. Makes a new signature if the old one has an old key, or is missing where this is allowed. Raises
-        SpecChangedError.
+        """Returns the conversation's specification (the data with which it was created), or None if there is
+        none. Raises SpecChangedError if the signature shows that another program wrote it. Replaces a
+        signature that was made with an old key, and adds a signature that is missing but not required.
         """
         text, signature = self.get_meta("spec"), self.get_meta("spec_seal")
         if text is None:
@@ -371,8 +371,8 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Checks that only the server can write the log file, if the agent's commands run as another user. Raises
-    ForeignLogError if the agent's commands could have written the file.
+    """Checks that the agent's commands cannot write the log file. Raises ForeignLogError if they can. Does
+    nothing if the agent's commands run as the server's operating system user.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

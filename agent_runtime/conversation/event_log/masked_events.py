@@ -48,9 +48,9 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
 
 
 def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
-    """Removes data that the model's vendor has signed or added to the event if the data contains a secret.
-    The secret is not masked there, because the vendor refuses this data after any change. `holder`: a part of
-    the event as JSON.
+    """Removes from an event the data that the model's vendor has signed or added, if this data contains a
+    secret. Masking only the secret is not possible, because the vendor refuses this data after any change.
+    `holder`: a part of the event as JSON.
     """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:
@@ -67,9 +67,10 @@ def _is_signed(block: Any) -> bool:
 
 
 def _hide_name(body: JsonObject, masker: Masker) -> None:
-    """Replaces the tool name of a call by `unknown` if the name contains a secret. Called for tools that do
-    not exist, because a model may invent any name. The new name is a valid tool name, because the vendor gets
-    it again with later requests. `body`: the event as JSON.
+    """Replaces the tool name of a call by `unknown` if the name contains a secret. This is done for calls of
+    tools that do not exist, because a model may invent any name. The name `unknown` is used because the name
+    must be valid for the model's vendor, which gets the call again with later requests. `body`: the event as
+    JSON.
     """
     for holder, name in ((body, "tool_name"), (body.get("tool_call") or {}, "name")):
         if name in holder and masker.text(holder[name]) != holder[name]:
@@ -80,10 +81,10 @@ def _field(name: str, value: Any, masker: Masker) -> Any:
     hidden = masker.value(value, names=_FIELDS)
     if not isinstance(value, dict):
         return _with_words(hidden, value)
-    kept = {one: value[one] for one in _INNER.get(name, ()) if one in value}
+    inner_fields = {one: value[one] for one in _INNER.get(name, ()) if one in value}
     if name == "tool_call":
-        kept["arguments"] = masker.json_text(value["arguments"])
-    return {**_with_words(hidden, value), **kept}
+        inner_fields["arguments"] = masker.json_text(value["arguments"])
+    return {**_with_words(hidden, value), **inner_fields}
 
 
 def _with_words(hidden: Any, original: Any) -> Any:

@@ -9,8 +9,9 @@ from agent_runtime.events.message import MessageEvent
 
 
 class ModelInputCursor:
-    """An object that determines which events the model had seen when it wrote each reply. It must get the
-    events of a log in order. A reply counts as having seen all events before it.
+    """An object that determines which events the model had seen when it wrote each reply. The events of a log
+    must be passed to `by` in order. The object assumes that the model had seen all events that come before
+    the reply in the log.
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:

@@ -17,7 +17,9 @@ from agent_runtime.events.observation import ObservationEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent
 
 PROOF = "proof"
-"""The key in an update of the agent's state: the report about the finished work."""
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+contains the report that says whether commands have verified the agent's work.
+"""
 
 MAX_COMMANDS = 20
 MAX_FILES = 100
@@ -38,7 +40,8 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE
 @dataclass(frozen=True)
 class Ran:
     """A command that ran after the agent's last change of a file. `event_id`: the id of the event of the tool
-    call. `exit_code`: the command's exit code; None if not known. `is_test`: whether the command runs tests.
+    call. `exit_code`: the command's exit code; None if it is not known. `is_test`: whether the command runs
+    tests.
     """
 
     event_id: str
@@ -54,14 +57,14 @@ class Work:
 
     `changed`: the files that editing tools have changed, in order. `is_changed`: whether any file was
     changed, also by a command. `ran`: the commands since the last change, oldest first, at most MAX_COMMANDS.
-    `running`: the id of the tool call of a command that is still running, and the command. `has_hidden_work`:
-    whether a sub-agent or an unknown tool may have run tests since the last change. Before the first change,
-    it is also true if a command may have shown results of tests.
+    `running`: the id of the tool call of a command that is still running, and the command; None if no command
+    is running. `has_hidden_work`: whether a sub-agent or an unknown tool may have run tests since the last
+    change. Before the first change, it is also true if a command may have shown results of tests.
 
     `cited`: the commands that the agent named in its last call of the tool `finish`. `is_reported`: whether
-    the log already contains the report about this work. `is_questioned`: whether the agent was told, since
-    the user's last message, that the log does not prove the agent's claims. `recent`: the files that the
-    agent viewed or changed last, the latest at the end. `plan`: the agent's list of tasks, one per line;
+    the log already contains the report to users about this work. `is_questioned`: whether, since the user's
+    last message, the agent has got a message that the log does not prove its claims. `recent`: the files that
+    the agent viewed or changed last, the latest at the end. `plan`: the agent's list of tasks, one per line;
     empty if there is none.
     """
 
@@ -78,8 +81,8 @@ class Work:
 
     @property
     def is_verified(self) -> bool:
-        """Whether commands confirm the agent's work: at least one command succeeded after the agent's last
-        change of a file, and the last tests, if any ran, passed.
+        """Whether commands confirm the agent's work: at least one command has succeeded since the agent's
+        last change of a file, and if tests have run since that change, the last of them passed.
         """
         tests = [one for one in self.ran if one.is_test]
         return any(one.exit_code == 0 for one in self.ran) and (not tests or tests[-1].exit_code == 0)
@@ -121,8 +124,8 @@ class Work:
 
 
 def after_result(work: Work, call: ActionEvent, result: ObservationEvent) -> Work:
-    """Returns a copy of `work`, the record of the agent's work, to which one more tool call and its result
-    are added.
+    """Returns a copy of `work` (the record of the agent's work) that also includes one more tool call and its
+    result.
     """
     action, name = call.action or {}, call.tool_name
     if name == "finish":
@@ -149,8 +152,8 @@ def questioned(work: Work) -> Work:
 
 
 def asked_again(work: Work) -> Work:
-    """Returns the record of the agent's work (`work`) as it is after a new message of the user: without the
-    agent's claims in its earlier replies.
+    """Returns the record of the agent's work as it is after a new message of the user. The result is equal to
+    `work` (the record before the message), except that the agent's earlier claims are removed.
     """
     return replace(work, cited=(), is_questioned=False)
 
@@ -228,8 +231,8 @@ def _cited(call: ActionEvent) -> tuple[str, ...]:
 
 
 def _is_same(cited: str, ran: str) -> bool:
-    """Returns whether a command that the agent named (`cited`) is the command that ran (`ran`). It is enough
-    that one of the two is a part of the other.
+    """Returns whether a command that the agent named (`cited`) is the command that ran (`ran`). They count as
+    the same command if one of the two texts contains the other.
     """
-    plain, whole = " ".join(cited.strip("`$ ").split()), " ".join(ran.split())
-    return bool(plain) and (plain in whole or whole in plain)
+    plain, ran_command = " ".join(cited.strip("`$ ").split()), " ".join(ran.split())
+    return bool(plain) and (plain in ran_command or ran_command in plain)

@@ -1,8 +1,8 @@
-"""Repairs a log that was restored from a backup or copied from another conversation: adds missing events, and
-tells the agent that files may not fit the events.
+"""Repairs a conversation's log that was restored from a backup or copied from another conversation: adds
+missing events, and tells the agent that the files in the workspace may be older or newer than the events.
 
-The conversation's state needs no separate repair, because it is computed from the events when the
-conversation is opened again.
+The conversation's state needs no separate repair, because it is computed from the events when the server
+loads the conversation again.
 """
 
 import sqlite3
@@ -30,11 +30,15 @@ from agent_runtime.events.union import validate_event
 from agent_runtime.wire import CatchUpRequest, Forked, Restored
 
 RESTORED = "restored"
-"""The key in an update of the agent's state: the time of the restored files, and how many events are newer
-than they are, for people.
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+tells users about a restore from a backup: the time of the restored files, and how many events are newer than
+these files.
 """
 FORKED = "forked"
-"""The key in an update of the agent's state: the conversation that was copied, and when, for people."""
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+tells users that the conversation is a copy: the field contains the id of the original conversation and the
+time of the copied files.
+"""
 
 _BY = "by the loss of the machine that it ran on"
 
@@ -43,7 +47,9 @@ def append_missing(log: EventLog, missing: CatchUpRequest) -> None:
     """Adds the events that the log does not have yet, with their given ids and positions. `missing`: the
     events that another copy of the log has. A second call with the same events changes nothing.
 
-    Raises LogGapError, LogDiffersError or pydantic.ValidationError. After an error, no event is added.
+    Raises LogGapError if there is a gap between the log's last event and the new events. Raises
+    LogDiffersError if the log has other events at the same positions. Raises pydantic.ValidationError if an
+    event is not valid. After an error, no event is added.
     """
     _check_start(log, missing)
     records = _records(log, missing)
@@ -87,10 +93,11 @@ def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
     """Ends the tool calls and tasks that cannot continue after a restore from a backup, and tells the agent
-    how old its files are. Does nothing if the last message to the agent already says this.
+    how old its files are. Does nothing if the last event of the chat is already this message to the agent.
 
-    Actions that wait for confirmation continue to wait, because none of them has begun. An interrupted run
-    does not continue automatically. `is_there`: returns whether a conversation with this id exists.
+    Actions that wait for confirmation continue to wait, because none of them has begun. The agent does not
+    continue interrupted work automatically. `restored`: data about the restore. `is_there`: returns whether a
+    conversation with the given id exists.
     """
     state = conversation.state
     mark = f"restored-{restored.id}-"
@@ -115,7 +122,7 @@ def tell_restored(
 
 def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
     """Ends the tool calls and tasks that were unfinished in the original conversation, and tells the agent
-    that it works in a copy. Does nothing if the agent was told before.
+    that it works in a copy. Does nothing if the log already contains this message to the agent.
     """
     state = conversation.state
     if not state.has_system_prompt or conversation.log.get(forked.message_id) is not None:

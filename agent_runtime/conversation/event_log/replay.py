@@ -40,8 +40,9 @@ def _caught_up(
     fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
     """Adds the records up to the position `through_seq` to `fold`, which computes the conversation's state
-    and messages. Returns the new Fold, and the records after that position. `waiting`: the records that are
-    not yet added.
+    and messages. `waiting`: the records that are not added yet. Returns the Fold and the records after
+    `through_seq`. The returned Fold is a new object if one of the added records returned the conversation to
+    an earlier event.
     """
     for record in waiting:
         if record.seq > through_seq:

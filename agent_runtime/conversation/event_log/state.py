@@ -1,5 +1,5 @@
-"""Computes a conversation's state from the events of its log alone. The time to add an event does not depend
-on the length of the log.
+"""Computes a conversation's state only from the events of its log. Adding one event takes the same time for a
+short and for a long log.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,22 +36,28 @@ INVOKE_SKILL = "invoke_skill"
 POLICY = "confirmation_policy"
 ANALYZER = "security_analyzer"
 APPROVED = "approved_actions"
-"""The key in an update of the agent's state: the kinds of actions that need no further
-question to the user.
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+contains the list of the kinds of actions that no longer need the user's confirmation.
 """
 AGENT = "agent"
-"""The key of the update that gives the conversation another model."""
+"""The key of an event that updates the state. The value is the agent's new configuration, for example with
+another model.
+"""
 CHILDREN = "sub_conversation_ids"
-"""The key of the update that lists the conversations it has started."""
+"""The key of an event that updates the state. The value is the list of the ids of all conversations that this
+conversation has started.
+"""
 LEAF = "leaf_event_id"
-"""The key of the update that goes back to an earlier event, from which the conversation continues."""
+"""The key of an event that updates the state. The value is the id of an earlier event to which the
+conversation was returned and from which it continues.
+"""
 
 
 @dataclass(frozen=True)
 class State:
     """The state of a conversation after the events of its log.
 
-    `status`: the last logged status; whether a run is going on now is not stored here. `pending`: the tool
+    `status`: the last logged status; whether the agent is working now is not stored here. `pending`: the tool
     calls without a result, in order. `unseen_messages`: the position and the id of each message that the
     model has not seen.
 
@@ -59,7 +65,7 @@ class State:
     `stop_denials`: how often Stop hooks have made the agent continue. These three fields cover the time since
     the user's last message. `replied_without_call`: whether the agent's last reply has no tool call.
     `told_to_finish`: whether, since its last tool call, the runtime has told the agent to continue or to
-    finish. `work`: which files were changed, and which commands ran since.
+    finish. `work`: which files the agent has changed, and which commands ran after the last change.
 
     `wants_condensation`: whether a condensation (a summary that replaces older events) was requested and is
     neither complete nor failed yet. `given_rules`: the names of the path rules (instructions for certain
@@ -119,21 +125,21 @@ class State:
 
     @property
     def must_ask(self) -> bool:
-        """Whether the agent must ask the user what to do. This is the case after the agent was told that it
-        repeats itself, until the user has answered.
+        """Whether the agent must ask the user what to do. This becomes True when the runtime tells the agent
+        that it repeats itself and must ask. It becomes False when the user has answered.
         """
         return stuck.must_ask(self.trail)
 
     @property
     def refused_calls(self) -> tuple[ActionEvent, ...]:
-        """The pending tool calls (those without a result) that are not executed, because the agent must ask
-        the user first.
+        """The pending tool calls (those without a result) that are not executed, because the agent repeats
+        itself and must first ask the user what to do.
         """
         return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
 
     @property
     def wants_pause(self) -> bool:
-        """Whether the user has requested a pause since the current run began."""
+        """Whether the user has requested a pause since the current run (work of the agent) began."""
         return self.pause_seq > self.run_seq
 
     def is_pending(self, tool_call_id: str) -> bool:

@@ -12,7 +12,9 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
 
 TASKS = "tasks"
-"""The key in an update of the agent's state: the tasks that have changed, by id."""
+"""The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
+contains the tasks of sub-agents that have changed, by task id.
+"""
 
 TaskStatus = Literal["running", "waiting", "paused", "completed", "error", "conflict", "interrupted"]
 _OPEN = {"running", "waiting", "paused"}
@@ -26,9 +28,9 @@ class Task(BaseModel):
 
     `last_action`: the sub-agent's last action, in a few words. `cost`: the cost so far in dollars. `asks`:
     the actions of the sub-agent and of its sub-agents that wait for the user's confirmation, each with
-    `tool_name`, `summary` and `action`. `isolation`: whether the sub-agent works in the parent's directory or
-    in a separate git work tree. `ref`: the git ref of the sub-agent's changes, while they conflict with the
-    parent's changes.
+    `tool_name`, `summary` and `action`. `isolation`: whether the sub-agent works in the directory of the
+    parent (the agent that gave the task) or in a separate git work tree. `ref`: the git ref of the
+    sub-agent's changes, if they conflict with the parent's changes; otherwise None.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -1,4 +1,6 @@
-"""Runs tasks of a conversation in the background. No run waits for these tasks or depends on them."""
+"""Runs tasks of a conversation in the background. A run (the work of the agent until it stops) does not wait
+for these tasks and does not depend on them.
+"""
 
 import asyncio
 import logging
@@ -9,12 +11,13 @@ from uuid import UUID
 logger = logging.getLogger(__name__)
 
 Begin = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
-"""Starts background work. The text is the name of the task."""
+"""A function that starts a coroutine as a background task and returns the task. The text is the task's name.
+"""
 
 
 class BackgroundTasks:
-    """The asyncio tasks of one conversation that work in the background, beside its runs. `close` cancels
-    them.
+    """The asyncio tasks of one conversation that work in the background, in addition to its runs (the work of
+    the agent). The method `close` cancels these tasks.
     """
 
     def __init__(self, conversation_id: UUID) -> None:

@@ -1,4 +1,6 @@
-"""Enforces the limits of a run: the number of replies of the model, and the cost in dollars."""
+"""Enforces the limits of a run (the work of the agent until it stops): the number of replies of the model,
+and the cost in dollars.
+"""
 
 from dataclasses import dataclass
 
@@ -16,8 +18,8 @@ MAX_EMPTY_REPLIES = 3
 
 
 class RunError(Exception):
-    """The error that is raised when a run of the agent cannot continue. `event`: the event for the
-    conversation's log that tells the user the reason.
+    """The error that is raised when the agent cannot continue its current work (the run). `event`: the event
+    for the conversation's log that tells the user the reason.
     """
 
     def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
@@ -27,8 +29,8 @@ class RunError(Exception):
 
 @dataclass
 class Budget:
-    """A counter for one run: how many replies the model may still give, and how many empty replies in a row
-    it may still give.
+    """The counters of one run (the work of the agent until it stops). `iterations`: how many more replies the
+    model may give. `empty_replies`: how many more empty replies in a row the model may give.
     """
 
     iterations: int
@@ -53,7 +55,7 @@ class Budget:
 
 def check_cost(context: RunContext) -> None:
     """Checks the budget of the conversation. Raises RunError if the budget is spent. The user may then start
-    another run, for which the same amount of money is added to the budget.
+    the agent again; the function `renewed` then raises the budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -69,8 +71,9 @@ def check_cost(context: RunContext) -> None:
 
 
 def renewed(context: RunContext) -> list[Event]:
-    """Returns the event that raises a spent budget at the beginning of a run, so that the run may spend the
-    same amount again. Returns an empty list if the budget is not spent, or if there is no budget.
+    """Returns the event that raises a spent budget at the beginning of a run (work of the agent), so that the
+    run may spend the amount of the agent's configured budget once more. Returns an empty list if the budget
+    is not spent, or if there is no budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -110,7 +113,9 @@ def _limit(context: RunContext) -> float | None:
 
 
 def _share(context: RunContext, limit: float) -> float:
-    """Returns the dollars by which the budget of the conversation is raised for one more run."""
+    """Returns the dollars by which the conversation's budget is raised for one more run (work of the agent).
+    `limit`: the current budget; it is used if the model's configuration has no budget.
+    """
     return context.agent.llm.max_budget_per_task or limit
 
 

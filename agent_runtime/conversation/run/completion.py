@@ -1,5 +1,6 @@
-"""Decides whether an agent must continue when it says that it is done. The decision depends on the hooks, the
-critic, the judge of the goal and the event log.
+"""Decides whether an agent must continue when it says that it is done. The decision depends on the hooks, on
+the critic (a model that rates the agent's work), on the judge (a model that checks the conversation's goal),
+and on the event log.
 """
 
 from agent_runtime.conversation.run.budget import check_cost
@@ -11,8 +12,8 @@ from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
 async def is_sent_back(context: RunContext) -> bool:
-    """Decides whether an agent that says it is done must continue. Returns True if it must; in this case, the
-    function has already logged the reason as a message to the agent.
+    """Decides whether an agent that says it is done must continue. Returns True if the agent must continue;
+    in this case, the function has already logged the reason as a message to the agent.
     """
     if context.state.must_ask:
         return False  # it is the user's turn
@@ -29,9 +30,9 @@ async def is_sent_back(context: RunContext) -> bool:
 
 
 def _is_reminded_to_finish(context: RunContext) -> bool:
-    """Tells the agent to continue if its last reply has no tool call although this agent must end with a call
-    of `finish`. Returns whether the function has logged such a message to the agent. This happens at most
-    once after each tool call.
+    """Tells the agent to continue if its last reply has no tool call although this agent must end its work
+    with a call of `finish`. Returns whether the function has logged this message to the agent. The message is
+    logged at most once after each tool call.
     """
     state = context.state
     if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:

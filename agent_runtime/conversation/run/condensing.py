@@ -1,5 +1,5 @@
 """Condenses a conversation when a user requests this: a summary replaces older events in the model's prompt.
-The work is done at once, or by the run that is going on.
+If the agent is working, the agent's run makes the summary; otherwise it is made at once.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ class Condensing:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a condensation (a summary that replaces older events) is being made now outside of a run.
-        Condensations that a run makes do not count.
+        """Whether a condensation (a summary that replaces older events) is being made now while the agent
+        does not work. Condensations that are made during a run (work of the agent) do not count.
         """
         return self._task is not None
 
     async def request(self) -> None:
-        """Condenses older events of the conversation. If a run is going on, the run does this before the
-        model's next reply; otherwise it is done at once.
+        """Condenses older events of the conversation. If a run (work of the agent) is going on, the run does
+        this before the model's next reply; otherwise it is done at once.
 
-        Raises NoCondenserError or NothingToCondenseError. If the condenser's model fails, the failure is only
-        logged.
+        Raises NoCondenserError if the agent has no condenser. Raises NothingToCondenseError if there are too
+        few events to condense. If the condenser's model fails, the failure is only logged.
         """
         if not summarizers(self._context.agent.condenser):
             raise NoCondenserError

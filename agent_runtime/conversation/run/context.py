@@ -1,5 +1,5 @@
-"""Contains the objects that a run of a conversation uses: the event log and the state computed from it, the
-agent, the agent's tools, and the model's messages.
+"""Contains the objects that a run (the work of the agent until it stops) uses: the event log and the state
+computed from it, the agent, the agent's tools, and the model's messages.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -45,8 +45,8 @@ SECRETS = "secrets"
 
 
 class SessionHooks(Protocol):
-    """The interface through which a run calls the hooks of a conversation. The hooks stay the same while the
-    conversation is open.
+    """The interface through which a run (the work of the agent until it stops) calls the hooks of its
+    conversation.
     """
 
     async def admit(self, context: "RunContext", messages: Sequence[MessageEvent]) -> None: ...
@@ -56,8 +56,8 @@ class SessionHooks(Protocol):
 
 
 class RunContext:
-    """The objects of an open conversation that its runs use, such as the event log, the agent and the agent's
-    tools.
+    """The objects that the runs of a conversation share, such as the event log, the agent and the agent's
+    tools. A run is the work of the agent from a start until it has finished, waits for the user or fails.
     """
 
     def __init__(
@@ -133,9 +133,9 @@ class RunContext:
 
     @property
     def status(self) -> ExecutionStatus:
-        """The current status of the conversation. The status is `running` only while a run is going on. If
-        the log says `running` although no run is going on, a crash has ended the run, and this property is
-        `idle`.
+        """The current status of the conversation. The status is `running` only while a run (work of the
+        agent) is going on. If the log says `running` although no run is going on, a crash has ended the run,
+        and this property is `idle`.
         """
         if self.is_running:
             return ExecutionStatus.RUNNING
@@ -144,7 +144,8 @@ class RunContext:
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
         """Appends events to the log in one transaction, updates the state and publishes the events.
-        `seen_seq`: the last position in the log that the model had seen when it wrote these events.
+        `seen_seq`: the last position in the log that the model had seen when it wrote these events; None for
+        events that the model did not write.
         """
         self.history.emit(*events, seen_seq=seen_seq)
 
@@ -164,11 +165,11 @@ class RunContext:
 
     @asynccontextmanager
     async def making_room(self) -> AsyncIterator[None]:
-        """Gives the permission to run (the run slot) to another conversation inside the `async with` block.
-        At the end of the block, waits for a new permission.
+        """Inside the `async with` block, another conversation may use this conversation's permission to run
+        (the run slot). At the end of the block, this conversation waits for a new permission.
 
-        If the user has requested a pause, the end of the block does not wait, because the run only has to log
-        the pause.
+        If the user has requested a pause, the end of the block does not wait, because only the pause must
+        then be logged.
         """
         assert self.slot is not None, "only a run has a slot"
         self.slots.step_aside(self.slot)

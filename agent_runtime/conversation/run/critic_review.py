@@ -29,12 +29,12 @@ USAGE_ID = "critic"
 
 async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) -> ModelTurn:
     """Asks the agent's critic to judge the last event of the model's reply. Returns the reply's events with
-    the critic's result. Returns `turn` unchanged if there is no critic, or if the critic does not judge such
-    events.
+    the critic's result. Returns `turn` unchanged if there is no critic, or if the critic does not judge
+    events of this kind.
 
     If the request to the critic fails, the failure is logged and the reply is returned without a result of
     the critic. `turn`: the reply of the agent's model as events. `stream`: the object that publishes the
-    reply to clients; if this task is cancelled, clients are told that the reply was dropped.
+    reply to clients. If this coroutine is cancelled, `stream` informs the clients that the reply was dropped.
     """
     critic, subject = context.agent.critic, turn.events[-1]
     if critic is None or not _is_looked_at(critic, subject):

@@ -1,6 +1,8 @@
-"""Logs the end of a run later if this is not possible at once, for example because the disk is full.
+"""Logs the end of a run (the work of the agent until it stops) later if this is not possible at once, for
+example because the disk is full.
 
-Without this, the log would contain the status `running` until the conversation is opened again.
+Without the later attempts, the log would contain the status `running` until the server loads the conversation
+again.
 """
 
 import asyncio
@@ -16,8 +18,8 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 async def log_end(context: RunContext, cause: BaseException) -> None:
-    """Logs that a run has ended with an error. If this fails, tries again until it succeeds or until a new
-    run has begun. `cause`: the error that ended the run.
+    """Logs that a run (work of the agent) has ended with an error. If this fails, tries again until it
+    succeeds or until a new run has begun. `cause`: the error that ended the run.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:

@@ -10,7 +10,9 @@ from agent_runtime.events.base import Event
 from agent_runtime.events.state import ConversationStateUpdateEvent
 
 GOAL = "goal"
-"""The key of the update that holds the status of a goal. Also the usage id of the judge."""
+"""The key of an event that updates the state. The value is the goal with its status. The text `goal` is also
+the id under which the tokens and cost of the judge's model are counted.
+"""
 
 
 class GoalVerdict(BaseModel):
@@ -26,8 +28,10 @@ class GoalVerdict(BaseModel):
 
 
 class Goal(BaseModel):
-    """The goal of a conversation and its status. `objective`: the text of the goal. `iteration`: how often
-    the judge has checked the goal so far. `verdict`: the judge's last verdict; None before the first check.
+    """The goal of a conversation and its status. `active`: whether the agent still works on the goal.
+    `status`: `capped` means that the judge has checked the goal `max_iterations` times without success.
+    `objective`: the text of the goal. `iteration`: how often the judge has checked the goal so far.
+    `verdict`: the judge's last verdict; None before the first check.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -44,8 +48,9 @@ class Goal(BaseModel):
         return self.status in {"complete", "capped"}
 
     def audited(self, verdict: GoalVerdict) -> "Goal":
-        """Returns a copy of the goal after one more verdict of the judge. In this copy, the goal is still
-        active, is reached, or has been checked `max_iterations` times and is over.
+        """Returns a copy of the goal with one more verdict of the judge (a model). The status of the copy is
+        `complete` if the goal is reached, `capped` if it was checked `max_iterations` times without success,
+        and otherwise `running`.
         """
         counted = self.model_copy(update={"iteration": self.iteration + 1, "verdict": verdict})
         if verdict.complete:
@@ -65,7 +70,7 @@ class Goal(BaseModel):
 
 
 def interruption(goal: Goal | None) -> list[Event]:
-    """Returns the event that records the interruption of the work on a goal, to be logged if a run stops.
-    Returns an empty list if the conversation has no active goal.
+    """Returns an event that sets the goal's status to `interrupted`. The caller logs the event if the agent
+    stops working. Returns an empty list if the conversation has no active goal.
     """
     return [goal.interrupted().to_event()] if goal is not None and goal.active else []

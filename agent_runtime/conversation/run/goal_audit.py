@@ -1,4 +1,4 @@
-"""Asks a judge whether a conversation's goal is reached. The judge is a model that reads the record of the
+"""Asks a judge whether a conversation's goal is reached. The judge is a model that reads the messages of the
 conversation. The agent gets the judge's objections.
 """
 
@@ -12,8 +12,9 @@ from agent_runtime.events.message import runtime_message
 
 
 async def audit(context: RunContext) -> None:
-    """Asks the judge to check the active goal, and logs the verdict. Does nothing if no goal is active.
-    Raises LLMError if the judge gives no verdict.
+    """Asks the judge (a model) to check whether the conversation's goal is reached, and logs the judge's
+    verdict. Does nothing if the conversation has no active goal. Raises LLMError if the judge gives no
+    verdict.
     """
     goal = context.state.goal
     if goal is None or not goal.active:

@@ -11,8 +11,9 @@ from agent_runtime.events.state import ExecutionStatus
 
 
 def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: int) -> None:
-    """Sets the goal of a conversation and starts a run. The run continues until a judge (a model) finds that
-    the goal is reached, or until the judge has found `max_iterations` times that the goal is not reached.
+    """Sets the goal of a conversation and starts a run (work of the agent). The run continues until a judge
+    (a model) finds that the goal is reached, or until the judge has found `max_iterations` times that the
+    goal is not reached.
 
     Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
     """
@@ -24,16 +25,18 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 def rest(conversation: ConversationEngine) -> None:
     """Interrupts the work on the conversation's goal (a task that the agent continues until a judge finds it
-    reached), if one is active. The user can resume the goal later. A run that is going on continues, but no
-    judge checks the goal at the end of this run.
+    reached), if one is active. The user can resume the goal later. If the agent is working, it continues
+    until it stops, but then no judge checks the goal.
     """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()
 
 
 def resume(conversation: ConversationEngine) -> None:
-    """Resumes an interrupted goal and starts a run. Raises NoGoalToResumeError if there is no goal or the
-    goal is over. Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
+    """Resumes the work on the conversation's goal (a task that the agent continues until a judge finds it
+    reached) after an interruption, and starts the agent. Raises NoGoalToResumeError if there is no goal, if
+    the goal is reached, or if it was checked the maximum number of times. Raises AlreadyRunningError while
+    the agent is working or actions wait for confirmation.
     """
     _require_rest(conversation)
     goal = conversation.state.goal

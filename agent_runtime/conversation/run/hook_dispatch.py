@@ -1,5 +1,6 @@
 """Calls the hooks of a conversation before and after tool calls, for new messages, and when the agent stops.
-Does nothing in a conversation without hooks.
+A hook is a command, or a question to a model, that the configuration of a conversation defines for these
+occasions. In a conversation without hooks, no hook is called and all tool calls and messages are allowed.
 """
 
 import asyncio
@@ -25,14 +26,16 @@ from agent_runtime.hooks.config import HookConfig
 from agent_runtime.hooks.hooks import Hooks, Occasion
 
 MAX_STOP_DENIALS = 5
-"""How often Stop hooks may send the agent back. After that the run ends, so that the user can look at it."""
+"""How often Stop hooks may make the agent continue after one message of the user. Then the agent stops, so
+that the user can look at the agent's work.
+"""
 
 SESSION_END_SECONDS = 5
 
 
 def parse_hooks(config: JsonObject | None) -> HookConfig | None:
-    """Reads the hooks from a conversation's configuration. Returns None if there are no hooks. Raises
-    HookConfigError.
+    """Reads the hooks (commands, or questions to a model) from a conversation's configuration. Returns None
+    if there are no hooks. Raises HookConfigError if the configuration is not valid.
     """
     try:
         parsed = HookConfig.model_validate(config or {})
@@ -44,8 +47,8 @@ def parse_hooks(config: JsonObject | None) -> HookConfig | None:
 
 
 def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession | None":
-    """Returns an object that runs the hooks of an open conversation. Returns None if the conversation has no
-    hooks.
+    """Returns an object that runs the hooks of the conversation until the conversation is closed. Returns
+    None if the conversation has no hooks.
     """
     if config is None:
         return None
@@ -61,7 +64,7 @@ def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession
 
 
 class OpenSession:
-    """An object that runs the hooks of a conversation while the conversation is open. For the SessionStart
+    """An object that runs the hooks of a conversation until the conversation is closed. For the SessionStart
     and SessionEnd hooks, a session lasts until the conversation is closed or its resources are freed.
     """
 
@@ -71,8 +74,8 @@ class OpenSession:
         self._admitted: set[str] = set()
 
     async def admit(self, context: RunContext, messages: Sequence[MessageEvent]) -> None:
-        """Runs the SessionStart hooks, once, and the UserPromptSubmit hooks for each new message of the user,
-        before the model sees the message.
+        """Runs the SessionStart hooks at the first call of this method. Runs the UserPromptSubmit hooks for
+        each new message of the user, before the model sees the message.
 
         `messages`: the user's messages that the model has not seen yet.
         """
@@ -115,8 +118,8 @@ class OpenSession:
         return True
 
     async def end(self) -> None:
-        """Runs the SessionEnd hooks at the end of the session. Cancels hooks that run longer than
-        SESSION_END_SECONDS.
+        """Runs the SessionEnd hooks when the conversation is closed or its resources are freed. Cancels hooks
+        that run longer than SESSION_END_SECONDS.
         """
         if not self._has_started:
             return
@@ -138,8 +141,8 @@ class OpenSession:
         )
 
     async def _run(self, context: RunContext, occasion: Occasion) -> str | None:
-        """Runs the hooks for one occasion, such as a new message, and logs what they tell the agent. Returns
-        the reason if a hook refuses; otherwise returns None.
+        """Runs the hooks for one occasion, such as a new message, and logs the hooks' messages to the agent.
+        Returns the reason if a hook refuses; otherwise returns None.
         """
         verdict = await self._hooks.run(occasion)
         if verdict.context and not (verdict.refusal and occasion.message_id):
@@ -161,15 +164,15 @@ async def call_tool(context: RunContext, action: ActionEvent) -> None:
 
 
 def _with_rules(context: RunContext, result: ToolResult) -> ToolResult:
-    """Returns the result of a tool call together with the path rules (instructions for certain files) for
-    files that no earlier call has touched.
+    """Returns the result of a tool call with added path rules (instructions for certain files). The added
+    rules are those for the files that the call has read or changed, except rules that the model already has.
     """
     return with_rules(result, context.state, context.tools, context.spec)
 
 
 async def has_something_to_answer(context: RunContext) -> bool:
-    """Runs the hooks for new messages of the user; a hook may refuse a message. Returns whether the agent
-    still has something to do afterwards.
+    """Runs the hooks for new messages of the user; a hook may refuse a message. Returns whether the agent has
+    something to do after this, such as a message that was not refused.
     """
     if context.hooks is not None and not context.state.pending:
         await context.hooks.admit(context, context.model_input.unseen_messages())

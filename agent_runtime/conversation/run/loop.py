@@ -1,5 +1,5 @@
-"""The loop of a run. While the agent has something to do, the loop executes pending tool calls (those without
-a result); if there are none, it asks the model for the next reply.
+"""The loop of a run (the work of the agent until it stops). While the agent has something to do, the loop
+executes pending tool calls (those without a result); if there are none, it asks the model for the next reply.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ _SPENT = {ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED, LLMSpendingLimitError.__n
 
 async def run(context: RunContext) -> None:
     """Lets the agent work until there is nothing left to do, a pause is requested, or an error occurs. Logs
-    how the run ended.
+    how this work (the run) ended.
 
-    Raises only CancelledError, and in this case logs nothing.
+    Raises only CancelledError. If this coroutine is cancelled, it does not log the end of the run.
     """
     if context.state.status is not ExecutionStatus.RUNNING:
         if not context.state.has_work:
@@ -81,8 +81,8 @@ async def condense(context: RunContext) -> None:
 
 
 def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
-    """Returns the events that log the end of a run: the new status of the conversation, and the interruption
-    of a goal that is active.
+    """Returns the events that log the end of a run (work of the agent): the new status of the conversation,
+    and the interruption of the conversation's goal if a goal is active.
     """
     if status is ExecutionStatus.WAITING_FOR_CONFIRMATION:
         return []  # the question was logged together with the actions that it is about
@@ -92,8 +92,9 @@ def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
 
 
 def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus:
-    """Returns the status of the conversation after a run has failed. The status is `paused` if the budget is
-    spent or the model is unavailable, because the user can continue such a run. Otherwise it is `error`.
+    """Returns the status of the conversation after a run (work of the agent) has failed. The status is
+    `paused` if the budget is spent or the model is unavailable, because the user can then continue the work
+    later. Otherwise the status is `error`. `failures`: the events about the errors of the run.
     """
     may_go_on = any(failure.code in _SPENT | DOWN for failure in failures)
     return ExecutionStatus.PAUSED if may_go_on else ExecutionStatus.ERROR
@@ -235,8 +236,8 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
     if reply is None or reply.tool_calls or not reply.text.strip():
         reply = await summarize(plan, llm, client)
         stats = add_usage(stats, llm, reply)
-    kept = context.model_input.kept_words(plan)
-    condensation = plan.to_event(reply.text.strip(), reply.id, kept)
+    unsummarized = context.model_input.kept_words(plan)
+    condensation = plan.to_event(reply.text.strip(), reply.id, unsummarized)
     context.emit(condensation, ConversationStateUpdateEvent(key="stats", value=stats))
 
 

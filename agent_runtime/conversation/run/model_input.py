@@ -16,7 +16,9 @@ from agent_runtime.llm.messages import Prompt
 
 
 class ModelInput:
-    """An object that builds the input of the agent's model from the event log. It writes nothing."""
+    """An object that builds the input of the agent's model from the event log. The object does not change the
+    log.
+    """
 
     def __init__(self, conversation_id: UUID, log: EventLog, history: History, toolbox: Toolbox) -> None:
         self._conversation_id = conversation_id
@@ -57,8 +59,9 @@ class ModelInput:
         return None
 
     def plan_condensation(self, agent: Agent, *, is_requested: bool = False) -> CondensationPlan | None:
-        """Returns a plan of the events that the agent's condenser should now replace by a summary. Returns
-        None if no summary is needed. `is_requested`: makes a plan even if no limit is reached.
+        """Returns a plan of the events that the agent's condenser (which shortens the prompt) should now
+        replace by a summary. Returns None if no summary is needed. `is_requested`: makes a plan even if no
+        limit is reached.
         """
         plans = (
             plan(
@@ -75,8 +78,9 @@ class ModelInput:
         return next((one for one in plans if one is not None), None)
 
     def kept_words(self, plan: CondensationPlan) -> str:
-        """Returns the texts that stay in the prompt word for word beside the summary: the user's last
-        message, the agent's plan and the names of recent files. `plan`: which events the summary replaces.
+        """Returns the texts that are added to the prompt word for word after the summary of older events: the
+        user's last message, the agent's plan and the names of the files that the agent viewed or changed
+        last. `plan`: which events the summary replaces.
         """
         message_id = self.state.last_user_message_id
         record = self._log.get(message_id) if message_id is not None else None

@@ -29,7 +29,7 @@ def is_questioned(context: RunContext) -> bool:
     claims, such as that the tests passed. If the agent must continue, the function has already logged a
     message to the agent.
 
-    This happens at most once after each message of the user.
+    The function logs such a message at most once after each message of the user.
     """
     work = context.state.work
     if work.is_questioned or (problem := _problem(work, context.state.final_response)) is None:

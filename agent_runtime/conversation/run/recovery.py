@@ -1,5 +1,5 @@
-"""Logs error results for tool calls that will never have a result. Such calls remain after a crash, an
-interruption, a return to an earlier event, or in a copy of a conversation.
+"""Logs error results for tool calls that will never have a result. Such calls exist after a crash, after an
+interruption, after a return to an earlier event, and in a copy of a conversation.
 """
 
 from agent_runtime.conversation.event_log import dangling_calls
@@ -23,14 +23,16 @@ def give_up(context: RunContext, *, by: str) -> None:
 
 
 def recover(context: RunContext) -> None:
-    """Logs error results for tool calls whose results were lost in a crash, so that a run can continue."""
+    """Logs error results for tool calls whose results were lost in a crash, so that the agent can continue
+    its work.
+    """
     if not context.is_running and dangling_calls.lost(context.state.pending, context.agent, context.tools):
         give_up(context, by="by a restart")
 
 
 def settle(context: RunContext, *, by: str) -> None:
     """Ends everything that is unfinished in a log that was copied from another conversation: pending tool
-    calls (those without a result) get error results, and the status `running` becomes `idle`. `by`: who or
+    calls (calls without a result) get error results, and the status `running` becomes `idle`. `by`: who or
     what ended the calls, as in "by the user".
     """
     give_up(context, by=by)

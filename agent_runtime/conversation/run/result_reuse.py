@@ -1,8 +1,8 @@
 """Skips a tool call that repeats an earlier call, if the earlier result is certainly still valid.
 
-The model is then told that the earlier result is still valid, and does not get the same long text twice. In
-doubt, the call is executed. The decision depends only on the log and the files, so it also works after a
-restart.
+The model gets a short text which says that the earlier result is still valid, and does not get the same long
+text twice. If it is not certain that the earlier result is valid, the call is executed. The decision depends
+only on the log and the files, so it is also possible after a restart of the server.
 """
 
 import logging
@@ -21,7 +21,9 @@ logger = logging.getLogger(__name__)
 
 LOOK_BACK_EVENTS = 64
 MIN_CHARS = 1_000
-"""Results shorter than this are sent again, so that the model need not look for them."""
+"""The minimum length of an earlier result for which a repeated call is skipped. If the earlier result is
+shorter, the call is executed again, so that the model need not search the prompt for that result.
+"""
 
 _STILL_HOLDS = (
     "Nothing has changed since you made this very call before: that answer, further up, still holds and is "
@@ -32,11 +34,11 @@ _STILL_HOLDS = (
 def reused(
     action: ActionEvent, recent: Iterable[AnyEvent], tools: Mapping[str, AnyTool]
 ) -> ObservationEvent | None:
-    """Returns a short result for a tool call if an earlier, equal call has a result that is still valid.
-    Otherwise returns None. `recent`: the events before the tool call, newest first.
+    """Returns a short result for a tool call if an earlier call with the same tool and arguments has a result
+    that is still valid. Otherwise returns None. `recent`: the events before the tool call, newest first.
 
-    The earlier result is valid under three conditions: since then, only calls that read were made; the result
-    is still in the model's prompt; and the tool says that nothing has changed.
+    The earlier result is valid under three conditions: after the earlier call, only tool calls that change
+    nothing were made; the result is still in the model's prompt; and the tool says that nothing has changed.
     """
     tool = tools.get(action.tool_name)
     if tool is None or action.action is None or type(tool).is_unchanged is Tool.is_unchanged:

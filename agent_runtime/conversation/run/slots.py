@@ -1,5 +1,6 @@
-"""Limits how many conversations of a server run at the same time. Other runs wait in a queue for a free run
-slot (the permission to run).
+"""Limits how many conversations of a server run at the same time. A run is the work of one agent until it
+stops. If the maximum number of runs is reached, new runs wait in a queue for a free run slot (the permission
+to run).
 """
 
 import asyncio
@@ -9,8 +10,8 @@ from contextlib import contextmanager
 
 
 class RunSlot:
-    """The permission of one run to work. Either the permission is granted, or the run waits for it in the
-    queue.
+    """The permission of one run (the work of an agent until it stops) to work. Either the permission is
+    granted, or the run waits for it in the queue.
     """
 
     def __init__(self) -> None:
@@ -21,8 +22,8 @@ class RunSlot:
         return not self._is_mine.done()
 
     async def wait(self) -> bool:
-        """Waits until the run gets the permission to work. Returns True if the run may work, False if it was
-        removed from the queue.
+        """Waits until the run (the work of one agent) gets the permission to work. Returns True if the run
+        may work, False if it was removed from the queue.
         """
         return await self._is_mine
 
@@ -34,16 +35,16 @@ class RunSlot:
         self._is_mine.set_result(True)
 
     def queue_again(self) -> None:
-        """Takes the permission to work away from this run. The run must then wait for the permission
-        again.
+        """Takes the permission to work away from this run (the work of one agent). The run must then wait for
+        the permission again.
         """
         self._is_mine = asyncio.get_running_loop().create_future()
 
 
 class RunSlots:
-    """The limit of how many conversations of a server run at the same time, with the queue of the waiting
-    runs. All conversations of the server share this object. `limit`: the number of runs that may work at the
-    same time; None means no limit.
+    """The limit of how many conversations of a server run at the same time, with the queue of the runs
+    (agents with work) that wait. All conversations of the server share this object. `limit`: the number of
+    runs that may work at the same time; None means no limit.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -61,8 +62,9 @@ class RunSlots:
 
     @contextmanager
     def queued(self) -> Iterator[RunSlot]:
-        """Adds a run to the queue and yields its slot (an object that says when the run has the permission to
-        work). At the end of the `with` block, the run gives its permission back, and the next run can get it.
+        """Adds a run (the work of one agent) to the queue and yields its slot (an object that says when the
+        run has the permission to work). At the end of the `with` block, the run loses its permission, and the
+        next run in the queue can get a permission.
         """
         mine = RunSlot()
         self._waiting.append(mine)
@@ -74,15 +76,17 @@ class RunSlots:
             self.step_aside(mine)
 
     def step_aside(self, slot: RunSlot) -> None:
-        """Takes the permission to work away from the run that has this slot, so that the next run in the
-        queue can start. The run stays unfinished and can queue again with `come_back`.
+        """Takes the permission to work away from the run (the work of one agent) that has this slot, so that
+        the next run in the queue can start. The run is not ended; it can enter the queue again with
+        `come_back`.
         """
         self._at_work.discard(slot)
         self._admit()
 
     async def come_back(self, slot: RunSlot) -> bool:
-        """Puts a run that has given up its permission (see `step_aside`) at the end of the queue, and waits
-        for the permission. Returns True if the run may continue, False if it was removed from the queue.
+        """Puts a run (the work of one agent) whose permission to work was taken away (by `step_aside`) at the
+        end of the queue, and waits until the run gets the permission again. Returns True if the run may
+        continue, False if it was removed from the queue.
         """
         slot.queue_again()
         self._waiting.append(slot)

@@ -1,4 +1,6 @@
-"""The asyncio task that executes a conversation's run. A conversation has at most one such task at a time."""
+"""The asyncio task that executes a conversation's run (the work of the agent until it stops). A conversation
+has at most one such task at a time.
+"""
 
 import asyncio
 import logging
@@ -15,8 +17,8 @@ INTERRUPT_GRACE_SECONDS = 10
 
 
 class RunTask:
-    """An object that holds the asyncio task of a conversation's run. There is no task while no run is going
-    on.
+    """An object that holds the asyncio task of a conversation's run (the work of the agent until it stops).
+    There is no task while no run is going on.
     """
 
     def __init__(self, conversation_id: UUID) -> None:
@@ -34,11 +36,12 @@ class RunTask:
         on_end: Callable[[], None],
         on_lost: Callable[[BaseException], None],
     ) -> None:
-        """Starts a run in an asyncio task. Raises AlreadyRunningError if a run is going on. `work`: creates
-        the coroutine of the run.
+        """Starts a run (work of the agent) in an asyncio task. Raises AlreadyRunningError if a run is going
+        on. `work`: creates the coroutine of the run.
 
-        `on_end`: called when the run has ended without being cancelled and no new run has begun. `on_lost`:
-        called before `on_end`, with the error, if the end of the run could not be logged.
+        `on_end`: a function that is called after the end of the run, unless the run was cancelled or a new
+        run has begun. `on_lost`: a function that is called if the end of the run could not be logged; its
+        argument is the error. It is called before `on_end`.
         """
         if self.is_running:
             raise AlreadyRunningError
@@ -47,12 +50,14 @@ class RunTask:
         )
 
     async def wait(self) -> None:
-        """Waits until no run is going on."""
+        """Waits until no run (work of the agent) is going on."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def cancel(self) -> None:
-        """Cancels the run and logs nothing. Waits for the end of the run, but only for a limited time."""
+        """Cancels the run (work of the agent) and logs nothing. Waits for the end of the run, but only for a
+        limited time.
+        """
         task = self._task
         if task is None or task.done():
             return
@@ -63,7 +68,7 @@ class RunTask:
             logger.warning("a run does not stop", extra={"conversation_id": str(self._conversation_id)})
 
     async def interrupt(self) -> bool:
-        """Stops the run. Returns True if the caller must log the interruption.
+        """Stops the run (work of the agent). Returns True if the caller must log the interruption.
 
         Returns False if there was no run, if the run had just ended, or if another caller had stopped the
         run. So only one of several callers logs the interruption.

@@ -1,4 +1,4 @@
-"""Prepares the agent's tools before the model is asked."""
+"""Prepares the agent's tools before a request to the model is sent."""
 
 from agent_runtime.conversation.approval.pending_actions import analyzer_of, reviewer_of
 from agent_runtime.conversation.run.context import RunContext
@@ -8,8 +8,8 @@ from agent_runtime.security.policy import NeverConfirm
 
 
 async def prepare_tools(context: RunContext) -> None:
-    """Connects to the agent's MCP servers if this is needed. Logs which tools each server has, or why a
-    server is not available.
+    """Connects to the agent's MCP servers if they are not connected yet or their tools may have changed. Logs
+    which tools each server has, or why a server is not available.
     """
     context.mcp_questions.close_lost()
     policy = reviewer_of(context.spec, context.state, context.tools).policy
@@ -20,7 +20,7 @@ async def prepare_tools(context: RunContext) -> None:
 
 
 def apply_analyzer(context: RunContext) -> None:
-    """Adds the parameters that the security analyzer needs, such as the risk, to the schema of each tool. The
-    model then gives values for these parameters with each call.
+    """Adds the parameters that the security analyzer needs, such as the risk of the call, to the schema of
+    each tool. The model then gives values for these parameters with each tool call.
     """
     context.toolbox.ask_about_calls(asks_model(analyzer_of(context.spec, context.state)))

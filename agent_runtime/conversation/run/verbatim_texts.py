@@ -1,8 +1,8 @@
 """Builds the texts that stay in the prompt word for word when a summary replaces older events: the user's
-last message, the agent's plan and the names of recent files.
+last message, the agent's plan and the names of the files that the agent viewed or changed last.
 
-A summary may lose this information. The agent would then continue with a task that differs from the user's
-task.
+The summary may leave out this information. Without the information, the agent could do something else than
+what the user asked for.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ def keepsakes(
     plan: CondensationPlan, passages: Sequence[Passage], order: MessageEvent | None, work: Work
 ) -> str:
     """Returns the text that is added after the summary of condensed events: the user's last message, the
-    agent's plan and the names of recent files. Returns an empty text if there is nothing to add.
+    agent's plan and the names of the files that the agent viewed or changed last. Returns an empty text if
+    there is nothing to add.
 
     `plan`: which events are condensed. `order`: the event of the user's last message; the message is not
     repeated if it stays in the prompt. `work`: contains the agent's plan and the recent files.

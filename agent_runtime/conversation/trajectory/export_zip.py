@@ -3,7 +3,6 @@ it is being written.
 """
 
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +12,12 @@ from agent_runtime.conversation.event_log.list_entry import read_info
 from agent_runtime.conversation.event_log.log import LogMissingError, reading
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.streamed_zip import CHUNK_BYTES, StreamedZip
-from agent_runtime.workspace.users import server_files
 
+TASKS = "TASKS.json"
 META = "meta.json"
 STATE = "base_state.json"
 EVENT = re.compile(r"events/event-(\d+)-[^/]+\.json")
-KEPT_FILES = ("TASKS.json", "observations/*")
+KEPT_FILES = (TASKS, "observations/*")
 
 
 def zip_chunks(directory: Path) -> Iterator[bytes]:
@@ -37,7 +36,7 @@ def zip_chunks(directory: Path) -> Iterator[bytes]:
             name = re.sub(r"[^\w.-]", "_", record.id)
             zipped.add(f"events/event-{position:05d}-{name}.json", record.body)
             yield from zipped.take()
-        for file in _kept(directory):
+        for file in _files_to_export(directory):
             with (
                 zipped.archive.open(str(file.relative_to(directory)), "w") as entry,
                 file.open("rb") as source,
@@ -52,16 +51,6 @@ def is_zip(start: bytes) -> bool:
     return start.startswith(b"PK\x03\x04")
 
 
-def copy_kept(archive: zipfile.ZipFile, directory: Path, *, max_bytes: int) -> None:
-    """Copies the agent's task list from an exported zip file to a file in the directory, if the zip file
-    contains one. Paths inside the zip file are ignored, so nothing is written outside the directory.
-    `max_bytes`: the maximum size of the task list.
-    """
-    if "TASKS.json" in archive.namelist():
-        with archive.open("TASKS.json") as source, server_files():
-            (directory / "TASKS.json").write_bytes(source.read(max_bytes))
-
-
 def _meta(spec: Spec, title: str | None) -> bytes:
     body = {
         **spec.request.model_dump(mode="json"),
@@ -74,7 +63,7 @@ def _meta(spec: Spec, title: str | None) -> bytes:
     return orjson.dumps(body, option=orjson.OPT_INDENT_2)
 
 
-def _kept(directory: Path) -> Iterator[Path]:
+def _files_to_export(directory: Path) -> Iterator[Path]:
     for pattern in KEPT_FILES:
         yield from sorted(
             file for file in directory.glob(pattern) if file.is_file() and not file.is_symlink()

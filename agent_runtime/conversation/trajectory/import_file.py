@@ -1,4 +1,4 @@
-"""Imports a conversation from a file that Slipway or another program has exported."""
+"""Imports a conversation from a file that this server or another program has exported."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -17,19 +17,22 @@ from agent_runtime.conversation.event_log.log import EventLog, Record
 from agent_runtime.conversation.event_log.model_input_cursor import ModelInputCursor
 from agent_runtime.conversation.event_log.spec_signature import UNSIGNED, SpecSigner
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.trajectory.export_zip import EVENT, META, copy_kept, is_zip
+from agent_runtime.conversation.trajectory.export_zip import EVENT, META, TASKS, is_zip
 from agent_runtime.conversation.trajectory.import_atif import Trajectory, events_of
 from agent_runtime.events.base import Event, encode
 from agent_runtime.events.union import parse_event
 from agent_runtime.wire import StartConversationRequest
 from agent_runtime.workspace import private_tree
+from agent_runtime.workspace.users import server_files
 
 PAGE = 500
 MAX_FILES = 1_000_000
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
-"""The largest JSON document that is accepted, because it is read into memory as a whole."""
+"""The maximum size of a JSON document to import. There is a limit because the whole document is read into
+memory.
+"""
 
 
 class NotATrajectoryError(Exception):
@@ -54,7 +57,9 @@ def receive(file: IO[bytes], directory: Path, wishes: Wishes, signer: SpecSigner
     """Imports an exported conversation: writes its events to a log in a new directory. Raises
     NotATrajectoryError if the file is not valid. After any error, the directory is removed.
 
-    The time that this takes grows with the size of the file, so call the function in a thread.
+    The function blocks for a time that grows with the size of the file, so call it in a thread. `wishes`: the
+    id, agent, directory and title that the user chose. `signer`: signs the stored specification (the data
+    with which the conversation was created).
     """
     start = file.read(4)
     file.seek(0)
@@ -93,7 +98,11 @@ def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes, signer: SpecS
         found = (_content(archive, one) for _, one in sorted(numbered, key=lambda pair: pair[0]))
         events = (_parsed(body) for body in found)
         _write(directory, _spec(meta, wishes), signer, _records(events))
-        copy_kept(archive, directory, max_bytes=MAX_EVENT_BYTES)
+        # Only the task list is copied, to a fixed path. Other paths in the zip file may lead elsewhere.
+        if TASKS in archive.namelist():
+            tasks = _content(archive, archive.getinfo(TASKS))
+            with server_files():
+                (directory / TASKS).write_bytes(tasks)
 
 
 def _receive_document(file: IO[bytes], directory: Path, wishes: Wishes, signer: SpecSigner) -> None:

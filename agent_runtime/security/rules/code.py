@@ -1,5 +1,5 @@
-"""Contains the security rules for shell commands that run downloaded code or code in their arguments, and
-that install software.
+"""Contains the security rules for three kinds of shell commands: commands that run downloaded code, commands
+that run code given in their arguments, and commands that install software.
 """
 
 from agent_runtime.security.rules import environment, escapes, package_calls

@@ -1,5 +1,5 @@
-"""Contains tests that the table of security rules uses. The tests check whether a container could change or
-read files of the machine, and whether a command deletes volumes.
+"""Contains functions that the table of security rules uses. The functions check whether a container could
+change or read files of the machine, and whether a command deletes volumes.
 """
 
 import re
@@ -39,9 +39,10 @@ def deletes_volumes(call: Call, workspace: str) -> bool:
 
 
 def _opens_files_of_host(call: Call, text: str, workspace: str) -> bool:
-    """Returns whether an option of a container command gives the container files of this machine outside the
-    workspace: to change them, or to read all files or credentials. `text`: the value of the option, such as
-    the mount `/etc:/etc`.
+    """Returns whether an option of a container command gives the container access to files of this machine
+    outside the workspace. Access that is read-only counts only for especially sensitive files: credentials,
+    or whole directories such as `/` and `/etc`. `text`: the value of the option, such as the mount
+    `/etc:/etc`.
     """
     mount = _MOUNT.match(text)
     path = call.path(Word(mount["path"])) if mount else None

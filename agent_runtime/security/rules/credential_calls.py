@@ -1,5 +1,5 @@
-"""Contains a test that the table of security rules uses: whether a program is called in a way that prints
-credentials.
+"""Contains a function that the table of security rules uses. The function checks whether a program is called
+in a way that prints credentials.
 """
 
 import re

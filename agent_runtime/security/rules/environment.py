@@ -1,12 +1,12 @@
-"""Contains tests that the table of security rules uses. The tests check whether a command sets environment
-variables that make a program run foreign code.
+"""Contains functions that the table of security rules uses. The functions check whether a command sets
+environment variables that make a program run other code, such as `LD_PRELOAD`.
 """
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
-from agent_runtime.security import path_policy as places
+from agent_runtime.security import path_policy
 from agent_runtime.security.rules.rule import of
 from agent_runtime.security.shell.calls import Call, behind, resolve
 from agent_runtime.security.shell.words import Word
@@ -47,12 +47,12 @@ def loads_code(call: Call, workspace: str) -> bool:
 def hides_programs(call: Call, workspace: str) -> bool:
     """Returns whether the command sets a search path for programs in which a directory that the agent can
     write to comes before the system's directories. A program in this directory would then run in place of a
-    system program of the same name. A search path for libraries does not count if it is set for programs of
-    the workspace.
+    system program of the same name. A search path for libraries does not count if it is set for a program
+    that is in the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None
-    runs_own = path is not None and places.is_inside(path, workspace)
+    runs_own = path is not None and path_policy.is_inside(path, workspace)
     return any(
         _puts_writable_first(value, call.directory, workspace)
         for name, value in assignments(call)
@@ -87,17 +87,17 @@ def _loads(name: str, value: str) -> bool:
 
 
 def _puts_writable_first(value: str, directory: str | None, workspace: str) -> bool:
-    are_writable = [_is_writable(place, directory, workspace) for place in value.split(":")]
+    are_writable = [_is_writable(entry, directory, workspace) for entry in value.split(":")]
     # A writable directory at the end only provides programs that the system does not have.
     return all(are_writable) or (True, False) in pairwise(are_writable)
 
 
-def _is_writable(place: str, directory: str | None, workspace: str) -> bool:
-    """Returns whether the agent can write to a directory of a search path. `place`: the entry of the search
+def _is_writable(entry: str, directory: str | None, workspace: str) -> bool:
+    """Returns whether the agent can write to a directory of a search path. `entry`: the entry of the search
     path; an empty entry means the current directory. Returns False for entries with unknown parts, and for
     the directories where package managers install programs.
     """
-    if "\0" in place or _INSTALLED.search(place):
+    if "\0" in entry or _INSTALLED.search(entry):
         return False
-    path = resolve(Word(place or "."), directory)
-    return path is None or places.is_inside(path, workspace)
+    path = resolve(Word(entry or "."), directory)
+    return path is None or path_policy.is_inside(path, workspace)

@@ -1,5 +1,5 @@
-"""Contains tests that the table of security rules uses. The tests find arguments that make a program run code
-or other programs, such as `tar --checkpoint-action`, `sed` with `e`, or `python -c`.
+"""Contains functions that the table of security rules uses. The functions find arguments that make a program
+run code or other programs, such as `tar --checkpoint-action`, `sed` with `e`, or `python -c`.
 """
 
 import re
@@ -63,8 +63,8 @@ _SAME = {
 
 
 def runs_inline(call: Call, workspace: str) -> bool:
-    """Returns whether an interpreter gets code in its arguments or its input that could do harm (see
-    `can_harm`).
+    """Returns whether an interpreter gets possibly harmful code (see `can_harm`) in its arguments or its
+    input.
     """
     del workspace
     if not _INTERPRETER.match(call.name):
@@ -80,8 +80,8 @@ def escapes(call: Call, workspace: str) -> bool:
 
 
 def names_makefile(call: Call, workspace: str) -> bool:
-    """Returns whether the command names a makefile that is unknown or outside the workspace, as in `make -f
-    /tmp/x`. A makefile in the workspace is allowed.
+    """Returns whether the command names a makefile whose path is unknown or outside the workspace, as in
+    `make -f /tmp/x`. A makefile in the workspace is allowed.
     """
     paths = map(call.path, makefiles_of(call))
     return any(path is None or not PurePosixPath(path).is_relative_to(workspace) for path in paths)

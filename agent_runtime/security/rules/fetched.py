@@ -1,5 +1,5 @@
-"""Finds commands that run what an earlier command downloaded: files, cloned repositories, and files copied or
-unpacked from them.
+"""Finds commands that run what an earlier command downloaded: downloaded files, cloned repositories, and
+files that were copied or unpacked from downloaded ones.
 """
 
 import re

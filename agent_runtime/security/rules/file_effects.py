@@ -1,12 +1,12 @@
-"""Contains tests that the table of security rules uses. The tests check which files a command deletes, reads
-or writes.
+"""Contains functions that the table of security rules uses. The functions check which files a command
+deletes, reads or writes.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from agent_runtime.security import path_policy as places
+from agent_runtime.security import path_policy
 from agent_runtime.security.rules.rule import of
 from agent_runtime.security.shell.calls import Call
 from agent_runtime.security.shell.words import Word
@@ -37,7 +37,9 @@ def deletes_tree(call: Call, workspace: str) -> bool:
     if not call.has(*_RECURSIVE):
         return False
     paths = [_without_glob(path) for path in _paths(call, call.operands) if path]
-    return any(places.is_whole_tree(path, workspace) or places.is_scratch_root(path) for path in paths)
+    return any(
+        path_policy.is_whole_tree(path, workspace) or path_policy.is_scratch_root(path) for path in paths
+    )
 
 
 def deletes_unknown(call: Call, workspace: str) -> bool:
@@ -50,13 +52,13 @@ def deletes_outside(call: Call, workspace: str) -> bool:
 
 
 def deletes_in_container(call: Call, workspace: str) -> bool:
-    """Returns whether a command that runs in another container deletes files there recursively or
-    irrecoverably. The temporary directories of the container do not count.
+    """Returns whether a command such as `docker exec` deletes files in another container (not in the agent's
+    own) recursively or irrecoverably. The temporary directories of that container do not count.
     """
     del workspace
     if not call.in_container or not (call.has(*_RECURSIVE) or call.name in {"shred", "srm"}):
         return False
-    return any(path and not places.is_scratch(path) for path in _paths(call, call.operands))
+    return any(path and not path_policy.is_scratch(path) for path in _paths(call, call.operands))
 
 
 def finds_and_deletes(call: Call, workspace: str) -> bool:
@@ -66,7 +68,7 @@ def finds_and_deletes(call: Call, workspace: str) -> bool:
     paths = [path for path in _paths(call, starts) if path]
     narrows = any(text in {"-name", "-iname", "-path", "-regex", "-mtime", "-empty"} for text in call.texts)
     return _is_any_outside(call, starts, workspace) or (
-        not narrows and any(places.is_whole_tree(path, workspace) for path in paths)
+        not narrows and any(path_policy.is_whole_tree(path, workspace) for path in paths)
     )
 
 
@@ -104,7 +106,7 @@ def _targets(call: Call) -> Iterator[Word]:
 
 def writes_hooks(call: Call, workspace: str) -> bool:
     del workspace
-    return any(places.runs_later(path) for path in _paths(call, _written(call)) if path)
+    return any(path_policy.runs_later(path) for path in _paths(call, _written(call)) if path)
 
 
 def overwrites_device(call: Call, workspace: str) -> bool:
@@ -112,7 +114,7 @@ def overwrites_device(call: Call, workspace: str) -> bool:
     targets = [one.target for one in call.redirects if one.operator in _WRITING] + _dd_targets(call)
     if call.name in {"tee", "cp", "mv", "shred", "wipefs", "blkdiscard"}:
         targets += call.operands
-    return any(places.is_device(word.text) for word in targets)
+    return any(path_policy.is_device(word.text) for word in targets)
 
 
 def reads_credentials(call: Call, workspace: str) -> bool:
@@ -127,7 +129,7 @@ def reads_credentials(call: Call, workspace: str) -> bool:
         words = [word for word in words if not word.text.startswith(".")]  # texts to look for or to print
     texts = [call.path(word) or word.text for word in words]
     texts += [re.split(r"[=@<]|^file://|^-[A-Za-z](?=[/~])", word.text)[-1] for word in words]
-    return any(map(places.is_credential, texts))
+    return any(map(path_policy.is_credential, texts))
 
 
 def gives_all_rights(call: Call, workspace: str) -> bool:
@@ -138,12 +140,12 @@ def gives_all_rights(call: Call, workspace: str) -> bool:
 
 def _is_any_outside(call: Call, words: list[Word], workspace: str) -> bool:
     paths = [path for path in _paths(call, words) if path]
-    return any(not places.is_inside(path, workspace) for path in paths)
+    return any(not path_policy.is_inside(path, workspace) for path in paths)
 
 
 def _paths(call: Call, words: list[Word]) -> list[str | None]:
-    """Returns the paths on this machine that the words name. An item is None if the path is not known. URLs,
-    numbers (file descriptors) and `-` are left out.
+    """Returns the paths on this machine that the words name. Contains None for each path that is not known in
+    advance. URLs, numbers (file descriptors) and `-` are left out.
     """
     return [
         call.path(word)

@@ -1,12 +1,12 @@
-"""Contains tests that the table of security rules uses. The tests find git commands that affect other people
-or uncommitted changes, or that run programs.
+"""Contains functions that the table of security rules uses. The functions find git commands that affect other
+people or uncommitted changes, or that run programs.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent_runtime.security import path_policy as places
+from agent_runtime.security import path_policy
 from agent_runtime.security.shell.calls import Call, resolve
 from agent_runtime.security.shell.words import Word
 
@@ -115,7 +115,7 @@ def drops_outside(call: Call, workspace: str) -> bool:
     work_tree = next((value for name, value in call.command.assigned if name == "GIT_WORK_TREE"), None)
     if work_tree is not None:
         directory = resolve(Word(work_tree, "\0" not in work_tree), directory)
-    return directory is not None and not places.is_inside(directory, workspace)
+    return directory is not None and not path_policy.is_inside(directory, workspace)
 
 
 def runs_programs(call: Call) -> bool:

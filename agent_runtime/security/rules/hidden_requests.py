@@ -1,11 +1,11 @@
-"""Contains tests that the table of security rules uses. The tests find downloads whose addresses or settings
-are read from files, so that the command itself does not show them.
+"""Contains functions that the table of security rules uses. The functions find downloads whose addresses or
+settings are read from files, so that the command itself does not show them.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 
-from agent_runtime.security import path_policy as places
+from agent_runtime.security import path_policy
 from agent_runtime.security.rules.environment import assignments
 from agent_runtime.security.shell.calls import Call
 from agent_runtime.security.shell.words import Word
@@ -41,13 +41,15 @@ def is_configured(call: Call, workspace: str) -> bool:
 
 def sends_lines(call: Call, workspace: str) -> bool:
     """Returns whether the command reads addresses, settings or headers from a file that is secret or outside
-    the workspace. The lines of this file would be sent to the network.
+    the workspace. Such a command sends the lines of the file to the network.
     """
     options = [table[call.name] for table in (_LISTS, _CONFIGURES) if call.name in table]
     words = [word for option in options for word in _values(call, option)]
     words += [Word(text[1:]) for text in _headers(call) if text.startswith("@")]
     paths = (call.path(word) for word in words if word.text != "-" and "://" not in word.text)
-    return any(places.is_secret(path) or not places.is_inside(path, workspace) for path in paths if path)
+    return any(
+        path_policy.is_secret(path) or not path_policy.is_inside(path, workspace) for path in paths if path
+    )
 
 
 def _headers(call: Call) -> Iterator[str]:
@@ -56,8 +58,8 @@ def _headers(call: Call) -> Iterator[str]:
 
 
 def _values(call: Call, option: _Option) -> Iterator[Word]:
-    """Yields the values of an option in all its forms: as the next word, after `=`, directly after the
-    option's letter, or after a shortened long name.
+    """Yields the values of an option in the call. The value can have all usual forms: as the next word, after
+    `=`, directly after the option's letter, or after a shortened long name.
     """
     letter, long = option
     short = re.compile(rf"-{_FLAGS[call.name]}{letter}(.*)", re.DOTALL) if letter else None

@@ -1,5 +1,6 @@
-"""Searches the code of a program for names that are signs of possible harm: names that start programs, use
-the network, delete files, read secrets, write outside the workspace, or hide what the code does.
+"""Searches the code of a program for signs of possible harm: words and names of functions or modules that
+start programs, use the network, delete files, read secrets, write outside the workspace, or hide what the
+code does.
 """
 
 import re
@@ -33,7 +34,7 @@ _HARM = re.compile(f"{_STARTS}|{_DELETES}|{_REACHES}|{_HIDES}|{_SECRETS}|{_WRITE
 
 
 def can_harm(code: str) -> bool:
-    """Returns whether the code contains a name that is a sign of possible harm. False does not prove that the
-    code is harmless.
+    """Returns whether the code contains a sign of possible harm, such as the word `subprocess`. False does
+    not prove that the code is harmless.
     """
     return bool(_HARM.search(code))

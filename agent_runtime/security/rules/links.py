@@ -1,5 +1,5 @@
-"""Tracks the symbolic links and scripts that a command line creates. Its later commands are then judged by
-the files to which the links point, and by the text of the scripts.
+"""Tracks the symbolic links and scripts that a command line creates. The later commands of the command line
+are then judged by the files to which the links point, and by the text of the scripts.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ def made_link(call: "Call") -> tuple[str, str] | None:
         return None
     target = call.path(words[0])
     name = words[1] if len(words) > 1 else Word(words[0].text.rstrip("/").rsplit("/", 1)[-1])
-    place = call.path(name)
-    return None if target is None or place is None else (place, target)
+    link_path = call.path(name)
+    return None if target is None or link_path is None else (link_path, target)
 
 
 def through(call: "Call", links: Mapping[str, str]) -> "Call":
@@ -46,11 +46,11 @@ def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
     path = None if word.text.startswith("-") else call.path(word)
     if path is None:
         return word
-    for place, target in links.items():
+    for link_path, target in links.items():
         # `rm x` removes the link, `rm x/` the directory that it leads to.
-        is_itself = path == place and (word.text.endswith("/") or call.name in {"cd", "pushd"})
-        if is_itself or path.startswith(f"{place}/"):
-            led = f"{target.rstrip('/')}/{path.removeprefix(place).lstrip('/')}"
+        is_itself = path == link_path and (word.text.endswith("/") or call.name in {"cd", "pushd"})
+        if is_itself or path.startswith(f"{link_path}/"):
+            led = f"{target.rstrip('/')}/{path.removeprefix(link_path).lstrip('/')}"
             return replace(word, text=led if led == "/" else led.rstrip("/"))
     return word
 
@@ -70,11 +70,11 @@ def on_disk(path: str) -> str | None:
     line names another interpreter, if the file is not readable or not UTF-8, or if it is larger than
     MAX_SCRIPT_BYTES.
     """
-    place = Path(path)
+    script = Path(path)
     try:
-        if not place.is_file() or place.stat().st_size > MAX_SCRIPT_BYTES:
+        if not script.is_file() or script.stat().st_size > MAX_SCRIPT_BYTES:
             return None
-        text = place.read_text(encoding="utf-8")
+        text = script.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None  # a file that cannot be read is not judged by its content
     first = text.partition("\n")[0]

@@ -1,11 +1,11 @@
-"""Contains tests that the table of security rules uses. The tests check what a command downloads from the
-network, sends to the network, or runs from the network.
+"""Contains functions that the table of security rules uses. The functions check what a command downloads from
+the network, sends to the network, or runs from the network.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-from agent_runtime.security import path_policy as places
+from agent_runtime.security import path_policy
 from agent_runtime.security.shell.calls import SHELLS, Call
 from agent_runtime.security.shell.parser import Command
 
@@ -64,15 +64,15 @@ def runs_fetched(call: Call, workspace: str) -> bool:
 
 
 def _reads_program(call: Call) -> bool:
-    """Returns whether the interpreter reads its code from a pipe, because no argument contains the code or
-    names a file with the code.
+    """Returns whether the interpreter reads its code from its standard input. This is the case if no argument
+    contains the code or names a file with the code.
     """
     return not call.operands or call.operands[0].text in {"-", "/dev/stdin"} or call.has("-s")
 
 
 def sends_files(call: Call, workspace: str) -> bool:
     """Returns whether the command sends data to another machine: a file, the output of another command, or
-    its input.
+    the command's own standard input.
     """
     if call.name in {"curl", "wget", "http", "https", "xh"}:
         is_file = any("@" in text for text in call.texts if not text.startswith("http")) or call.has(
@@ -101,7 +101,7 @@ def copies_away(call: Call, workspace: str) -> bool:
 def asks_for_metadata(call: Call, workspace: str) -> bool:
     del workspace
     hosts = (re.sub(r"^\w+://|[/?#].*$|:\d*(?=/|$)", "", text) for text in call.texts)
-    return any(map(places.is_metadata_host, hosts))
+    return any(map(path_policy.is_metadata_host, hosts))
 
 
 def opens_connection(call: Call, workspace: str) -> bool:
@@ -126,7 +126,7 @@ def pipes_environment(call: Call, workspace: str) -> bool:
 def feeds_credentials(call: Call, workspace: str) -> bool:
     del workspace
     return any(
-        places.is_credential(word.text) for command in upstream(call.command) for word in command.words
+        path_policy.is_credential(word.text) for command in upstream(call.command) for word in command.words
     )
 
 
@@ -146,7 +146,7 @@ def _names_secret(call: Call) -> bool:
     if call.name in {"env", "printenv", "set"} and not call.operands:
         return True
     words = [*call.arguments, *(one.target for one in call.redirects if one.operator.startswith("<"))]
-    return any(word.is_known and places.is_secret(word.text) for word in words)
+    return any(word.is_known and path_policy.is_secret(word.text) for word in words)
 
 
 def upstream(command: Command) -> Iterator[Command]:

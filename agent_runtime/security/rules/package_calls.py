@@ -1,5 +1,5 @@
-"""Contains tests that the table of security rules uses. The tests check from where package managers download
-packages, and where they install them.
+"""Contains functions that the table of security rules uses. The functions check from where package managers
+download packages, and in which directories package managers install packages.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Judges the risk of code for an interpreter. Code with a name that is a sign of possible harm gets the risk
-UNKNOWN, because code can do anything.
+"""Judges the risk of code for an interpreter. If the code contains a sign of possible harm, such as the word
+`subprocess`, the risk is UNKNOWN, because the code can then do anything.
 """
 
 import re
@@ -19,8 +19,8 @@ _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh|script|!)[^\n]*\n(.*)", re.DOTALL)
 
 def judge_program(code: str, workspace: str) -> Judgement:
     """Returns a judgement of the risk of a notebook cell, including its shell commands (`!…`, `%%bash`). The
-    `likeness` of the result is the exact text of the cell, because a cell with another text is another
-    program.
+    `likeness` of the result is the exact text of the cell. So if the user approves the cell and similar
+    cells, only a cell with the same text needs no confirmation.
     """
     found = [INLINE_PROGRAM] if can_harm(code) else []
     for command in _shell_lines(code):

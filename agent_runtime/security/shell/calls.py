@@ -1,5 +1,5 @@
-"""Finds the programs that a shell command really runs, also those behind sudo, env, xargs, `sh -c`, `find
--exec` and similar programs.
+"""Finds the programs that a shell command really runs, also the programs that sudo, env, xargs, `sh -c`,
+`find -exec` and similar commands start.
 """
 
 import os
@@ -32,12 +32,13 @@ _FIND_COMMANDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 @dataclass(frozen=True)
 class Call:
-    """A program that a shell command would run. `directory`: the directory where it runs; None if this is not
-    known in advance.
+    """A program that a shell command would run. `directory`: the directory where the program runs; None if
+    this is not known in advance.
 
-    `wrappers`: the programs that start it, such as sudo. `command`: the parsed shell command. `in_script`:
-    whether the program is in a script file that existed before the judged command. `in_container`: whether it
-    runs in another container, with other files.
+    `wrappers`: the programs that start this program, such as sudo. `command`: the parsed shell command.
+    `in_script`: whether the program is called in a script file that existed before the judged command.
+    `in_container`: whether the program runs in another container than the agent, where the same paths mean
+    other files.
     """
 
     name: str
@@ -79,15 +80,19 @@ class Call:
         return not self.options.isdisjoint(options)
 
     def path(self, word: Word) -> str | None:
-        """Returns the path that a word names, absolute or below `~`. Returns None if the path is not
-        known.
+        """Returns the path that a word of the command names: an absolute path, or a path that begins with
+        `~`. Returns None if the path is not known.
         """
         return resolve(word, self.directory)
 
 
 @dataclass
 class Calls:
-    """The list of the programs that a script would run. `is_understood`: whether the list is complete."""
+    """The programs that a script would run (`found`), and the state while the script is analysed.
+    `is_understood`: whether the list `found` is complete. `directory`: the current directory; None if not
+    known. `links`: the targets of the symbolic links that the script creates, by path. `written`: the texts
+    of the files that the script writes, by path. `scripts`: the script files that were read already.
+    """
 
     found: list[Call] = field(default_factory=list)
     is_understood: bool = True
@@ -157,8 +162,8 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
 
 def _run_files(call: Call, calls: Calls, depth: int) -> None:
     """Adds to `calls` the programs in the script files that this call runs, such as `sh build.sh`. The files
-    were written earlier in the same command, or are on the disk. `depth`: how deeply this script is nested in
-    other scripts.
+    are on the disk, or an earlier command of the same shell text writes the files. `depth`: how deeply the
+    call is nested in scripts.
     """
     for path in _files_run(call):
         if path in calls.scripts:
@@ -183,8 +188,8 @@ def _collect_script(text: str, calls: Calls, depth: int) -> None:
 
 
 def _collect_contained(text: str, calls: Calls, directory: str | None, depth: int) -> None:
-    """Adds to `calls` the programs of a script that runs in another container. These programs change no files
-    of this machine. `depth`: how deeply this script is nested in other scripts.
+    """Adds to `calls` the programs of a script (`text`) that runs in another container than the agent, so
+    that they change no files of this machine. `depth`: how deeply this script is nested in other scripts.
     """
     inner = Calls(directory=directory, in_container=True)
     _collect(text, inner, depth)
@@ -219,8 +224,8 @@ def _inner(call: Call) -> Iterator[Call]:
 
 
 def _in_container(call: Call) -> Iterator[Call]:
-    """Yields the program that `docker exec` or `docker compose exec` runs in a container. The directory of
-    the program is the one that the options name, or `/`.
+    """Yields the program that `docker exec` or `docker compose exec` runs in a container. The program's
+    directory is the directory that the options name, otherwise `/`.
     """
     words, directory = list(call.arguments[call.texts.index("exec") + 1 :]), Word("/")
     while words and words[0].text.startswith("-"):
@@ -238,14 +243,14 @@ def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
     program's input is not known, each placeholder becomes an unknown word, and one unknown word is added at
     the end.
     """
-    places = _placeholders(call, len(call.arguments) - len(words))
-    filled = (_UNKNOWN_ARGUMENT if any(one in word.text for one in places) else word for word in words)
+    placeholders = _placeholders(call, len(call.arguments) - len(words))
+    filled = (_UNKNOWN_ARGUMENT if any(one in word.text for one in placeholders) else word for word in words)
     return (*filled, _UNKNOWN_ARGUMENT)
 
 
 def _placeholders(call: Call, options: int) -> Iterable[str]:
     """Returns the placeholders that `xargs` or a similar program replaces by its input. `options`: the number
-    of words before the started program.
+    of words in the call before the program that it starts.
     """
     if call.name != "xargs":
         return {"{}"}
@@ -361,8 +366,8 @@ def _sourced(call: Call) -> Iterator[str | None]:
 
 
 def _of_git(call: Call) -> Iterator[str | None]:
-    """Yields the programs that git runs: the `make` in `git bisect run make`, `git submodule foreach 'make
-    clean'`, `git rebase --exec make`.
+    """Yields the shell texts that git runs: the `make` in `git bisect run make`, `git submodule foreach 'make
+    clean'`, `git rebase --exec make`. Yields None for a text that is not known in advance.
     """
     texts = call.texts
     for pair in (["bisect", "run"], ["submodule", "foreach"]):

@@ -32,8 +32,8 @@ class Token:
     """A word or an operator of a shell text. `keyword`: the word as it was typed, if nothing in it is quoted
     or expanded.
 
-    `scripts`: the texts in the word that run as separate scripts. `body`: the text of the here-document that
-    this operator begins.
+    `scripts`: the texts in the word that run as separate scripts, such as the text in `$(…)`. `body`: the
+    text of the here-document, if the token is the operator that begins one.
     """
 
     operator: str | None = None
@@ -57,7 +57,9 @@ class _Lexer:
         self._scripts: list[str] = []
         self._tokens: list[Token] = []
         self._heredocs: list[tuple[int, bool]] = []
-        """Positions of delimiters whose here-documents follow after this line; whether tabs are dropped."""
+        """The here-documents that begin after the current line. Each item has the index of the token with the
+        delimiter, and whether tabs at the beginning of lines are dropped.
+        """
 
     def tokens(self) -> list[Token]:
         while True:
@@ -189,7 +191,7 @@ class _Lexer:
 
     def _expansion(self, *, is_quoted: bool) -> Piece:
         """Reads the expansion (variable or substitution) that begins at the current `$` or backtick, and
-        returns it. `is_quoted`: whether it is inside double quotes.
+        returns it. `is_quoted`: whether the expansion is inside double quotes.
         """
         text, at = self._text, self._at
         if text[at] == "`":
@@ -326,8 +328,9 @@ def _end_of_double_quotes(text: str, at: int) -> int:
 
 
 def _note_case(text: str, at: int, depth: int, cases: list[int]) -> None:
-    """Records the beginning or end of a `case` statement at this index. `cases`: the depth of parentheses of
-    each open `case`, because a closing parenthesis at this depth only ends a pattern of the `case`.
+    """Records whether a `case` statement begins or ends at the index `at` of the text. `depth`: how many
+    parentheses are open there. `cases`: the depth at which each `case` statement that is still open has
+    begun. A closing parenthesis at this depth belongs to a pattern of the `case`.
     """
     if _CASE.match(text, at):
         cases.append(depth)

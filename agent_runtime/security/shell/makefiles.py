@@ -23,7 +23,9 @@ _CONTINUED = re.compile(r"\\\n")
 
 @dataclass(eq=False)
 class _Rule:
-    """One rule of a makefile, which may have several targets."""
+    """One rule of a makefile, which may have several targets. `needs`: the targets that must be made first.
+    `recipe`: the commands that make the rule's targets.
+    """
 
     needs: list[str]
     recipe: list[str]
@@ -33,21 +35,22 @@ def recipe_of(call: "Call", written: Mapping[str, str | None]) -> str | None:
     """Returns the commands that a call of `make` runs, as a shell script. Returns None if the call is not
     `make` or its makefile cannot be read.
 
-    `written`: the texts of files that were written earlier in the same command, by path.
+    `written`: the texts of the files that an earlier part of the same command line writes, by path; None for
+    an unknown text.
     """
     if call.name not in {"make", "gmake"}:
         return None
     named, moved = makefiles_of(call), _values(call, _DIRECTORY)
-    place = replace(call, directory=call.path(moved[0])) if moved else call
+    located_call = replace(call, directory=call.path(moved[0])) if moved else call
     for word in named or [Word(name) for name in _DEFAULT_NAMES]:
-        text = fed_text(call.command) if word.text == "-" else _text_at(place.path(word), written)
+        text = fed_text(call.command) if word.text == "-" else _text_at(located_call.path(word), written)
         if text is not None:
             return recipes(text, _goals(call, {*named, *moved}))
     return None
 
 
 def makefiles_of(call: "Call") -> list[Word]:
-    """Returns the makefiles that the call of `make` names with `-f`."""
+    """Returns the makefiles that the call of `make` names with `-f`. The list may be empty."""
     return _values(call, _FILE)
 
 
@@ -73,8 +76,8 @@ def _goals(call: "Call", values: set[Word]) -> list[str]:
 
 def recipes(text: str, goals: Sequence[str]) -> str:
     """Returns the commands that `make` runs for these goals and for the targets that they need, as a shell
-    script. No goals mean the first target. Returns all recipes if the makefile does not name a goal itself,
-    as with pattern rules.
+    script. If there are no goals, the first target is used. Returns the commands of all targets if a goal is
+    not the name of a target, because the goal may then belong to a pattern rule.
 
     All variables of the makefile are replaced by one shell variable whose value is unknown.
     """

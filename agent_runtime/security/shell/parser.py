@@ -34,8 +34,8 @@ class Command:
     this text.
 
     `source`: the command whose output this command reads through a pipe. `substituted`: the commands whose
-    output is among the arguments. `assigned`: the variables that are set for this command, or by it if it has
-    no words. A null character in a value stands for an unknown part.
+    output is among the arguments. `assigned`: the names and values of the variables in the assignments before
+    the program. A null character in a value stands for an unknown part.
     """
 
     words: tuple[Word, ...] = ()
@@ -47,8 +47,8 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The program's name without directory and minor version. Empty if the name is only known when the
-        command runs.
+        """The program's name without directory and minor version. The name is empty if it is only known when
+        the command runs, or if the command has no words.
         """
         first = self.words[0] if self.words else None
         if first is None or not first.is_known or first.has_glob:
@@ -69,8 +69,8 @@ class Script:
 
 def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HOME) -> Script:
     """Returns all commands in a shell text, including those in substitutions, functions and branches. Never
-    raises an error: the result says if a part was not understood. `variables`: the known values of variables
-    at the beginning; None for an unknown value.
+    raises an error: the result says if a part was not understood. `depth`: how deeply the text is nested in
+    other scripts. `variables`: the known values of variables at the beginning; None for an unknown value.
     """
     if depth > MAX_DEPTH or len(text) > MAX_CHARS:
         return Script((), is_understood=False)
@@ -102,7 +102,7 @@ class _Parser:
         self._variables = variables
         self._open = _Open()
         self._outputs: dict[str, list[Command]] = {}
-        """By variable: the commands whose output it holds."""
+        """For each variable: the commands whose output was assigned to the variable."""
         self._parentheses = 0
         self._cases = 0
 
@@ -184,10 +184,10 @@ class _Parser:
         command, in which variables are replaced by their values.
         """
         rest = list(opened.words)
-        while rest and (noted := self._note(rest[0])):
+        while rest and (assignment := self._note(rest[0])):
             rest.pop(0)
-            opened.assigned.append(noted)
-            name, _ = noted
+            opened.assigned.append(assignment)
+            name, _ = assignment
             if opened.substituted:
                 self._outputs[name] = list(opened.substituted)
         expanded = [word for pieces in rest for word in expand(pieces, self._variables)]
@@ -209,11 +209,11 @@ class _Parser:
             return None
         rest = (type(first)((first.text or "")[found.end() :]), *pieces[1:])
         name, value = found.group(1), value_of(rest, self._variables)
-        noted = name, text_of(rest, self._variables)
+        assignment = name, text_of(rest, self._variables)
         known = self._variables.get(name, value)
         # After a loop or a branch, the variable may have either value.
         self._variables[name] = value if known == value else None
-        return noted
+        return assignment
 
 
 def _without_head(words: list[Word]) -> list[Word]:

@@ -1,12 +1,13 @@
-"""Finds the texts that a shell command prints or reads, if these texts are part of the script."""
+"""Finds the texts that a shell command prints or reads, if the shell script itself contains these texts."""
 
 from agent_runtime.security.shell.parser import Command
 from agent_runtime.security.shell.words import Word
 
 
 def fed_text(command: Command) -> str | None:
-    """Returns the text that the command reads from its standard input, if the script contains this text in a
-    here-document or prints it into the pipe. Returns None if the text is not known.
+    """Returns the text that the command reads from its standard input. The text is known if the script
+    contains a here-document for the command, or if a command such as `echo` prints a text of the script into
+    the pipe. Returns None if the text is not known.
     """
     if command.stdin is not None or command.source is None:
         return command.stdin
@@ -14,7 +15,9 @@ def fed_text(command: Command) -> str | None:
 
 
 def printed_text(source: Command) -> str | None:
-    """Returns the text that the command prints, if the script contains it. Returns None otherwise."""
+    """Returns the text that the command prints, if this text is written in the script, as with `echo`.
+    Returns None otherwise.
+    """
     if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
         return fed_text(source)
     if source.name not in {"echo", "printf"}:

@@ -34,8 +34,8 @@ Pieces = tuple[Piece, ...]
 
 
 def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
-    """Returns the arguments to which a word expands. There are several if the word contains braces or
-    variables with blanks.
+    """Returns the arguments to which a word expands. There are several arguments if the word contains braces
+    or variables with blanks in their values.
     """
     known = [_with_value(piece, variables) for piece in pieces]
     braced = _braces(known)

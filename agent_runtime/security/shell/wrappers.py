@@ -36,7 +36,9 @@ WRAPPERS: Mapping[str, frozenset[str]] = {
         frozenset(),
     ),
 }
-"""The programs, with those of their options that take a value."""
+"""For each program that runs another program: its options that take a value."""
 
 OPERANDS = dict.fromkeys(("timeout", "chroot", "flock", "chrt", "taskset", "setarch", "gosu", "su-exec"), 1)
-"""The number of arguments that come before the program."""
+"""For some programs in WRAPPERS: the number of arguments, besides options, that come before the program that
+is started.
+"""

@@ -30,12 +30,13 @@ Filter = Callable[[BashCommand | BashOutput], bool]
 class BashEventStore:
     """A store of the events about commands that clients run (starts, output and errors), oldest first.
 
-    The oldest events are dropped if the store has too many events, or if the events are too old.
+    The oldest events are dropped if the store contains more than MAX_EVENTS events or MAX_CHARS characters,
+    or if they are older than `retention_seconds` (see the constructor).
     """
 
     def __init__(self, retention_seconds: float | None = None) -> None:
         """Creates an empty store. `retention_seconds`: events older than this number of seconds are dropped;
-        None means that events are dropped only when the store has too many of them or they are too large.
+        None means that the age of events does not matter.
         """
         self._retention = None if retention_seconds is None else timedelta(seconds=retention_seconds)
         self._events: dict[str, BashCommand | BashOutput] = {}
@@ -80,8 +81,8 @@ class BashEventStore:
     def search(
         self, matches: Filter, *, sort_order: BashEventSortOrder, page_id: str | None, limit: int
     ) -> BashEventPage:
-        """Returns a page of at most `limit` events that match, beginning at the event with the id `page_id`.
-        If `page_id` is None, begins at the first matching event.
+        """Returns a page of at most `limit` events for which the function `matches` returns True. The page
+        begins at the event with the id `page_id`; None means the first event in the order `sort_order`.
         """
         self._drop_old()
         items: list[BashCommand | BashOutput] = []

@@ -39,6 +39,7 @@ class BashService:
     """An object that runs commands for clients and stores the events about these commands.
 
     Use it as `async with BashService(default_dir)`: all running commands are ended at the end of the block.
+    `default_dir`: the directory in which a command runs if its request names no directory.
     """
 
     def __init__(self, default_dir: Path, *, retention_seconds: float | None = None) -> None:
@@ -55,8 +56,8 @@ class BashService:
         await self.close()
 
     async def start(self, request: ExecuteBashRequest) -> BashCommand:
-        """Starts a command and returns the event about its start. Does not wait for the end. Raises
-        ServerProblem if the command's directory does not exist.
+        """Starts a command and returns the event about its start. Does not wait for the end of the command.
+        Raises ServerProblem if the command's directory does not exist.
         """
         command, _ = self._begin(request)
         return command
@@ -73,7 +74,7 @@ class BashService:
         return task.result()
 
     async def stop(self, command_id: str) -> bool:
-        """Ends a running command. Returns False if no such command is running."""
+        """Ends a running command. Returns False if no command with this id is running."""
         task = self._running.get(command_id)
         if task is None:
             return False
@@ -197,10 +198,10 @@ class _Run:
 
 class _Pipe:
     """The reading end of the pipe for the stdout or stderr of a command. The object decodes the output while
-    it arrives, and never splits a character.
+    it arrives, and never splits a character that consists of several bytes.
 
-    It is used in place of asyncio's pipes. After the process has ended, asyncio would still wait until the
-    pipes are closed.
+    This class is used in place of asyncio's pipes, because asyncio would wait until the pipes are closed,
+    even after the process has ended.
     """
 
     def __init__(self, on_due: Callable[[], None]) -> None:
@@ -222,7 +223,7 @@ class _Pipe:
         """Returns the new output since the last call, with secrets masked. Text that may be the beginning of
         a secret is held back until the next call.
 
-        `is_last`: whether this is the last call; then the text that was held back is returned, too.
+        `is_last`: whether this is the last call; the last call also returns the text that was held back.
         """
         if self._due:
             self._due.cancel()

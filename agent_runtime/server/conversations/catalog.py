@@ -1,5 +1,5 @@
-"""Lists all conversations of this server in pages. A conversation that is not in memory is not opened for the
-list; its data is read from its log.
+"""Lists all conversations of this server in pages. A conversation that is not in memory is not loaded for the
+list; only some of its data is read from its log.
 """
 
 import asyncio
@@ -35,8 +35,9 @@ class ConversationSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class _Fingerprint:
-    """The size and modification time of the files of a conversation's log. Both change with every new event,
-    so equal fingerprints mean an unchanged log.
+    """The size and modification time of the two files of a conversation's log. They change with every new
+    event, so equal fingerprints mean an unchanged log. `log`: the log file. `not_yet_in_log`: SQLite's
+    write-ahead log (WAL); None if this file does not exist or is empty.
     """
 
     log: tuple[int, int]
@@ -44,8 +45,8 @@ class _Fingerprint:
 
 
 class Catalog:
-    """The list of all conversations of a server. `live`: the conversations in memory, whose state is newer
-    than their files on disk. `leaving`: the conversations that are being deleted.
+    """The list of all conversations of a server. `live`: the conversations in memory; their state is newer
+    than their files on disk. `leaving`: the ids of the conversations that are being deleted.
     """
 
     def __init__(
@@ -93,8 +94,8 @@ class Catalog:
         return len(await self._entries(status))
 
     async def infos(self, ids: list[UUID]) -> list[ConversationInfo | None]:
-        """Returns the descriptions of these conversations, in the same order. An item is None if the
-        conversation does not exist.
+        """Returns the descriptions of these conversations, in the same order. An item is None if there is no
+        conversation with its id.
         """
         at_rest = [one for one in ids if one not in self._live and one not in self._leaving]
         read = dict(zip(at_rest, await asyncio.to_thread(self._read_infos, at_rest), strict=True))
@@ -122,10 +123,10 @@ def _key(conversation_id: UUID, entry: Entry, order: ConversationSortOrder) -> _
 
 
 def _page_id(key: _Key) -> str:
-    """Returns the id of a page of the list as text. The id contains the sort key of the conversation with
-    which the page begins: its time and its id.
+    """Returns the id of a page of the list of conversations, as text. The id contains the sort key of the
+    conversation with which the page begins: the time of its creation or last change, and its id.
 
-    The page id stays valid if that conversation is deleted.
+    The page id stays valid even if that conversation is deleted.
     """
     return f"{key[0].isoformat()}~{key[1]}"
 

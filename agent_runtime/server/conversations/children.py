@@ -89,8 +89,9 @@ class Children:
         return child
 
     def model(self, name: str) -> LLM | None:
-        """Returns the model of the saved model profile `name`, for a sub-agent. Returns None if the profile
-        does not exist. The cost of this model's calls is added to the cost of the agent.
+        """Returns the model of the saved model profile `name` (saved model settings with a name), for a
+        sub-agent. Returns None if the profile does not exist. The cost of this model's calls is added to the
+        cost of the agent.
 
         Raises DelegationError if the profile is not valid.
         """
@@ -108,10 +109,11 @@ class Children:
     async def start(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """Creates a child conversation and starts its agent on the task.
+        """Creates a child conversation, whose agent starts to work on the task in `wanted`.
 
-        Raises ServerProblem: 404 if the parent does not exist, 409 `too_many_children`, 422 `worktree_failed`
-        if the git work tree cannot be created.
+        Raises ServerProblem 404 if the parent does not exist. Raises ServerProblem 409 `too_many_children` if
+        the parent has the maximum number of children or must not have children. Raises ServerProblem 422
+        `worktree_failed` if the git work tree of the child cannot be created.
         """
         with self._registry.using(parent_id) as parent:
             self._check_limits(parent)
@@ -143,8 +145,9 @@ class Children:
     async def start_for_agent(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """Starts a child conversation as `start` does. If this fails, raises ChildNotStartedError, whose text
-        is for the agent.
+        """Starts a child conversation when the agent of the parent conversation requests this. Returns the
+        reply that the method `start` returns. Raises ChildNotStartedError if the child cannot be started. The
+        error's text tells the agent the reason.
         """
         try:
             return await self.start(parent_id, wanted)
@@ -152,9 +155,9 @@ class Children:
             raise ChildNotStartedError(problem.detail) from problem
 
     async def delete(self, conversation_id: UUID) -> None:
-        """Deletes a conversation and its children. Git work trees with uncommitted changes are not deleted.
+        """Deletes a conversation and its children, and the git work trees in which their agents worked.
 
-        Exception: the work tree of a sub-agent's task is deleted even with uncommitted changes.
+        A work tree with uncommitted changes is deleted only if it belongs to a sub-agent's task.
         """
         conversation = self._registry.get(conversation_id)
         # First, because otherwise the conversation would be told of the end of each sub-agent.
@@ -179,8 +182,9 @@ class Children:
         """Returns the working directory of a new child conversation, and the kind of isolation that it really
         has: `worktree` for a separate git work tree, or `shared` for the directory of its parent.
 
-        If the parent's directory is in no git repository, the child works in the parent's directory, whatever
-        `isolation` says. Raises ServerProblem `worktree_failed` if the work tree cannot be created.
+        If the parent's directory is in no git repository, the child works in the parent's directory, even if
+        `isolation` is `worktree`. Raises ServerProblem 422 `worktree_failed` if the work tree cannot be
+        created.
         """
         if isolation == "shared":
             return parent.spec.working_dir, "shared"
@@ -215,8 +219,9 @@ def _too_many(detail: str) -> ServerProblem:
 def _request(
     parent: ConversationEngine, wanted: StartChildConversationRequest, child_id: UUID, working_dir: Path
 ) -> StartConversationRequest:
-    """Returns the request that creates a child conversation: the request of its parent, with the task and
-    with the parent's current agent and policies.
+    """Returns the request that creates a child conversation. It is the request that created the parent, with
+    the child's title, working directory and id, and with the parent's current agent, confirmation policy and
+    security analyzer.
     """
     now = parent.info()
     return parent.spec.request.model_copy(

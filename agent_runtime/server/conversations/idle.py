@@ -1,5 +1,5 @@
-"""Closes conversations that were not used for some time, to free memory. A closed conversation is opened
-again at its next use.
+"""Closes conversations that were not used for some time, to free memory. A closed conversation is loaded from
+disk again at its next use.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ class IdleWatch:
     """An object that stores when each conversation was last used, and calls the function `put_away` for each
     conversation that was not used for `ttl_seconds`.
 
-    `put_away` returns whether it has closed the conversation. If it returns False, for example because a run
-    is going on, it is called again after another `ttl_seconds`. `ttl_seconds`: None means that `put_away` is
-    never called.
+    `put_away` returns whether it has closed the conversation. If it returns False, for example because the
+    agent is working, `put_away` is called again after another `ttl_seconds`. If `ttl_seconds` is None,
+    `put_away` is never called.
     """
 
     def __init__(self, ttl_seconds: float | None, put_away: Callable[[UUID], Awaitable[bool]]) -> None:

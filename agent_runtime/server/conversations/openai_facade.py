@@ -52,9 +52,10 @@ class FacadeUsage:
 
 
 def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked: Asked) -> ConversationEngine:
-    """Creates a conversation for a request of an OpenAI client. The conversation has the model of the profile
-    `model` and the earlier messages of the request. The last message is not sent yet. Raises ServerProblem
-    404 if the profile does not exist.
+    """Creates a conversation for a request of an OpenAI client. The conversation has the model of the model
+    profile `model` (saved model settings with a name) and the messages of the request that precede the last
+    message. The last message of the request is not sent to the agent yet. Raises ServerProblem 404 if the
+    model profile does not exist.
     """
     llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
@@ -76,8 +77,8 @@ def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked:
 
 
 def require_model(saved: Saved, model: str) -> JsonObject:
-    """Returns the model profile with the name `model`. Raises ServerProblem 404 if the profile does not
-    exist.
+    """Returns the model profile (saved model settings) with the name `model`. Raises ServerProblem 404 if the
+    profile does not exist.
     """
     llm = saved.profiles.get(model)
     if llm is None:
@@ -114,7 +115,7 @@ class FacadeAnswer:
     """The answer of the agent to one question of an OpenAI client. The object sends the question to the agent
     and collects the answer.
 
-    From its creation on, the object receives the text that the model streams.
+    From its creation on, the object also receives the text that the model streams.
     """
 
     def __init__(self, conversation: ConversationEngine, last: Sequence[Content]) -> None:
@@ -130,8 +131,8 @@ class FacadeAnswer:
         self.question_id = conversation.state.last_user_message_id or ""
 
     async def text(self) -> str:
-        """Waits for the end of the run and returns the agent's answer. Raises ServerProblem if there is no
-        answer.
+        """Waits until the agent has stopped working and returns the agent's answer. Raises ServerProblem if
+        there is no answer.
         """
         try:
             await self.conversation.wait()
@@ -141,7 +142,7 @@ class FacadeAnswer:
         return self.conversation.state.final_response
 
     async def thoughts(self) -> AsyncIterator[str]:
-        """Yields the text that the model streams during the run, until the run ends.
+        """Yields the text that the model streams, until the agent has stopped working.
 
         Yields an empty text after each KEEP_ALIVE_SECONDS without text.
         """

@@ -1,4 +1,6 @@
-"""Converts exceptions to the error replies for conversations that cannot be found, created or opened."""
+"""Converts exceptions to the error replies for conversations that cannot be found, created or loaded from
+disk.
+"""
 
 import logging
 import sqlite3
@@ -51,7 +53,7 @@ def damaged() -> ServerProblem:
 @contextmanager
 def of_creation() -> Iterator[None]:
     """Converts exceptions that are raised while a conversation is created, in the `with` block, to a
-    ServerProblem with status 422. Errors of a full disk are raised unchanged.
+    ServerProblem with status 422. Errors because of a full disk are not converted.
     """
     try:
         yield
@@ -76,9 +78,10 @@ def of_creation() -> Iterator[None]:
 
 @contextmanager
 def of_opening(conversation_id: UUID) -> Iterator[None]:
-    """Converts exceptions that are raised while an existing conversation is opened, in the `with` block, to a
-    ServerProblem: its log is damaged, was changed by another program, or is in use by another server. The
-    error that the conversation does not exist is raised unchanged.
+    """Converts exceptions that are raised in the `with` block, while an existing conversation is loaded from
+    disk, to a ServerProblem. The function converts the exceptions for a log that is damaged, was changed by
+    another program, or is in use by another server. It does not convert the exception for a conversation that
+    does not exist.
     """
     try:
         yield

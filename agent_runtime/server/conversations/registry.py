@@ -1,5 +1,5 @@
-"""Stores the conversations of this server that are in memory. Each conversation is opened at its first use,
-and all routes use the same object for it.
+"""Stores the conversations of this server that are in memory. Each conversation is loaded from disk at its
+first use, and all routes use the same object for it.
 """
 
 import asyncio
@@ -55,7 +55,9 @@ from agent_runtime.workspace.users import server_files
 logger = logging.getLogger(__name__)
 
 DelegationOf = Callable[[UUID], Delegation]
-"""Returns the Delegation of this conversation: how its agent hands work to other conversations."""
+"""A function that returns the Delegation of the conversation with this id: the functions with which the
+conversation's agent starts child conversations and gives tasks to sub-agents.
+"""
 
 
 class Registry:
@@ -72,11 +74,11 @@ class Registry:
         key_encryption: KeyEncryption | None = None,
         signer: SpecSigner = UNSIGNED,
     ) -> None:
-        """Creates the registry without opening a conversation. `key_encryption`: the cipher that encrypts the
-        keys of conversations on disk; None means that keys are not written to disk.
-
-        `signer`: signs the stored specification of each conversation (the data with which it was created), so
-        that a change by another program is detected.
+        """Creates the registry without loading a conversation. `client`: sends requests to models.
+        `reporter`: reports conversations to the app server. `credential_for`: returns the key to send with a
+        request to a URL, or None. `key_encryption`: encrypts conversations' keys on disk; None means that
+        keys are not written to disk. `signer`: signs the stored specification of each conversation (the data
+        with which it was created), so that a change by another program is detected.
         """
         self._path = config.conversations_path
         self._client = client
@@ -102,7 +104,7 @@ class Registry:
         self._idle.start()
 
     def _resume_all(self) -> None:
-        """Opens the conversations whose run was active when the last server process ended, or whose events
+        """Loads the conversations whose agent was working when the last server process ended, or whose events
         were not all reported to the app server.
         """
         for conversation_id, entry in self.catalog.scan().items():
@@ -119,8 +121,8 @@ class Registry:
         self, request: StartConversationRequest, secrets: Secrets | None = None, git: GitState | None = None
     ) -> tuple[ConversationEngine, bool]:
         """Creates a conversation. Returns the new conversation and True. If a conversation with the id of the
-        request exists already, returns this conversation and False; the conversation then uses the keys and
-        secrets of the request.
+        request exists already, returns this existing conversation and False; the existing conversation then
+        uses the keys and secrets of the request.
 
         `secrets`: the store of secrets that the new conversation shares with other conversations; None means
         a new store. `git`: the state of the git repository in the workspace.
@@ -154,8 +156,8 @@ class Registry:
         return conversation, True
 
     async def fork(self, source: ConversationEngine, wanted: ForkRequest) -> ConversationEngine:
-        """Copies a conversation, opens the copy and returns it. Raises ServerProblem 409 if a conversation
-        with the id of the copy exists, and EventNotFoundError if `wanted` names an event that does not exist.
+        """Copies a conversation, loads the copy into memory and returns the copy. Raises ServerProblem 409 if
+        the id of the copy is in use. Raises EventNotFoundError if the event in `wanted` does not exist.
         """
         wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
         assert wanted.id is not None
@@ -169,8 +171,8 @@ class Registry:
 
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
         """Creates a conversation from a file to which a conversation was exported and returns it. `wishes`:
-        the id, agent, working directory and title that the user chose. Raises ServerProblem 409 if a
-        conversation with this id exists already, and NotATrajectoryError if the file is not valid.
+        the id, agent, working directory and title that the user chose. Raises ServerProblem 409 if this id is
+        already in use. Raises NotATrajectoryError if the file is not valid.
         """
         directory = self._directory(wishes.conversation_id)
         # This directory is not named like a conversation, so an incomplete log is never opened.
@@ -189,11 +191,12 @@ class Registry:
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
-        """Adds events to a conversation's log that the app server has and the log lacks. Then opens the
-        conversation again and returns it.
+        """Adds the events that a conversation's log lacks but the app server has. Then loads the conversation
+        again and returns it.
 
-        Raises ServerProblem: 404 if the conversation does not exist, 409 while it is busy, 422 for events
-        that are not valid. Raises LogGapError if events in between are missing, and LogDiffersError if the
+        Raises ServerProblem 404 if the conversation does not exist. Raises AlreadyRunningError if its agent
+        is working or a tool still has a running process. Raises ServerProblem 422 if an event is not valid.
+        Raises LogGapError if events between the log and `missing` are missing. Raises LogDiffersError if the
         log has other events at the same positions.
         """
         conversation = self.get(conversation_id)
@@ -218,8 +221,8 @@ class Registry:
         return self.get(conversation_id)
 
     def get(self, conversation_id: UUID) -> ConversationEngine:
-        """Returns the conversation, and opens it before if necessary. Raises ServerProblem: 404 if it does
-        not exist, 409 if another process uses it.
+        """Returns the conversation, and loads it first if it is only on disk. Raises ServerProblem 404 if
+        there is no such conversation. Raises ServerProblem 409 if another process uses the conversation.
         """
         found = self._find(conversation_id)
         if found is None:
@@ -227,8 +230,8 @@ class Registry:
         return found
 
     def awake(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the conversation if it is in memory. Otherwise returns None, without opening the
-        conversation.
+        """Returns the conversation if it is in memory. Otherwise returns None, without loading the
+        conversation from disk.
         """
         return self._live.get(conversation_id)
 
@@ -239,8 +242,8 @@ class Registry:
         return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
 
     def check(self, conversation_id: UUID) -> Path:
-        """Returns the directory of a conversation without opening the conversation. Raises ServerProblem 404
-        if it does not exist.
+        """Returns the directory of a conversation without loading the conversation from disk. Raises
+        ServerProblem 404 if there is no such conversation.
         """
         if not self.has(conversation_id):
             raise problems.not_found(conversation_id)
@@ -256,8 +259,8 @@ class Registry:
 
     @contextmanager
     def reading(self, conversation_id: UUID) -> Iterator[LogReader]:
-        """Opens a conversation's log for reading, without opening the conversation. Raises ServerProblem 404
-        if the conversation does not exist.
+        """Opens a conversation's log for reading, without loading the conversation into memory. Raises
+        ServerProblem 404 if the conversation does not exist.
         """
         if conversation_id in self._leaving:
             raise problems.not_found(conversation_id)
@@ -288,8 +291,8 @@ class Registry:
             self._leaving.remove(conversation_id)
 
     async def close(self) -> None:
-        """Stops all runs and closes the conversations. Their logs still have the status `running`, so the
-        next server process resumes the runs.
+        """Stops all agents and closes all conversations. The logs of conversations whose agent was working
+        still have the status `running`, so the next server process lets these agents continue.
         """
         await self._idle.close()
         for conversation in self._live.values():

@@ -1,5 +1,5 @@
-"""Creates and removes the git work trees of conversations that are created with the option `worktree`. Each
-work tree has a separate branch.
+"""Creates and removes the git work trees of conversations whose request has the option `worktree`. Each work
+tree has a separate branch.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class WorkTrees:
         directory = Path(request.workspace.working_dir)
         async with self._making:  # two requests for one conversation get one work tree
             try:
-                place = await self._make(directory, conversation_id, request.worktree_options)
+                worktree_path = await self._make(directory, conversation_id, request.worktree_options)
             except (GitError, OSError) as error:
                 raise ServerProblem(
                     422,
@@ -51,26 +51,29 @@ class WorkTrees:
                     "Look at `worktree_options`, or start without `worktree`.",
                 ) from error
         workspace = request.workspace
-        if place is not None:
-            workspace = workspace.model_copy(update={"working_dir": str(place)})
+        if worktree_path is not None:
+            workspace = workspace.model_copy(update={"working_dir": str(worktree_path)})
         return request.model_copy(update={"conversation_id": conversation_id, "workspace": workspace})
 
     async def discard(self, request: StartConversationRequest) -> None:
-        """Removes the git work tree that was made for a conversation which then could not be started."""
+        """Removes the git work tree that was made for a conversation, because the conversation could not be
+        started. `request`: the request for the conversation.
+        """
         if request.worktree and not (request.conversation_id and self._registry.has(request.conversation_id)):
             await self.tidy(Path(request.workspace.working_dir))
 
     async def tidy(self, working_dir: Path) -> None:
-        """Removes the git work tree that contains this directory, unless another conversation still works in
-        it.
+        """Removes the git work tree that contains the directory `working_dir`, unless another conversation
+        still works in this work tree.
 
-        A work tree with uncommitted changes is not removed. The branch is not removed if it is not merged.
+        A work tree with uncommitted changes is not removed. The branch of the work tree is removed only if it
+        is merged.
         """
         home = self._home_of(working_dir)
         if home is None or await self._is_used(home):
             return
-        for place in await asyncio.to_thread(_directories, home):
-            if await work_tree.remove(place):
+        for directory in await asyncio.to_thread(_directories, home):
+            if await work_tree.remove(directory):
                 await asyncio.to_thread(_remove_if_empty, home)
 
     async def _make(
@@ -81,16 +84,16 @@ class WorkTrees:
             top = await top_level(directory)
         except NotARepositoryError:
             return None
-        place = self._root / str(conversation_id) / top.name
-        if await asyncio.to_thread(place.exists):
+        worktree_path = self._root / str(conversation_id) / top.name
+        if await asyncio.to_thread(worktree_path.exists):
             prefix = await run_git(directory, "rev-parse", "--show-prefix")
-            return place / os.fsdecode(prefix).strip("\n/")
+            return worktree_path / os.fsdecode(prefix).strip("\n/")
         start = {"head": "HEAD", "ref": options.ref}.get(options.base) or await default_branch(top)
         branch = f"{options.branch_prefix}{conversation_id}"
         try:
-            return await work_tree.add(directory, place, branch, start)
+            return await work_tree.add(directory, worktree_path, branch, start)
         except GitError:
-            await asyncio.to_thread(_remove_if_empty, place.parent)
+            await asyncio.to_thread(_remove_if_empty, worktree_path.parent)
             raise
 
     def _home_of(self, working_dir: Path) -> Path | None:
@@ -103,7 +106,7 @@ class WorkTrees:
 
     async def _is_used(self, home: Path) -> bool:
         """Returns whether a conversation works in the directory `home`. A fork, for example, works in the
-        directory of its original.
+        directory of the original conversation.
         """
         page = await self._registry.catalog.search(
             status=None, order=ConversationSortOrder.CREATED_AT, page_id=None, limit=_ALL

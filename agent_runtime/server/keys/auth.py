@@ -1,4 +1,4 @@
-"""Checks that a caller has a valid session key."""
+"""Checks that a caller has a valid session key (a key that each client of the agent server must send)."""
 
 import asyncio
 from typing import Annotated, Any
@@ -18,8 +18,8 @@ FIRST_FRAME_TIMEOUT_SECONDS = 10
 async def require_key(
     request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """Checks the session key of a request. Refuses the request with status 401 if the key is not valid. This
-    function is a FastAPI dependency of routes.
+    """Checks the session key (the key that a client must send) of a request. Refuses the request with status
+    401 if the key is not valid. This function is a FastAPI dependency of routes.
     """
     keys: SessionKeys = request.app.state.session_keys
     match keys.judge(key):
@@ -44,16 +44,16 @@ async def require_bearer(
     authorization: Annotated[str | None, Header()] = None,
     key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
 ) -> None:
-    """Checks the session key of a request like `require_key`. It also accepts the key as a bearer token,
-    because OpenAI clients send it in this form.
+    """Checks the session key (the key that a client must send) of a request as `require_key` does. The
+    function also accepts the key as a bearer token, because OpenAI clients send the key in this form.
     """
     scheme, _, token = (authorization or "").partition(" ")
     await require_key(request, token.strip() if scheme.lower() == "bearer" else key)
 
 
 async def accept_socket(socket: WebSocket) -> bool:
-    """Accepts a WebSocket and checks its session key, which is in the query, in a header or in the first
-    message. Returns True if the key is valid.
+    """Accepts a WebSocket and checks its session key, which the client sends in the query, in a header or in
+    the first message. Returns True if the key is valid.
 
     Returns False and closes the socket if the key is wrong or does not arrive in time.
     """

@@ -1,9 +1,11 @@
-"""Reads the keys that the server receives at its start. Afterwards the keys exist only in the memory of this
-process, which other processes cannot read.
+"""Reads the keys that the app server passes to the agent server at its start: the session key, which clients
+must send, and signing keys. Afterwards the keys exist only in the memory of this process, which other
+processes cannot read.
 
-If the sandbox has only one user, the agent's commands run as the same user as the server (for two users see
-two_users.py). So the server makes itself "not dumpable". Then the kernel does not let these commands read the
-server's memory, its first environment and its open files.
+If the sandbox has only one operating system user, the agent's commands run as the same user as the server
+(for two users see two_users.py). So the server makes itself "not dumpable". Then the kernel does not let
+these commands read the server's memory, its open files and the environment variables with which it was
+started.
 """
 
 import ctypes
@@ -28,14 +30,14 @@ _ENV_START, _ENV_END = 47, 48
 
 
 class HandOverError(Exception):
-    """The error that is raised when the configuration says that the server receives a session key at its
-    start, but no key arrives. The text says where the key was expected.
+    """The error that is raised when the server must receive a session key (the key that clients must send) at
+    its start, but no key arrives. The text says where the key was expected.
     """
 
 
 def hide_from_own_user() -> None:
-    """Makes this process "not dumpable": other processes of the same user cannot read its memory and its
-    entries in /proc.
+    """Makes this process "not dumpable" (a flag of the Linux kernel). Then other processes of the same
+    operating system user cannot read the memory of this process and its entries in /proc.
     """
     if sys.platform != "linux":
         return
@@ -44,8 +46,9 @@ def hide_from_own_user() -> None:
 
 
 def take_first_keys(source: str) -> FirstKeys:
-    """Reads the keys of the server from the standard input or from a file, and returns them. A file is
-    deleted after it is read. `source`: `-` for the standard input, or the path of the file.
+    """Reads the agent server's first keys (the session key that clients must send, and signing keys) from the
+    standard input or from a file. A file is deleted after it is read. `source`: `-` for the standard input,
+    or the path of the file.
 
     Raises HandOverError if the source cannot be read or contains no valid session key.
     """
@@ -63,10 +66,11 @@ def take_first_keys(source: str) -> FirstKeys:
 
 
 def erase_from_first_environment(prefixes: Sequence[str]) -> None:
-    """Overwrites the values of environment variables whose names begin with one of `prefixes`, in the memory
-    of the process that contains the environment from its start.
+    """Overwrites the values of the environment variables whose names begin with one of `prefixes`. Overwrites
+    them in the memory where the kernel stored the environment at the start of this process.
 
-    A variable that is only deleted stays readable in /proc, for root and after a change of user.
+    It is not enough to delete a variable in Python: other processes, for example processes of root, could
+    still read the variable's value in /proc.
     """
     if sys.platform != "linux":
         return

@@ -1,5 +1,5 @@
-"""Stores the session keys that give access to this server. The server also sends the current key with its
-requests to the app server.
+"""Stores the session keys: a client of this server must send one of them with each request. The server also
+sends the current key with its requests to the app server.
 """
 
 import hmac
@@ -11,13 +11,16 @@ from urllib.parse import urlsplit
 from agent_runtime.server.config import Config
 
 OVERLAP_SECONDS = 30.0
-"""How long a replaced key stays valid, for requests that are on their way."""
+"""The number of seconds for which a replaced key stays valid, so that requests that were already sent with it
+are accepted.
+"""
 
 Verdict = Literal["accepted", "expired", "wrong"]
 
 
 class SessionKeys:
-    """The valid session keys of this server: at first the keys in `config`, later the keys that replace them.
+    """The valid session keys of this server (the keys that callers must send): at first the keys in `config`,
+    later the keys that replace the first keys.
 
     If there are no keys, every caller is accepted.
     """
@@ -30,7 +33,9 @@ class SessionKeys:
 
     @property
     def accepted(self) -> Sequence[str]:
-        """The session keys that are valid at this moment, the current key first."""
+        """The session keys (the keys that callers must send) that are valid at this moment, the current key
+        first.
+        """
         return [key for key in self._keys if not self._is_expired(key)]
 
     @property
@@ -38,7 +43,8 @@ class SessionKeys:
         return next(iter(self._keys), None)
 
     def judge(self, given: str | None) -> Verdict:
-        """Returns whether the key `given` is accepted, expired or wrong.
+        """Returns whether the session key `given` (the key that a caller has sent) is accepted, expired or
+        wrong. `given`: None if the caller has sent no key.
 
         The comparison takes constant time. So its duration does not show a caller how similar `given` is to a
         valid key.
@@ -51,17 +57,17 @@ class SessionKeys:
         return "expired" if self._is_expired(matches[0]) else "accepted"
 
     def may_replace(self, given: str | None) -> bool:
-        """Returns whether a caller with the key `given` may replace the current session key. This is allowed
-        only with the current key itself, even if it has expired: the app server may not have reached this
-        server for a long time.
+        """Returns whether a caller with the key `given` may replace the current session key (the key that
+        callers must send). This is allowed only with the current key, even if the current key has expired.
+        The current key expires if the app server could not reach this server for a long time.
         """
         return self.present is not None and _is_same(given, self.present)
 
     def replace(self, key: str, seconds: float | None) -> None:
-        """Makes `key` the current session key. `seconds`: how long it is valid; None means that it never
-        expires.
+        """Makes `key` the current session key (the key that callers must send). `seconds`: how long it is
+        valid; None means that it never expires.
 
-        Older keys expire after OVERLAP_SECONDS.
+        The replaced key and older keys expire after OVERLAP_SECONDS.
         """
         now = self._clock()
         ending = {
@@ -72,8 +78,8 @@ class SessionKeys:
         self._keys = {key: None if seconds is None else now + seconds, **ending}
 
     def credential_for(self, url: str) -> str | None:
-        """Returns the current session key if `url` has the origin of the app server. Returns None for all
-        other URLs.
+        """Returns the key to send with a request to `url`: the current session key (the key that this server
+        and the app server share) if `url` has the origin of the app server, and None for all other URLs.
         """
         if self._report_url is None or _origin(url) != _origin(self._report_url):
             return None

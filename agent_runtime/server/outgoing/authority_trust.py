@@ -1,10 +1,10 @@
-"""Makes commands trust an additional certificate authority. The egress proxy opens the TLS connections to
-some hosts to add a credential, and this authority signs the certificates that the proxy shows for these
-hosts.
+"""Makes commands trust an additional certificate authority. The egress proxy (the proxy between the sandbox
+and the internet) decrypts the TLS connections to some hosts to add a credential, and this authority signs the
+certificates that the proxy shows for these hosts.
 
 This module writes a file with the system's authorities and the additional authority, and sets the variables
-by which programs find the file. The agent's browser has a separate list and gets the authority at its start.
-Java programs do not trust the authority.
+by which programs find the file. The agent's browser has a separate list of authorities; the additional
+authority is added to this list when the browser starts. Java programs do not trust the authority.
 """
 
 import errno
@@ -34,8 +34,9 @@ logger = logging.getLogger(__name__)
 
 
 def trust(directory: Path, authority: bytes) -> None:
-    """Makes all commands that start later trust the certificate authority `authority` (PEM). Writes a small
-    file, so the call blocks briefly. Raises OSError.
+    """Makes all commands that start later trust the certificate authority `authority` (PEM). The call blocks
+    briefly while it writes small files. Raises OSError if the files cannot be written, except if the disk is
+    full.
 
     If the disk is full, the function only logs a warning, because the agent that filled the disk must still
     be able to free space.

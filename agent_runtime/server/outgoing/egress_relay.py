@@ -1,8 +1,8 @@
-"""A proxy on loopback through which commands reach the internet. It adds the session key, which commands do
-not know, and forwards connections to the app server's proxy.
+"""A proxy on loopback through which commands reach the internet. This proxy adds this server's session key,
+which the app server requires and commands do not know, and forwards connections to the app server's proxy.
 
-It reads only the first request line and headers of each connection. The app server's proxy does all other
-work.
+On each connection, this proxy reads only the request line and the headers of the first request. The app
+server's proxy does all other work.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ _UNREACHABLE = (
 class EgressRelay:
     """A relay that forwards network connections of commands to the app server's proxy.
 
-    `proxy_url`: the URL of that proxy. `session_key`: a function that returns the current session key, which
-    the proxy requires.
+    `proxy_url`: the URL of the app server's proxy. `session_key`: a function that returns the current session
+    key, which the proxy requires.
     """
 
     def __init__(self, proxy_url: str, session_key: Callable[[], str | None]) -> None:
@@ -43,10 +43,10 @@ class EgressRelay:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
-        """Starts to listen and sets this relay as the proxy of commands that start later. `port`: 0 means any
-        free port.
+        """Starts to listen on loopback and sets the environment variables that make this relay the proxy of
+        commands that start later. `port`: the port to listen on; 0 means any free port.
 
-        Raises OSError.
+        Raises OSError if the relay cannot listen.
         """
         listener = await listen(LOOPBACK, port)
         self._server = await asyncio.start_server(self._accept, sock=listener, limit=MAX_HEAD_BYTES)
@@ -93,7 +93,7 @@ class EgressRelay:
     def _with_key(self, head: bytes) -> bytes:
         """Returns the first request of a connection with the session key in the header Proxy-Authorization,
         which the app server's proxy requires. `head`: the request line and the headers. The proxy uses this
-        key until the connection ends.
+        key for the whole connection.
         """
         request_line, _, headers = head.partition(b"\r\n")
         credentials = f"Proxy-Authorization: Bearer {self._session_key()}\r\n".encode()
@@ -101,7 +101,7 @@ class EgressRelay:
 
 
 async def _both(*ways: "asyncio.Task[None]") -> None:
-    """Waits until both tasks have ended or one has failed. Then cancels the other task if it still runs."""
+    """Waits until both tasks have ended or one has failed. Then cancels a task that still runs."""
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
     finally:

@@ -1,10 +1,11 @@
-"""A relay on loopback through which git commands reach the app server's git proxy, and programs reach the
-model gateway.
+"""A relay on loopback through which git commands reach the app server's git proxy, and programs reach its
+model gateway (which forwards requests to models).
 
-The relay adds the session key, which commands may not know. The model gateway also needs the program's own
-key, which the relay forwards. Each connection carries one request. The relay rewrites the headers of the
-request, and masks secrets in prompts that a program sends to a model. It forwards all other bytes unchanged,
-in both directions.
+The relay adds the session key of this server, which the app server requires and commands must not know. The
+model gateway also requires a second key, which identifies the program that sends the request; the relay
+forwards this second key. Each connection carries one request. The relay rewrites the headers of the request,
+and masks secrets in prompts that a program sends to a model. All other bytes are forwarded unchanged, in both
+directions.
 """
 
 import asyncio
@@ -94,8 +95,8 @@ class _Listener:
 
 class GitRelay:
     """A relay on loopback through which git commands reach the app server's git proxy, and programs reach the
-    model gateway. It listens from `open` to `close`. It sends the current value of `session_key` to the app
-    server.
+    model gateway (which forwards requests to models). The relay listens from `open` to `close`.
+    `session_key`: a function that returns the current key, which the relay sends to the app server.
 
     The paths of its URLs begin with a random text that only files of this sandbox contain, because other
     sandboxes may use the same loopback address.
@@ -112,10 +113,10 @@ class GitRelay:
         self._one_prompt = asyncio.Lock()
 
     async def open(self, port: int) -> None:
-        """Starts to accept connections from git commands and other programs on this port, or on any free port
-        if another program uses it.
+        """Starts to accept connections from git commands and other programs on `port`. If another program
+        uses this port, uses any free port instead.
 
-        The git commands get the port from the git configuration file.
+        Git commands find the port in the git configuration file that this server writes.
         """
         try:
             self._server = await self._listen(port)
@@ -202,8 +203,8 @@ class GitRelay:
     async def _with_prompt(
         self, head: bytes, given: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Reads the body of a program's request to a model, and returns the bytes to send to the model
-        gateway: the headers `head` with the new length, and the body with secrets masked. `given`: the
+        """Reads the body of a program's request to a model, and returns the bytes to send to the app server's
+        model gateway: the headers `head` with the new length, and the body with secrets masked. `given`: the
         headers as the program has sent them, which say where the body ends.
         """
         try:
@@ -216,8 +217,8 @@ class GitRelay:
         async with self._one_prompt:
             masked = await asyncio.to_thread(self._prompts.masked, body)
         lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-        kept = [line for line in lines if line.partition(b":")[0].lower() not in _FRAMING]
-        return b"\r\n".join([*kept, f"Content-Length: {len(masked)}".encode(), b"", masked])
+        remaining = [line for line in lines if line.partition(b":")[0].lower() not in _FRAMING]
+        return b"\r\n".join([*remaining, f"Content-Length: {len(masked)}".encode(), b"", masked])
 
     def _rewritten(self, head: bytes, key: str) -> bytes:
         first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
@@ -227,17 +228,17 @@ class GitRelay:
         before = models if is_for_models else git
         if asked is None or not asked[2].startswith(before) or b"/../" in asked[2]:
             raise _RefusedError("404 Not Found", "This address serves only git and the models.")
-        place = MODELS_PATH if is_for_models else PROXY_PATH
-        path = f"{self._listener.path}{place}/".encode() + asked[2].removeprefix(before)
+        base_path = MODELS_PATH if is_for_models else PROXY_PATH
+        path = f"{self._listener.path}{base_path}/".encode() + asked[2].removeprefix(before)
         own = (
             f"Host: {self._listener.netloc}\r\n{API_KEY_HEADER}: {key}\r\n"
             f"{GIT_RELAY_HEADER}: {self.url}\r\nConnection: close"
         ).encode()
-        kept = [*_kept(lines), *(_program_key(lines) if is_for_models else ())]
-        return b"\r\n".join([asked[1] + b" " + path + b" HTTP/1.1", own, *kept, b"", b""])
+        headers = [*_allowed_headers(lines), *(_program_key(lines) if is_for_models else ())]
+        return b"\r\n".join([asked[1] + b" " + path + b" HTTP/1.1", own, *headers, b"", b""])
 
 
-def _kept(lines: list[bytes]) -> Iterator[bytes]:
+def _allowed_headers(lines: list[bytes]) -> Iterator[bytes]:
     for line in lines:
         header = _HEADER.fullmatch(line)
         if header is None:
@@ -248,8 +249,9 @@ def _kept(lines: list[bytes]) -> Iterator[bytes]:
 
 def _program_key(lines: list[bytes]) -> Iterator[bytes]:
     """Yields the header with the model key of a program, in the form that the app server reads. Yields
-    nothing if the request contains no such key. Programs send this key as a bearer token, but the relay needs
-    that header for its session key.
+    nothing if the request contains no such key. Programs send this key as a bearer token in the header
+    Authorization. The relay removes that header from every request, so it sends the key in the header
+    PROGRAM_KEY_HEADER.
     """
     for line in lines:
         name, _, value = line.partition(b":")
@@ -265,10 +267,12 @@ async def _read_head(reader: asyncio.StreamReader) -> bytes:
         raise _RefusedError("400 Bad Request", "The request cannot be read.") from error
 
 
-async def _connect(place: _Listener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _connect(listener: _Listener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
-            return await asyncio.open_connection(place.host, place.port, ssl=place.is_encrypted or None)
+            return await asyncio.open_connection(
+                listener.host, listener.port, ssl=listener.is_encrypted or None
+            )
     except (OSError, TimeoutError) as error:
         raise _RefusedError(
             "503 Service Unavailable", "Slipway's app server does not answer. Try again in a moment."

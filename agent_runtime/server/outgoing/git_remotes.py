@@ -1,5 +1,5 @@
-"""Stores the repositories that git commands reach through the relay, and how git signs commits. Writes both
-as git configuration.
+"""Stores the repositories that git commands in this sandbox reach through the server's relay, and how git
+signs commits. Writes these settings as git configuration.
 
 The configuration is written as git's system-wide configuration. The configuration files of users and agents
 are not changed, and the URLs of remotes stay the public ones.
@@ -48,14 +48,16 @@ _PROGRAM = """\
 exec {python} -I {file} {url} "$@"
 """
 SIGNATURES = "commit-signatures"
-"""Where the app server signs, beside the repositories."""
+"""The last part of the URL at which the app server signs commits. In the URLs of repositories, the name of
+the repository is at this place.
+"""
 
 
 class RemotesFile:
-    """A writer and reader of the files that configure git for the commands of the sandbox. One file stores
-    the repositories for the next start of the server. The git configuration makes git reach these
-    repositories through the server's relay. If commits are signed, a third file is the program that git calls
-    to sign.
+    """A writer and reader of the files that configure git for the commands of the sandbox. The first file
+    stores the repositories for the next start of the server. The second file is a git configuration: with it,
+    git reaches these repositories through the server's relay. If commits are signed, the third file is the
+    program that git calls to sign a commit.
 
     All files are small. Writing them blocks the caller. Commands find the git configuration by the variable
     GIT_CONFIG_SYSTEM.
@@ -70,8 +72,8 @@ class RemotesFile:
         self._writing = threading.Lock()
 
     def open(self) -> None:
-        """Writes the git configuration for the repositories that the last call of `set` stored, also if this
-        was before a restart. Commands that start later read the configuration.
+        """Writes the git configuration for the repositories that the last call of `set` stored, also if that
+        call was before a restart of the server. Commands that start later use this configuration.
         """
         self._write(self._read())
         os.environ[VARIABLE] = str(self._settings)

@@ -1,9 +1,9 @@
-"""The outbox sends all events of a conversation to the app server, in order, until the app server confirms
-them.
+"""The outbox sends all events of a conversation to the app server, in order. It sends events again until the
+app server confirms them.
 
-The event log is the queue. Its `acknowledged_seq` is the number of the last event that the app server has
-confirmed, so a crash on either side neither loses nor repeats events. Pieces of streamed replies are sent
-only while the app server can be reached; otherwise they are dropped.
+The event log is the queue. The log's field `acknowledged_seq` is the position of the last event that the app
+server has confirmed, so a crash on either side neither loses nor repeats events. Pieces of streamed replies
+are sent only while the app server can be reached; otherwise they are dropped.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ BATCH_EVENTS = 200
 BATCH_BYTES = 2 * 1024 * 1024
 MAX_WAITING_PIECES = 2000
 REFUSED = "event_refused"
-"""The code of the ServerErrorEvent that is sent in place of an event that the receiver refuses."""
+"""The code of the ServerErrorEvent that is sent in place of an event that the app server has refused."""
 
 _REFUSALS = frozenset(
     {httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY}
@@ -39,18 +39,18 @@ _MAX_REASON_CHARS = 500
 
 
 class _UnavailableError(Exception):
-    """The error that is raised when the app server cannot accept reports at the moment."""
+    """The error that is raised when the app server cannot accept events of conversations at the moment."""
 
 
 class _RefusedError(Exception):
-    """The error that is raised when the app server refuses a report, so that sending the report again does
-    not help. The text is the app server's reason.
+    """The error that is raised when the app server refuses a batch of events, so that sending the batch again
+    does not help. The text is the app server's reason.
     """
 
 
 class _UnknownConversationError(Exception):
-    """The error that is raised when the app server does not have this conversation, or no longer has it, or
-    when its log of the conversation is full.
+    """The error that is raised when the app server can accept no more events of this conversation: the
+    conversation never existed there, was deleted there, or its log there is full.
     """
 
 
@@ -75,7 +75,7 @@ class Outbox:
 
     def when_current(self, then: Callable[[], None]) -> None:
         """Calls the function `then` as soon as the app server has confirmed that its copy of the conversation
-        has no events beyond the end of this server's log.
+        contains no events that this server's log lacks.
 
         If the app server has more events than the log, `then` is never called. If the app server does not
         know the conversation, `then` is called.
@@ -107,12 +107,13 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """Removes from the waiting frames (messages to clients) those that contain the complete state of the
-        conversation, because a newer frame replaces them. So a slow app server has less to read.
+        """Removes from the waiting frames (messages to clients) those that contain the complete output of the
+        running tool calls (`is_whole`), because a newer frame replaces them. So a slow app server has less to
+        read.
         """
-        kept = [piece for piece in self._pieces if not piece[1].is_whole]
-        if len(kept) < len(self._pieces):
-            self._pieces = deque(kept, maxlen=MAX_WAITING_PIECES)
+        remaining = [piece for piece in self._pieces if not piece[1].is_whole]
+        if len(remaining) < len(self._pieces):
+            self._pieces = deque(remaining, maxlen=MAX_WAITING_PIECES)
 
     async def _ask(self, then: Callable[[], None]) -> None:
         try:
@@ -172,11 +173,12 @@ class Outbox:
             await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     async def _isolate(self, events: list[EventFrame], reason: str) -> None:
-        """Finds the event that the app server refused, by sending smaller and smaller halves of the batch.
-        Then sends a substitute event in place of the refused one. `reason`: why the app server refused the
+        """Handles a batch of events that the app server has refused. If the batch has several events, makes
+        the next batch half as large, to find the one event that the app server refuses. If the batch has only
+        one event, a substitute event is sent next in its place. `reason`: why the app server refused the
         batch.
 
-        One refused event must not stop all later ones. Pieces of streamed replies in the batch are lost.
+        One refused event must not stop all later events. Pieces of streamed replies in the batch are lost.
         """
         if len(events) > 1:
             self._batch_events = len(events) // 2
@@ -191,8 +193,8 @@ class Outbox:
             )
 
     def _next_batch(self) -> list[EventFrame]:
-        """Returns the events after the last confirmed one, with the pieces of streamed replies between these
-        events.
+        """Returns the events after the last event that the app server has confirmed, with the pieces of
+        streamed replies between these events.
         """
         if self._refusal is not None:
             (refused,) = self._log.page(after_seq=self._sent_seq, limit=1)
@@ -214,7 +216,8 @@ class Outbox:
 
     async def _post(self, body: bytes) -> int:
         """Sends events of the conversation to the app server. `body`: the JSON of the request. Returns the
-        position in the log of the last event that the app server has confirmed.
+        position in the log of the last event that the app server has confirmed. Raises _UnavailableError,
+        _RefusedError or _UnknownConversationError, depending on the status of the app server's reply.
         """
         try:
             reply = await self._http.post(
@@ -262,8 +265,8 @@ def _stand_in(record: Record, reason: str) -> EventFrame:
     """Returns the event that is sent in place of a refused event, because the app server's log must not have
     gaps.
 
-    The id of this event depends only on the number of the refused event in the log. So every repetition has
-    the same id.
+    The id of the substitute event depends only on the position of the refused event in the log. So the id is
+    the same each time the substitute event is sent.
     """
     event = ServerErrorEvent(
         id=f"refused-{record.seq}",

@@ -15,7 +15,9 @@ from agent_runtime.secrets.encoded_forms import MIN_CHARS
 from agent_runtime.secrets.masking import Masker, encoded, everything
 
 MAX_KNOWN = 20_000
-"""How many texts without a secret are remembered. A program sends all earlier texts with each call."""
+"""The maximum number of texts without a secret whose digests are stored, so that these texts are not searched
+again. This saves time, because a program sends all earlier texts again with each call.
+"""
 
 _DIGEST_BYTES = 16
 # Fields of a body that hold schemas. Only descriptions are masked there.
@@ -51,8 +53,8 @@ class PromptMasking:
 
     def masked(self, body: bytes) -> bytes:
         """Returns the body of a model request with every secret replaced by the mask. Returns the body
-        unchanged if it contains no secret, or if it is not a JSON object; the model gateway refuses such a
-        body.
+        unchanged if it contains no secret, or if it is not a JSON object; the app server's model gateway
+        refuses such a body.
         """
         masker = self._masker()
         if not masker.forms:
@@ -80,8 +82,8 @@ class PromptMasking:
         )
 
     def _not_known(self, prompt: dict[str, Any]) -> dict[bytes, str]:
-        """Returns the texts of the prompt that were not yet searched for secrets, by the digest of each
-        text.
+        """Returns the texts of the prompt that were not yet searched for secrets. The keys of the result are
+        the digests of the texts.
         """
         found: dict[bytes, str] = {}
 
@@ -102,8 +104,8 @@ class PromptMasking:
 
 
 def _with_secret(texts: Sequence[str], masker: Masker) -> set[str]:
-    """Returns those of the texts that contain a secret. Searches many texts at once, because each single
-    search takes time.
+    """Returns the set of those texts in `texts` that contain a secret. Searches many texts at once, because
+    each single search takes time.
     """
     if not texts or not masker.is_in(texts):
         return set()

@@ -22,8 +22,8 @@ class Reporter:
     """
 
     def __init__(self, url: str | None, keys: SessionKeys) -> None:
-        """Creates the reporter. `url`: the app server's URL for reports; None means that
-        nothing is reported.
+        """Creates the reporter. `url`: the app server's URL for reports; None means that nothing is reported.
+        `keys`: the session keys; the current key is sent with each report.
         """
         self._url = url
         self._keys = keys
@@ -37,7 +37,7 @@ class Reporter:
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
         """Calls the function `then` as soon as the app server has confirmed that its copy of the conversation
-        has no events beyond the end of this server's log.
+        contains no events that this server's log lacks.
         """
         self._outboxes[conversation_id].when_current(then)
 

@@ -5,7 +5,9 @@ import asyncio
 import h11
 
 MAX_BYTES = 32 * 1024**2
-"""The app server refuses bodies of more than 20 MiB, unless its configuration says otherwise."""
+"""The maximum size of a request body that the server's relay for git commands and programs accepts. The app
+server has a separate limit in its configuration, by default 20 MiB.
+"""
 
 _SECONDS = 120.0
 _PIECE_BYTES = 256 * 1024
@@ -25,8 +27,8 @@ async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.S
     """Reads and returns the body that follows the headers `head` of a request. If the client waits for `100
     Continue` before it sends the body, sends this response.
 
-    Raises BodyTooLargeError if the body has more than MAX_BYTES bytes, and UnreadableBodyError if it does not
-    arrive in time or in full.
+    Raises BodyTooLargeError if the body has more than MAX_BYTES bytes. Raises UnreadableBodyError if the body
+    does not arrive in time or in full.
     """
     connection = h11.Connection(h11.SERVER, max_incomplete_event_size=len(head) + _PIECE_BYTES)
     body = bytearray()

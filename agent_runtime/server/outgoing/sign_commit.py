@@ -47,7 +47,8 @@ def _tell(text: str) -> None:
 
 def _said(body: bytes) -> str:
     """Returns the reason why the app server has not signed a commit. `body`: the body of its error reply. If
-    the body is a problem document (JSON), the reason is its `detail` and `fix`, otherwise the whole text.
+    the body is a problem document (JSON), the reason consists of its fields `detail` and `fix`. Otherwise the
+    reason is the whole body.
     """
     try:
         problem = json.loads(body)

@@ -1,8 +1,8 @@
 """Finds the programs of this sandbox that listen on ports, from the files in /proc.
 
 If the sandbox is only a process without isolation, it shares the network of its machine with other programs.
-So this module counts only processes that descend from this agent server, or that have the environment
-variable that its commands inherit.
+So this module includes only processes that descend from this agent server, or that have the environment
+variable that all commands of this server inherit.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _MAX_NAME_CHARACTERS = 100
 _KERNEL = "ipykernel_launcher"
 _FIRST_FREE_PORT = 32_768
-"""Linux gives ports from here on to programs that ask for any free port."""
+"""The lowest port number that Linux gives to a program that asks for any free port."""
 _LOOPBACKS = ("127.0.0.1", "::1")
 
 
@@ -49,14 +49,14 @@ class _Listener:
         return 2 if is_same_family else int(self.address.version == 6)
 
 
-def mark_as_ours(place: Path) -> None:
+def mark_as_ours(path: Path) -> None:
     """Sets an environment variable that all later child processes inherit. The variable shows that a process
     belongs to this server.
 
-    `place`: a path that no other agent server of this machine uses. The value of the variable is a hash of
+    `path`: a path that no other agent server of this machine uses. The value of the variable is a hash of
     this path.
     """
-    os.environ[BELONGS_TO] = hashlib.sha256(str(place).encode()).hexdigest()[:32]
+    os.environ[BELONGS_TO] = hashlib.sha256(str(path).encode()).hexdigest()[:32]
 
 
 def find_ports() -> list[ListeningPort]:
@@ -80,8 +80,8 @@ def find_ports() -> list[ListeningPort]:
 
 
 def _is_of_kernel(port: int, pid: int) -> bool:
-    """Returns whether the port is an internal channel of a Jupyter kernel. Ports of web pages that a notebook
-    cell serves do not count.
+    """Returns whether the port is an internal channel of a Jupyter kernel. Returns False for the port of a
+    web page that a notebook cell serves. `pid`: the id of the process that listens on the port.
     """
     return port >= _FIRST_FREE_PORT and _name_of(pid).endswith(_KERNEL)
 

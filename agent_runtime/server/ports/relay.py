@@ -52,8 +52,8 @@ class PortConnections:
 
 class PortRelay:
     """The ASGI middleware that forwards a request for a port of the sandbox to the program on that port, and
-    passes all other requests on to `app`. A forwarded request needs a valid session key. A server that has no
-    session keys refuses all requests for ports.
+    passes all other requests on to `app`. A forwarded request needs a valid session key (a key that clients
+    must send). A server that has no session keys refuses all requests for ports.
     """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
@@ -81,8 +81,8 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Returns a function like `receive` that also counts each received message as activity. So a sandbox
-        whose ports are used is not put to sleep.
+        """Returns a function that returns the same messages as `receive` and records each message as activity
+        of the sandbox. So the sandbox does not count as idle while clients use its ports.
         """
 
         async def receive_and_notice() -> Message:

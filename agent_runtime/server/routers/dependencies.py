@@ -57,10 +57,16 @@ async def _known_id(conversation_id: UUID, registry: Conversations) -> UUID:
 
 
 KnownId = Annotated[UUID, Depends(_known_id)]
-"""The conversation id of the path. The conversation need not be in memory. 404 if it does not exist."""
+"""The conversation id in the path of the request. The conversation need not be in memory. The server replies
+404 if the conversation does not exist.
+"""
 
 Found = Annotated[ConversationEngine, Depends(_conversation)]
-"""The conversation of the path, opened if necessary. 404 if it does not exist."""
+"""The conversation whose id is in the path of the request. The conversation is loaded from disk if it is not
+in memory. The server replies 404 if the conversation does not exist.
+"""
 
 FoundLog = Annotated[LogReader, Depends(_log)]
-"""The log of the conversation of the path, without opening the conversation. 404 if it does not exist."""
+"""The log of the conversation whose id is in the path of the request. The conversation is not loaded into
+memory. The server replies 404 if the conversation does not exist.
+"""

@@ -1,5 +1,5 @@
-"""Routes that report whether the server runs, and the version and state of the server. They need no session
-key.
+"""Routes that report whether the server runs, and the version and state of the server. These routes need no
+session key (the key that clients must send to other routes).
 """
 
 import os
@@ -23,9 +23,9 @@ CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_c
 class ServerInfo(BaseModel):
     """The reply of GET /server_info: version, state and abilities of the agent server.
 
-    `uptime`: the seconds since the start. `idle_time`: 0 during a run, otherwise the seconds since the last
-    event of any conversation. `active_runs`: the number of active runs. `queued_runs`: the number of runs
-    that wait because too many other runs are active.
+    `uptime`: the seconds since the start of the server. `idle_time`: 0 while an agent works, otherwise the
+    seconds since the last event of any conversation. `active_runs`: the number of agents that work now.
+    `queued_runs`: the number of agents that wait because the maximum number of agents already works.
     """
 
     uptime: float

@@ -21,11 +21,11 @@ _SETTINGS = frozenset(field.alias or name for name, field in Config.model_fields
 
 
 class InitRequest(BaseModel):
-    """The request body of POST /api/init: settings that replace the server's settings from its start. It may
-    contain further settings that are not listed here.
+    """The request body of POST /api/init: settings that replace the settings with which the server was
+    started. The request may also contain settings of the server that are not fields of this class.
 
-    `env`: environment variables for this process. Commands see only the variables that the allow-list for
-    commands contains.
+    `env`: environment variables for this process. The agent's commands get only those of these variables that
+    the server's list of allowed variables for commands contains.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -66,8 +66,8 @@ async def init(
     key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
 ) -> InitStatus:
     """Gives a server its configuration and environment variables, and starts the server's services. The
-    server was started without them and has waited, so that it is ready sooner when a user needs it. The
-    request may be repeated after a failure.
+    server was started before its user was known, so that it is ready sooner when a user needs it. The request
+    may be repeated after a failure.
     """
     initialization = _initialization(request)
     expected = initialization.config.init_key or ""

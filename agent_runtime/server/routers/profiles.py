@@ -1,4 +1,6 @@
-"""Routes for the model profiles of the user, on an agent server that runs without an app server."""
+"""Routes for the user's model profiles (saved model settings with a name), on an agent server that runs
+without an app server.
+"""
 
 from typing import Annotated, Any
 
@@ -105,7 +107,9 @@ async def list_profiles(store: Saved) -> ProfileList:
 
 @router.get("/{name}")
 async def get_profile(name: Name, store: Saved, expose: Exposure) -> ProfileDetail:
-    """Returns a model profile. Its API key is null unless the header `X-Expose-Secrets` asks for the key."""
+    """Returns a model profile (saved model settings with a name). The API key in the reply is null unless the
+    header `X-Expose-Secrets` asks for the key.
+    """
     llm = profile_of(store, name)
     shown = expose(llm)
     config = {**shown, "api_key": None} if is_masked(shown.get("api_key")) else shown
@@ -114,15 +118,15 @@ async def get_profile(name: Name, store: Saved, expose: Exposure) -> ProfileDeta
 
 @router.post("/{name}", status_code=201)
 async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> ProfileChanged:
-    """Saves a model profile, or replaces the profile with the same name. If the request contains a mask in
-    place of a secret, the saved secret stays unchanged.
+    """Saves a model profile (model settings with a name), or replaces the profile with the same name. If the
+    request contains a mask in place of a secret, the saved secret stays unchanged.
     """
     profiles = store.saved.profiles
     if name not in profiles and len(profiles) >= MAX_PROFILES:
         raise ServerProblem(409, "too_many_profiles", f"There are {MAX_PROFILES} profiles already.")
     before = profiles.get(name, {})
-    kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
-    llm = merged(kept, decrypted(store, wanted.llm), is_kept=is_masked)
+    unchanged = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
+    llm = merged(unchanged, decrypted(store, wanted.llm), is_kept=is_masked)
     if not wanted.include_secrets:
         llm = {key: value for key, value in llm.items() if not _is_secret(key)}
     checked(llm)
@@ -132,7 +136,9 @@ async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> 
 
 @router.delete("/{name}")
 async def delete_profile(name: Name, store: Saved) -> ProfileChanged:
-    """Deletes a model profile. The request also succeeds if the profile does not exist."""
+    """Deletes a model profile (saved model settings with a name). The request also succeeds if the profile
+    does not exist.
+    """
     saved = store.saved
     others = {key: value for key, value in saved.profiles.items() if key != name}
     store.change(
@@ -156,7 +162,9 @@ async def rename_profile(name: Name, wanted: RenameProfileRequest, store: Saved)
 
 @router.post("/{name}/activate")
 async def activate_profile(name: Name, store: Saved) -> ProfileActivated:
-    """Makes a model profile the active one: sets the model of the profile in the agent settings."""
+    """Makes a model profile (saved model settings with a name) the active one: stores the model of the
+    profile in the user's saved agent settings.
+    """
     activate(store, name)
     return ProfileActivated(name=name, message=f"Profile '{name}' activated")
 
@@ -168,12 +176,12 @@ async def validate_profile(
     store: Saved,
     client: Annotated[LLMClient, Depends(_client)],
 ) -> ValidateProfileResponse:
-    """Checks a model profile by a short call of its model. If the vendor replies that the rate limit is
-    exceeded, the profile counts as valid, because its settings may be right.
+    """Checks a model profile (saved model settings with a name) by a short call of its model. If the vendor
+    replies that the rate limit is exceeded, the profile counts as valid, because its settings may be right.
     """
     before = store.saved.profiles.get(name, {})
-    kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
-    llm = checked(merged(kept, decrypted(store, wanted.llm), is_kept=is_masked))
+    unchanged = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
+    llm = checked(merged(unchanged, decrypted(store, wanted.llm), is_kept=is_masked))
     timeout = min(llm.timeout or VALIDATE_SECONDS, VALIDATE_SECONDS)
     probe = llm.model_copy(
         update={"num_retries": 0, "timeout": timeout, "stream": False, "max_output_tokens": 16}
@@ -189,8 +197,8 @@ async def validate_profile(
 
 
 def activate(store: EncryptedSettings, name: str) -> None:
-    """Sets the model of this profile in the agent settings. Raises ServerProblem 404 if the profile does not
-    exist.
+    """Stores the model of the model profile `name` (saved model settings with a name) in the user's saved
+    agent settings, so that new agents use it. Raises ServerProblem 404 if the profile does not exist.
     """
     llm = profile_of(store, name)
     store.change(agent_settings={**store.saved.agent_settings, "llm": llm}, active_profile=name)
@@ -209,8 +217,8 @@ def checked(llm: JsonObject) -> LLM:
 
 
 def profile_of(store: EncryptedSettings, name: str) -> dict[str, Any]:
-    """Returns the settings of the saved model profile `name`. Raises ServerProblem 404 if the profile does
-    not exist.
+    """Returns the settings of the model profile `name` (saved model settings with a name). Raises
+    ServerProblem 404 if the profile does not exist.
     """
     llm = store.saved.profiles.get(name)
     if llm is None:

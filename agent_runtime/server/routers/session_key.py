@@ -1,4 +1,6 @@
-"""The route by which the app server replaces the session key or extends its validity."""
+"""The route by which the app server replaces the session key (the key that clients of this server must send)
+or extends the time for which the key is valid.
+"""
 
 from typing import Annotated
 

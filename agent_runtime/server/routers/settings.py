@@ -34,8 +34,9 @@ SecretName = Annotated[str, Path(pattern=_NAME_PATTERN)]
 
 
 class SettingsResponse(BaseModel):
-    """The reply of GET /api/settings: the saved settings. `is_kept`: whether saved values survive a restart;
-    false if the server has no OH_SECRET_KEY.
+    """The reply of GET /api/settings: the saved settings. `is_kept`: whether the saved values remain
+    available after a restart of the server. It is false if OH_SECRET_KEY is not set, because the values are
+    then stored only in memory.
     """
 
     agent_settings: JsonObject

@@ -18,13 +18,15 @@ from websockets.typing import Subprotocol
 from agent_runtime.relay.duplex import until_either_ends
 
 NOVNC_PLACES = (Path("/opt/novnc"), Path("/usr/share/novnc"))
-"""The directories of noVNC in our image and in Debian's package."""
+"""The directories of noVNC (a VNC client for browsers): in the sandbox's image, and in Debian's package."""
 _PAGE = Path(__file__).with_name("desktop")
 _PAGES = {"/": "desktop.html", "/vnc.html": "desktop.html", "/desktop.js": "desktop.js"}
 _VNC_PATH, _NOVNC_PATH = "/websockify", "/novnc/"
 _PIECE_BYTES = 64 * 1024
 _MAX_MESSAGE_BYTES = 4 * 1024**2
-"""The largest message of a client: key presses, pointer moves, a clipboard."""
+"""The maximum size of a message from a VNC client. Messages contain key presses, pointer moves or the text of
+the clipboard.
+"""
 _FRESH_SECONDS = 86_400
 _POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -83,7 +85,7 @@ class Bridge:
 
 
 def find_novnc() -> Path | None:
-    return next((place for place in NOVNC_PLACES if (place / "core" / "rfb.js").exists()), None)
+    return next((directory for directory in NOVNC_PLACES if (directory / "core" / "rfb.js").exists()), None)
 
 
 def _choose(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:

@@ -20,7 +20,9 @@ START_SECONDS = 30.0
 _SCREEN = "1280x800"
 _COOKIE_BYTES = 16
 _ANY_HOST = 0xFFFF
-"""The address family FamilyWild of libXau: the cookie is for any host."""
+"""The value FamilyWild for the address family in an .Xauthority file. It means that the cookie is valid for
+any host.
+"""
 _WINDOWS = Path(__file__).with_name("desktop") / "jwm.xml"
 _BROWSER = _WINDOWS.with_name("browser.sh")
 

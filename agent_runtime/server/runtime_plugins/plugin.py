@@ -9,8 +9,9 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Absence:
-    """The reason why a runtime plugin is not available on this server, with advice how to make it available.
-    `code`: identifies the reason; it is stable and part of the API.
+    """The reason why a runtime plugin (a program such as VS Code) is not available on this server. `code`:
+    identifies the reason; it is stable and part of the API. `reason`: the reason as a text for people. `fix`:
+    advice on how to make the plugin available.
     """
 
     code: str
@@ -19,8 +20,8 @@ class Absence:
 
 
 class RuntimePluginError(Exception):
-    """The error that is raised when a runtime plugin did not start. The text gives the reason; `output` is
-    the last part of the plugin's output.
+    """The error that is raised when a runtime plugin (a program such as VS Code beside the agent server) did
+    not start. The text gives the reason; `output` is the last part of the program's output.
     """
 
     def __init__(self, reason: str, output: str = "") -> None:
@@ -30,15 +31,16 @@ class RuntimePluginError(Exception):
 
 class RuntimePlugin(Protocol):
     """The interface of a runtime plugin: a program that runs beside the agent server, for people or for
-    tools, such as VS Code or a desktop. The registry never calls two methods of one plugin at the same time.
+    tools, such as VS Code or a desktop. The class RuntimePlugins never calls two methods of one plugin at the
+    same time.
     """
 
     name: str
     title: str
 
     def absence(self) -> Absence | None:
-        """Returns None if the plugin is available, otherwise the reason why it is not. Reads only a few
-        directories.
+        """Returns None if the plugin is available, otherwise the reason why it is not. The call is fast,
+        because it reads only a few directories.
         """
 
 
@@ -46,8 +48,9 @@ class Startable(RuntimePlugin, Protocol):
     """The interface of a runtime plugin that starts when a user opens it. Users reach the plugin through the
     number `port`.
 
-    No program listens on that port. The port relay uses the number to find `socket`: a Unix socket that no
-    other user, no other sandbox and no web page can reach.
+    No program listens on that port. The port relay (the part of the server that forwards requests for ports)
+    uses the number to find `socket`: a Unix socket that no other user, no other sandbox and no web page can
+    reach.
     """
 
     port: int

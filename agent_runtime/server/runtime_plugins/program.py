@@ -1,4 +1,6 @@
-"""Runs the program of a runtime plugin, and stores the last part of its output."""
+"""Runs the program of a runtime plugin (such as VS Code or the desktop), and stores the last part of the
+program's output.
+"""
 
 import asyncio
 import signal

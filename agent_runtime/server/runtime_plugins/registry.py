@@ -22,8 +22,8 @@ MAX_OUTPUT_CHARACTERS = 4_000
 
 
 class RuntimePlugins:
-    """The runtime plugins of this server: programs that run beside it, such as VS Code and a desktop. The
-    object lists, starts and describes them. `close` stops all plugins that were started.
+    """The runtime plugins of this server: programs that run in addition to the server, such as VS Code and a
+    desktop. The object lists, starts and describes them. `close` stops all plugins that were started.
     """
 
     def __init__(self, config: Config) -> None:
@@ -42,11 +42,12 @@ class RuntimePlugins:
 
     async def start(self, name: str) -> RuntimePluginInfo:
         """Starts a plugin and returns its description and status. A plugin whose process has ended is started
-        again.
+        again. Some plugins are started only by the agent's tools; for such a plugin, the call only checks
+        that the plugin is available.
 
-        Some plugins are started by the agent's tools. For these, the call only checks that the plugin is
-        available. Raises ServerProblem: 404 `runtime_plugin_not_found`; 503 with the code of its Absence if
-        the plugin is not available; 503 `runtime_plugin_failed` with its `output` if it does not start.
+        Raises ServerProblem 404 `runtime_plugin_not_found` if there is no plugin with this name. Raises
+        ServerProblem 503 with the code of the plugin's `absence` if the plugin is not available. Raises
+        ServerProblem 503 `runtime_plugin_failed`, with the program's `output`, if the plugin does not start.
         """
         self.require(name)
         if plugin := self._startable.get(name):
@@ -57,8 +58,8 @@ class RuntimePlugins:
         return await self._describe(name)
 
     async def start_all(self, names: Sequence[str]) -> None:
-        """Checks that all these plugins are available, then starts them. Raises the same errors as
-        `start`.
+        """Checks that all these plugins are available, then starts them. Raises the errors that the method
+        `start` raises.
         """
         for name in names:
             self.require(name)
@@ -66,8 +67,8 @@ class RuntimePlugins:
             await self.start(name)
 
     def require(self, name: str) -> None:
-        """Checks that a plugin is available. Raises ServerProblem: 404 if the plugin does not exist, 503 if
-        it is not available.
+        """Checks that a plugin is available. Raises ServerProblem 404 if the plugin does not exist. Raises
+        ServerProblem 503 if the plugin is not available on this server.
         """
         plugin = self._all.get(name)
         if plugin is None:

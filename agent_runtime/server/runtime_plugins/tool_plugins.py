@@ -1,5 +1,5 @@
-"""Reports whether the programs are installed that the agent's tools start: the browser and Jupyter. Clients
-see them in the list of runtime plugins, but this module starts no program.
+"""Reports whether the browser and Jupyter are installed. The agent's tools start these programs, so this
+module starts no program. Clients see both programs in the list of runtime plugins.
 """
 
 import importlib.util

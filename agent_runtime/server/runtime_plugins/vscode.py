@@ -1,7 +1,7 @@
 """Contains the runtime plugin for VS Code in the browser: the program code-server on a private Unix socket.
 
 code-server has no sign-in: a program that reaches the socket can do all that the agent can do. People reach
-the socket through the gateway, which authenticates them.
+the socket through the app server's gateway, which authenticates them.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from agent_runtime.workspace.private_dir import make_private_dir
 PROGRAM = "code-server"
 START_SECONDS = 60.0
 IDLE_SECONDS = 1800
-"""VS Code ends by itself this long after its last window was closed."""
+"""VS Code ends itself this number of seconds after its last window was closed."""
 _HEALTH_SECONDS = 2.0
 _OPTIONS = (
     *("--auth", "none", "--socket-mode", "600", "--idle-timeout-seconds", str(IDLE_SECONDS)),
@@ -52,8 +52,8 @@ _SETTINGS = {
 class VSCode:
     """The runtime plugin for VS Code in the browser. The object starts and stops the program code-server.
 
-    `data`: the directory of the settings and extensions of code-server, created when it starts. `is_enabled`:
-    whether the configuration enables VS Code.
+    `data`: the directory of the settings and extensions of code-server, which is created when code-server
+    starts. `is_enabled`: whether the configuration enables VS Code.
     """
 
     name = "vscode"
@@ -114,7 +114,9 @@ class VSCode:
         self._program = self._directory = None
 
     def _write_settings(self) -> None:
-        """Writes Slipway's default settings of VS Code if the user has none. Later changes by users stay."""
+        """Writes default settings of VS Code if the user has no settings yet. Changes that users make later
+        are not overwritten.
+        """
         settings = self._data / "User" / "settings.json"
         settings.parent.mkdir(parents=True, exist_ok=True)
         assert self._directory is not None

@@ -10,7 +10,8 @@ from agent_runtime.workspace.users import are_two, server_files
 def replace_file(
     path: Path, content: bytes, *, is_for_commands: bool = False, is_program: bool = False
 ) -> None:
-    """Writes the file atomically as a file of the server's user. The call blocks. Raises OSError.
+    """Writes the file atomically as a file of the server's user. The call blocks. Raises OSError if the file
+    cannot be written.
 
     `is_for_commands`: whether commands of the agent may read the file. `is_program`: whether the file is
     executable. Several callers may write at the same time: each writes a separate temporary file, and the
@@ -33,6 +34,8 @@ def replace_file(
 
 
 def read_file(path: Path) -> bytes:
-    """Returns the content of a file that the server has written. The call blocks. Raises OSError."""
+    """Returns the content of a file that the server has written. The call blocks. Raises OSError if the file
+    cannot be read.
+    """
     with server_files():
         return path.read_bytes()

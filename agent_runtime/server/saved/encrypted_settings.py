@@ -54,7 +54,7 @@ class Saved(BaseModel):
 
 class EncryptedSettings:
     """The store of the saved settings, model profiles and secrets of the user. The object reads and writes
-    the encrypted file. The file is read at the first use.
+    the encrypted file in which they are stored. The file is read at the first use.
 
     Two servers must not use the same directory.
     """
@@ -68,7 +68,7 @@ class EncryptedSettings:
 
     @property
     def is_kept(self) -> bool:
-        """Whether saved values are written to disk, so that they are still there after a restart of the
+        """Whether saved values are written to disk, so that they remain available after a restart of the
         server.
         """
         return bool(self._keys)
@@ -80,8 +80,8 @@ class EncryptedSettings:
         return self._saved
 
     def change(self, **fields: object) -> Saved:
-        """Sets these fields of the saved values and writes all values atomically. Returns the saved values
-        after the change.
+        """Sets these fields of the saved values. Also writes all values to disk atomically if the server has
+        a secret key. Returns the saved values after the change.
         """
         after = Saved.model_validate({**dict(self.saved), **fields})
         if self.is_kept:
@@ -90,8 +90,8 @@ class EncryptedSettings:
         return after
 
     def llm_of(self, name: str) -> LLM | None:
-        """Returns the model of the profile `name`. Returns None if the profile does not exist or is not
-        valid.
+        """Returns the model of the model profile `name` (saved model settings with a name). Returns None if
+        the profile does not exist or is not valid.
         """
         try:
             return LLM.model_validate(self.saved.profiles[name])
@@ -100,7 +100,7 @@ class EncryptedSettings:
 
     def encrypt(self, text: str) -> str:
         """Returns an encrypted form of a text. The text is for a client that stores it but must not read it.
-        Raises ServerProblem 409 without a secret key.
+        Raises ServerProblem 409 if the server has no secret key.
         """
         return self._fernet().encrypt(text.encode()).decode()
 
@@ -113,8 +113,8 @@ class EncryptedSettings:
 
     @property
     def key_encryption(self) -> KeyEncryption | None:
-        """The cipher that encrypts the API keys of conversations on disk. None without a secret key; then
-        these keys are not written to disk.
+        """The cipher that encrypts the API keys of conversations on disk. None if the server has no secret
+        key; the API keys are then not written to disk.
         """
         return (
             KeyEncryption(self.encrypt, self._decrypted, is_renewing=len(self._keys) > 1)
@@ -174,8 +174,8 @@ class EncryptedSettings:
 
 
 def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object], bool]) -> JsonObject:
-    """Returns a copy of `before` with the changes. Objects inside objects are merged in the same way. The
-    value null removes an entry.
+    """Returns a copy of `before` to which the entries of `changes` are added; they replace entries with the
+    same name. Nested objects are merged in the same way. The value null removes an entry.
 
     `is_kept`: returns True for a new value that must leave the old value unchanged, such as a mask.
     """

@@ -15,7 +15,9 @@ from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
 EXPOSE_HEADER = "X-Expose-Secrets"
 
 Expose = Callable[[Any], Any]
-"""Returns a copy of settings in which secrets are masked, encrypted or plain, as the caller may see them."""
+"""A function that returns a copy of settings for a client. Secrets in the copy are masked, encrypted or in
+plain text, depending on the client's request.
+"""
 
 
 async def _encrypted_settings(request: Request) -> EncryptedSettings:
@@ -28,8 +30,8 @@ Saved = Annotated[EncryptedSettings, Depends(_encrypted_settings)]
 
 def require_session_key(request: Request) -> None:
     """Refuses the request with ServerProblem 403 if the agent server runs without session keys (the keys that
-    its clients must send). Without them, the agent's commands could send the same request and read the
-    secrets.
+    its clients must send). Without session keys, the agent's commands could send this request, too, and read
+    the secrets.
     """
     if not request.app.state.config.session_keys:
         raise ServerProblem(

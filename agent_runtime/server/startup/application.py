@@ -1,7 +1,8 @@
-"""Chooses the application that this process serves: the full one, or one that waits for POST /api/init.
+"""Chooses the application that this process serves: the full application of the agent server, or a small
+application that waits for POST /api/init.
 
-Each application is imported only if it is served. So the start is faster and waiting servers need less
-memory.
+Each application is imported only if it is served. So the server starts faster, and a server that waits for
+POST /api/init needs less memory.
 """
 
 from typing import TYPE_CHECKING

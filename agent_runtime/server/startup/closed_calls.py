@@ -1,9 +1,9 @@
 """Blocks system calls that no program in a sandbox may make: sockets to a hypervisor, and io_uring.
 
 AF_VSOCK sockets belong to no network namespace, so network isolation does not block them. Filters of system
-calls do not see what io_uring does. The default filters of older container engines allow both, and bubblewrap
-has no filter. The agent server installs this filter for itself and its child processes. The filter cannot be
-removed.
+calls do not see what io_uring does. The default filters of older container engines allow AF_VSOCK sockets and
+io_uring, and bubblewrap has no filter. The agent server installs this filter for itself and its child
+processes. The filter cannot be removed.
 """
 
 import ctypes
@@ -16,7 +16,9 @@ from dataclasses import dataclass
 _PR_GET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 39, 22, 2
 _AF_VSOCK = 40
 _IO_URING = (425, 426, 427)
-"""io_uring_setup, io_uring_enter and io_uring_register: the same numbers on all architectures."""
+"""The numbers of the system calls io_uring_setup, io_uring_enter and io_uring_register. The numbers are the
+same on all architectures.
+"""
 
 # Instructions of classic BPF: load a word, compare, return.
 _INSTRUCTION_BYTES = 8
@@ -24,15 +26,18 @@ _LOAD, _IS_EQUAL, _IS_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
 _X32 = 0x40000000
-"""The bit that marks system calls of x32, the third set of calls of x86_64."""
+"""The bit that is set in the number of each system call of x32. x32 is a third set of system calls of x86_64
+kernels, in addition to the sets for 64-bit and for 32-bit programs.
+"""
 
 
 @dataclass(frozen=True)
 class _Calls:
     """The numbers of the system calls of one processor architecture.
 
-    `audit`: the architecture's number in the kernel's audit. `socket`: the number of `socket`. `bundled`:
-    calls that contain other calls in arguments which a filter cannot see.
+    `audit`: the number of the architecture in the kernel's audit subsystem. `socket`: the number of the call
+    `socket`. `bundled`: the numbers of the system calls that can make any of several other system calls.
+    Their arguments select the other call, and a filter cannot see these arguments.
     """
 
     audit: int
@@ -56,7 +61,8 @@ def close_calls() -> None:
     processes. Must be called before threads start.
 
     Does nothing unless the process has the flag `no_new_privs`, which containers and bubblewrap set. Without
-    this flag an ordinary process may not install a filter. Raises FilterError.
+    this flag an ordinary process may not install a filter. Raises FilterError if the filter cannot be
+    installed.
     """
     if sys.platform != "linux" or not _gains_no_privileges():
         return

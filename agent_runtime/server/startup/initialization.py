@@ -1,4 +1,6 @@
-"""Configures a server that was started before its user was known."""
+"""Configures a server that was started before its user was known, when POST /api/init sends the
+configuration.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -11,8 +13,8 @@ InitState = Literal["dormant", "initializing", "ready"]
 class Initialization:
     """The state of a server that waits until POST /api/init configures it.
 
-    `config`: the configuration with which the server was started. `serve`: called with the final
-    configuration to start the services.
+    `config`: the configuration with which the server was started. `serve`: a function that starts the
+    services; it is called with the final configuration.
     """
 
     def __init__(self, config: Config, serve: Callable[[Config], Awaitable[None]]) -> None:

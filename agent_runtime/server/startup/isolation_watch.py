@@ -1,5 +1,5 @@
-"""Ends this server when the process that isolates its commands has ended, so that both processes can be
-started again together.
+"""Ends this server when the process that starts the agent's commands in isolated namespaces has ended. Then
+the server and that process can be started again together.
 """
 
 import logging
@@ -13,10 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 def end_with_room() -> Callable[[], None]:
-    """Watches the process that isolates commands, if there is one, and ends this server when that process
-    ends. Returns a function that stops the watch.
+    """Watches the process that starts the agent's commands in isolated namespaces, and ends this server when
+    that process ends. Does nothing if there is no such process. Returns a function that stops the watch.
 
-    Raises OSError.
+    Raises OSError if the process cannot be watched.
     """
     spawner = room_spawner()
     return spawner_client.tell_of_end(spawner, _end) if spawner else lambda: None

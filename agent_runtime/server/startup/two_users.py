@@ -1,7 +1,9 @@
-"""Starts the server as root: prepares the workspace for two users (server and agent), then gives up root.
+"""The first steps of a server that is started as root: prepares the workspace for two operating system users
+(one for the server, one for the agent), then gives up the rights of root.
 
-The workspace may come from an archive, or from a time with only one user. So its content is treated as
-hostile: no link is followed. No command runs yet, so no file changes during the preparation.
+The workspace may come from an archive, or may have been used when server and agent had the same user. So the
+agent may have written any file in the workspace. Therefore no symbolic link in the workspace is followed. No
+command of the agent runs yet, so no file changes during the preparation.
 """
 
 import ctypes
@@ -32,7 +34,9 @@ class TwoUsersError(Exception):
 
 
 def parse_users(text: str) -> Users:
-    """Parses a text with two user ids, `SERVER:AGENT`, and returns them. Raises ValueError."""
+    """Parses a text with two user ids, `SERVER:AGENT`, and returns them. Raises ValueError if the text is not
+    valid.
+    """
     server, agent = (int(part) for part in text.split(":"))
     if min(server, agent) <= 0 or server == agent:
         raise ValueError(text)
@@ -40,10 +44,11 @@ def parse_users(text: str) -> Users:
 
 
 def separate(users: Users, conversations: Path) -> None:
-    """Prepares the workspace, gives up all privileges and makes this process run as both users (see
-    `workspace/users.py`). Raises TwoUsersError.
+    """Prepares the workspace for two operating system users (server and agent), gives up all privileges of
+    root, and makes this process use both users: the agent's user by default, and the server's user for access
+    to the server's files. Raises TwoUsersError if this is not possible.
 
-    If the kernel cannot set a separate user for file access, the process becomes the agent's user alone.
+    If the kernel cannot change the user for file access alone, this process uses only the agent's user.
     """
     if os.geteuid() != 0:
         raise TwoUsersError("Only root can become two users.")
@@ -88,8 +93,8 @@ def _prepare(conversations: Path, users: Users, group: int) -> None:
 
 
 def _take(path: Path, users: Users, group: int) -> None:
-    """Makes the server's user the owner of a file or directory in the directory of conversations. Called for
-    files that the server has not created.
+    """Makes the operating system user of the server the owner of `path`, a file or directory in the directory
+    of conversations. The function is called for files that another user has created.
     """
     if not _is_directory(path):
         _take_file(path, users, group, _READ_BY_AGENT)
@@ -100,11 +105,11 @@ def _take(path: Path, users: Users, group: int) -> None:
             mode = _OWN if name.startswith(_LOG_FILES) else _READ_BY_AGENT
             _take_file(Path(entry.path), users, group, mode)
     for name in PLACES_OF_AGENT:
-        place = path / name
-        if not _is_directory(place):
-            place.unlink(missing_ok=True)
-            place.mkdir(mode=0o700)
-            os.chown(place, users.agent, group)
+        directory = path / name
+        if not _is_directory(directory):
+            directory.unlink(missing_ok=True)
+            directory.mkdir(mode=0o700)
+            os.chown(directory, users.agent, group)
     os.chown(path, users.server, group)
     path.chmod(PASSABLE)
 

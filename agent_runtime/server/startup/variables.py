@@ -22,7 +22,9 @@ TAKEN_OUT = (
     "OH_INIT_API_KEY",
     "OH_SPEC_SEAL_KEYS",
 )
-"""The prefixes of variables that hold keys."""
+"""The prefixes of the environment variables that contain keys. These variables are removed from the
+environment after they are read.
+"""
 
 _WITHOUT_EFFECT = {
     "OH_ACP_SKILL_SOURCING": "there are no ACP agents",

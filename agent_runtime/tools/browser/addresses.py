@@ -9,7 +9,9 @@ from agent_runtime.workspace.local import PathNotAllowedError, confine
 MAX_ADDRESS_CHARS = 100_000
 _WEB = {"http", "https"}
 _HARMLESS = {"data"}
-"""Pages with these schemes have a separate origin and can load nothing else."""
+"""URL schemes, besides http, https and file, that the browser may open. The content of such a page is in its
+URL. The page belongs to no website, so it has no access to the data of websites or to files.
+"""
 
 
 class AddressError(Exception):
@@ -18,7 +20,8 @@ class AddressError(Exception):
 
 def admit(given: str, roots: Sequence[Path]) -> str:
     """Checks whether the browser may open a URL, and returns the URL with a scheme. A URL without a scheme
-    gets http if its host is this machine, otherwise https. Raises AddressError.
+    gets http if its host is this machine, otherwise https. `roots`: the directories whose files the browser
+    may open. Raises AddressError if the browser may not open the URL.
     """
     address = given.strip()
     if len(address) > MAX_ADDRESS_CHARS:
@@ -46,8 +49,8 @@ def admit(given: str, roots: Sequence[Path]) -> str:
 
 
 def is_admitted_file(address: str, roots: Sequence[Path]) -> bool:
-    """Returns whether the browser may read the file of this URL. The file must be in the workspace after all
-    symbolic links are resolved.
+    """Returns whether the browser may read the file of this URL. The file must be inside one of the
+    directories `roots` after all symbolic links are resolved.
     """
     try:
         _admit_file(address, roots)

@@ -30,7 +30,9 @@ from agent_runtime.tools.browser.tab import PageError, Tab
 MAX_TABS = 20
 MAX_NOTES = 20
 MAX_DIALOGS = 50
-"""The limit for one page between two calls. A page that opens more would never stop."""
+"""The largest number of dialogs that one page may open between two browser tool calls. A tab whose page opens
+more dialogs is closed, because the page would probably never stop.
+"""
 START_SECONDS = 60.0
 PICTURE_SECONDS = 0.5
 """The shortest time between two pictures of a recording."""
@@ -72,7 +74,7 @@ class Browser:
         self._roots = roots
         self._connection = Connection(self._hear)
         self._tabs: dict[str, Tab] = {}
-        """The tabs by the ids of their sessions."""
+        """The open tabs, by the ids of their DevTools sessions."""
         self._ready: dict[str, asyncio.Future[Tab]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._notes: list[str] = []
@@ -83,7 +85,7 @@ class Browser:
         self._has_no_tab_to_come.set()
         self._downloads = Downloads(downloads, self.note, self._cancel_download)
         self.on_picture: Callable[[Json], None] | None = None
-        """Called with the pictures of tabs that are recorded."""
+        """A function that gets each picture of a tab that is recorded. None if no recording runs."""
 
     @property
     def is_alive(self) -> bool:
@@ -105,8 +107,8 @@ class Browser:
         return self._current
 
     async def open(self) -> None:
-        """Connects to the browser process. Raises BrowserGoneError if the browser has ended, or NoAnswerError
-        if it does not reply.
+        """Connects to the browser process. Raises BrowserGoneError if the browser has ended. Raises
+        NoAnswerError if the browser does not reply.
         """
         await self._connection.open(self._chromium.socket)
         await self.call("Target.setAutoAttach", _attach(_PAGES, holds_new=True), seconds=START_SECONDS)
@@ -119,12 +121,15 @@ class Browser:
 
     async def call(self, method: str, params: Json | None = None, *, seconds: float = 20.0) -> Json:
         """Sends a DevTools command to the browser (not to a page) and returns the result of the command.
-        Raises BrowserGoneError, CommandError or NoAnswerError.
+        Raises BrowserGoneError if the browser has ended. Raises CommandError if the browser refuses the
+        command. Raises NoAnswerError if there is no reply within `seconds`.
         """
         return await self._connection.call(method, params, seconds=seconds)
 
     async def new_tab(self) -> Tab:
-        """Opens an empty tab and makes it the current one. Raises PageError if there are too many."""
+        """Opens an empty tab and makes it the current one. Raises PageError if MAX_TABS tabs are already
+        open.
+        """
         if len(self._tabs) >= MAX_TABS:
             raise PageError(f"There are {MAX_TABS} tabs open already. Close some with browser_close_tab.")
         async with self._creating:
@@ -253,7 +258,8 @@ class Browser:
         """Sends to a new page all DevTools commands that set up the page, without waiting between them.
         `session`: the DevTools session of the page. `further`: additional commands, each with its parameters.
 
-        A paused page replies to some of these commands only after the last command, which resumes the page.
+        A new page is paused. It replies to some of these commands only after the last command, which resumes
+        the page.
         """
         calls = (*_EQUIPMENT, *further)
         await asyncio.gather(
@@ -323,7 +329,10 @@ class Browser:
 
 async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -> Browser:
     """Starts a browser and returns it. Uses Chromium's sandbox if the system allows this sandbox. Raises
-    ChromiumError.
+    ChromiumError if the browser cannot be started.
+
+    `profile`: Chromium's profile directory. `roots`: the directories whose files a page may read.
+    `downloads`: the directory for downloaded files.
     """
     executable = await asyncio.to_thread(find_chromium)
     if executable is None:
@@ -353,7 +362,7 @@ async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -
 
 async def _unless_gone(reaction: Coroutine[Any, Any, None]) -> None:
     """Runs the coroutine that reacts to a browser event. Ignores errors of the browser, because the page may
-    have been closed meanwhile.
+    be closed before the coroutine ends.
     """
     try:
         await reaction

@@ -1,7 +1,7 @@
-"""Starts the Chromium browser of this machine so that only the agent's own conversation can control it.
+"""Starts the Chromium browser of this machine so that only the runtime can control the browser.
 
-The runtime controls Chromium over an inherited socket, not over a TCP port. Any program of this machine could
-connect to a port and then control every page and cookie. This includes commands of the agent.
+The runtime controls Chromium over an inherited socket, not over a TCP port. Any program on this machine,
+including the agent's commands, could connect to a port. The program could then control every page and cookie.
 """
 
 import asyncio
@@ -87,8 +87,8 @@ def find_chromium() -> Path | None:
 
 
 class Chromium:
-    """A running Chromium browser: the first process of its process group, and the runtime's end of the socket
-    to Chromium.
+    """A running Chromium browser. The object controls the first process of the browser's process group, and
+    has the runtime's end of the socket to the browser.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:

@@ -14,8 +14,8 @@ import orjson
 
 Json = dict[str, Any]
 Listener = Callable[[str, str, Json], None]
-"""Called with an event's session id ("" for the browser itself), name and parameters. It
-must return at once.
+"""The type of a function that is called with each event of the browser: the session id ("" for the browser
+itself), the name and the parameters of the event. The function must return at once.
 """
 
 CALL_SECONDS = 20.0
@@ -66,9 +66,11 @@ class Connection:
     async def call(
         self, method: str, params: Json | None = None, *, session: str = "", seconds: float = CALL_SECONDS
     ) -> Json:
-        """Sends a DevTools command and returns the result of the command.
+        """Sends a DevTools command and returns the result of the command. `session`: the id of the DevTools
+        session that gets the command; an empty text means the browser itself.
 
-        Raises BrowserGoneError, CommandError, or NoAnswerError if there is no reply within `seconds`.
+        Raises BrowserGoneError if the browser has ended. Raises CommandError if the browser refuses the
+        command. Raises NoAnswerError if there is no reply within `seconds`.
         """
         if self._writer is None or not self.is_open:
             raise BrowserGoneError

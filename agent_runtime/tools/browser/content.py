@@ -8,11 +8,12 @@ _LIMITS = {"chars": 1_000_000, "nodes": 200_000}
 
 
 async def read_content(tab: Tab, *, keeps_links: bool, start: int) -> str:
-    """Returns the text of the tab's page as Markdown, from the character with the number `start` on. If more
-    text follows, adds a note that says so. `keeps_links`: whether the text contains the URLs of links. Raises
-    PageError.
+    """Returns up to PIECE_CHARS characters of the page's text as Markdown, beginning with the character
+    number `start` (counted from 0). If more text follows, adds a note that says so. `keeps_links`: whether
+    the text contains the URLs of links. Raises PageError if the text has no character number `start`, or if
+    the page cannot be read.
     """
-    text, is_cut = await _whole(tab, keeps_links=keeps_links)
+    text, is_cut = await _full_text(tab, keeps_links=keeps_links)
     if start and start >= len(text):
         raise PageError(f"The text of the page ends at character {len(text)}; begin earlier.")
     piece, end = text[start : start + PIECE_CHARS], start + PIECE_CHARS
@@ -25,7 +26,7 @@ async def read_content(tab: Tab, *, keeps_links: bool, start: int) -> str:
     return "\n\n".join(part for part in (piece or "(The page has no text.)", note and f"[{note}]") if part)
 
 
-async def _whole(tab: Tab, *, keeps_links: bool) -> tuple[str, bool]:
+async def _full_text(tab: Tab, *, keeps_links: bool) -> tuple[str, bool]:
     texts: list[str] = []
     is_cut = False
     for frame in await tab.frames():

@@ -1,4 +1,4 @@
-"""Saves the downloads of web pages in the workspace, with a limit of size."""
+"""Saves the downloads of web pages in the workspace, up to a maximum file size."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +11,10 @@ _MAX_NAME_CHARS = 200
 
 
 class Downloads:
-    """The downloads of a browser that are running. A download that is too large is cancelled.
+    """Reports the downloads of a browser to the model, and cancels a download that is too large.
 
-    `say`: a function that gets each message for the model. `cancel`: a function that cancels the download
-    with the given id.
+    `directory`: where the browser saves the files. `say`: a function that gets each message for the model.
+    `cancel`: a function that cancels the download with the given id.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None], cancel: Callable[[str], None]) -> None:

@@ -34,7 +34,7 @@ _ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
 class Element:
     frame: PageFrame
     place: int
-    """The element's index in the list of its frame."""
+    """The element's index in the list of the elements of its frame (the page or an iframe)."""
     name: str
 
 
@@ -52,7 +52,7 @@ class PageState:
 
 async def look(tab: Tab) -> PageState:
     """Returns the elements of the page that can be clicked or filled in, with a text that describes them.
-    Raises PageError.
+    Raises PageError if the page cannot be read.
     """
     elements: list[Element] = []
     lines: list[str] = []
@@ -65,15 +65,16 @@ async def look(tab: Tab) -> PageState:
         page = page or found
         lines += _lines(frame, found, first=len(elements))
         elements += [
-            Element(frame, place, f'{one["kind"]} "{one["name"]}"')
-            for place, one in enumerate(found["elements"])
+            Element(frame, position, f'{one["kind"]} "{one["name"]}"')
+            for position, one in enumerate(found["elements"])
         ]
     return PageState(elements, "\n".join(lines), page)
 
 
 async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab: bool) -> str | None:
     """Clicks an element of the page and returns None. If `in_new_tab` is set and the element is a link,
-    returns the URL of the link and does not click. Raises PageError.
+    returns the URL of the link and does not click. `index`: the element's index in `elements`. Raises
+    PageError if the element cannot be clicked or no longer exists.
     """
     element, handle = await _find(tab, elements, index)
     aim = _checked(await tab.on(element.frame, handle, "aim"), index)
@@ -90,7 +91,8 @@ async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab
 async def fill(
     tab: Tab, elements: Sequence[Element], index: int, text: str, *, roots: Sequence[Path], base: Path
 ) -> None:
-    """Fills in an input field of the page. Raises PageError.
+    """Fills in an input field of the page with `text`. For a field that uploads a file, `text` is the path of
+    the file. Raises PageError if the field cannot be filled in or no longer exists.
 
     `index`: the field's index in `elements`. `roots`: the directories from which files may be uploaded.
     `base`: the directory to which relative file paths refer.
@@ -151,8 +153,8 @@ def _file(path: Path, roots: Sequence[Path]) -> Path:
 def _lines(frame: PageFrame, found: Json, first: int) -> Iterator[str]:
     if frame.owner_session is not None and found["elements"]:
         yield f"In a frame of the page ({frame.url[:200]}):"
-    for place, element in enumerate(found["elements"]):
-        yield f"[{first + place}] {_line(element)}"
+    for position, element in enumerate(found["elements"]):
+        yield f"[{first + position}] {_line(element)}"
     if found["left_out"]:
         yield f"({found['left_out']} more further up or down are left out: scroll to get them.)"
     if found["is_cut"]:

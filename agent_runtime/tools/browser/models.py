@@ -84,8 +84,8 @@ class BrowserStopRecordingAction(Action):
 
 
 class BrowserObservation(Observation):
-    """The result of a browser tool call. A screenshot is an image in `content`; `screenshot_data` is always
-    None.
+    """The result of a browser tool call. A screenshot is an image in `content`. The fields `screenshot_data`
+    and `full_output_save_dir` are not used and are always None.
 
     The text begins with the page's URL and title, as the lines `URL: …` and `Title: …`.
     """

@@ -112,7 +112,7 @@ class Recording:
 
 async def start_recording(browser: Browser, working_dir: Path) -> Recording:
     """Starts a recording of the browser's page and returns it. The pictures are saved in a new numbered
-    directory. Raises PageError.
+    directory below `working_dir`. Raises PageError if no page is open or the directory cannot be created.
     """
     parent = working_dir / DIRECTORY
     number = await asyncio.to_thread(_free_number, parent)

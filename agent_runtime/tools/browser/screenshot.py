@@ -5,7 +5,9 @@ model.
 from agent_runtime.tools.browser.tab import PageError, Tab
 
 MAX_SCREENSHOT_CHARS = 300_000
-"""In characters of base64. A colourful page needs about half of it at the first quality."""
+"""The largest size of a screenshot, in characters of base64. A colourful page needs about half of this at the
+highest JPEG quality that is tried.
+"""
 _QUALITIES = (70, 45, 20)
 _SECONDS = 20.0
 

@@ -27,10 +27,12 @@ NAVIGATION_SECONDS = 30.0
 LOAD_SECONDS = 10.0
 STOP_SECONDS = 5.0
 SETTLE_SECONDS = 0.3
-"""The wait after an input, in which the page begins to react."""
+"""How long a tool call waits after a click or other input, so that the page can begin to react."""
 PREVIEW_SECONDS = 5.0
 IDLE_SECONDS = 30 * 60.0
-"""A browser that was not used for this long no longer keeps its conversation in memory."""
+"""A conversation stays in memory while its browser is in use. After this time without a browser tool call,
+the browser no longer counts as in use.
+"""
 _MAX_URL_CHARS = 1_000
 _RESTARTED = (
     "The browser had ended unexpectedly. This is a new one: the tabs are gone, cookies and storage are kept."
@@ -54,7 +56,7 @@ class BrowserReply:
 
 @dataclass(frozen=True)
 class Page:
-    """A browser tab, as a user interface shows it to people."""
+    """The data of a browser tab for a user interface. `id`: the name by which the model refers to the tab."""
 
     id: str
     url: str
@@ -76,8 +78,8 @@ Work = Callable[[Browser], Awaitable[BrowserReply]]
 
 
 class BrowserSession:
-    """The browser of one conversation. The object starts the browser when it is needed, and runs the browser
-    tool calls one at a time.
+    """The browser of one conversation. The object starts the browser at the first tool call, starts it again
+    if it has ended, and runs the browser tool calls one at a time.
 
     `elements`: the elements of the page when they were last listed. The model refers to an element by its
     index in this list.
@@ -113,9 +115,10 @@ class BrowserSession:
         return self._browser.pid if self._browser is not None else None
 
     async def use(self, work: Work) -> BrowserObservation:
-        """Calls the function `work` with the running browser and returns the result as an observation.
+        """Calls the function `work` with the running browser and returns the result as an observation. Starts
+        the browser if it does not run.
 
-        Converts errors that the model can react to into results with `is_error`.
+        An error to which the model can react becomes a result with `is_error`.
         """
         async with self._lock:
             self._used_at = time.monotonic()
@@ -130,7 +133,9 @@ class BrowserSession:
                 return await self._lost(browser)
 
     async def navigate(self, browser: Browser, address: str, *, in_new_tab: bool) -> BrowserReply:
-        """Opens a URL in the browser and waits until the page is loaded. Raises AddressError or PageError."""
+        """Opens a URL in the browser and waits until the page is loaded. Raises AddressError if the browser
+        may not open the URL. Raises PageError if the page cannot be opened.
+        """
         url = await asyncio.to_thread(admit, address, self.roots)
         tab = await browser.new_tab() if in_new_tab or not browser.tabs else browser.current
         if tab.has_crashed:
@@ -154,7 +159,9 @@ class BrowserSession:
         return BrowserReply()
 
     async def start_recording(self, browser: Browser) -> Path:
-        """Starts a recording of the page and returns the directory of its pictures. Raises PageError."""
+        """Starts a recording of the page and returns the directory of its pictures. Raises PageError if a
+        recording runs already or cannot be started.
+        """
         if self.recording is not None:
             raise PageError(f"A recording is under way already: {self.recording.directory}.")
         self.recording = await start_recording(browser, self.working_dir)

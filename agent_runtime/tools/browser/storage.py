@@ -57,18 +57,18 @@ class _State(BaseModel):
 
 async def read_storage(browser: Browser) -> str:
     """Returns all cookies of the browser, and the local storage of every open origin (website), as JSON.
-    Raises PageError.
+    Raises PageError if the JSON is too large for the model.
     """
     cookies = (await browser.call("Storage.getCookies"))["cookies"]
     origins: dict[str, list[dict[str, str]]] = {}
     for tab in browser.tabs:
         for frame in await tab.frames():
             try:
-                kept = await tab.run(frame, "storage", None)
+                stored = await tab.run(frame, "storage", None)
             except CommandError:
                 continue  # it is gone meanwhile
-            if kept and kept["localStorage"]:
-                origins[kept["origin"]] = [_shortened(entry) for entry in kept["localStorage"]]
+            if stored and stored["localStorage"]:
+                origins[stored["origin"]] = [_shortened(entry) for entry in stored["localStorage"]]
     state = {
         "cookies": [{key: one[key] for key in _COOKIE_FIELDS if key in one} for one in cookies],
         "origins": [{"origin": origin, "localStorage": entries} for origin, entries in origins.items()],
@@ -80,8 +80,9 @@ async def read_storage(browser: Browser) -> str:
 
 
 async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
-    """Adds the given cookies and local storage entries to the browser. Returns a sentence that says how many
-    were added. Raises PageError.
+    """Adds the given cookies and local storage entries to the browser. `given`: the format that
+    `read_storage` returns, as decoded JSON. Returns a sentence that says how many were added. Raises
+    PageError if `given` is not valid or the browser refuses it.
     """
     try:
         state = _State.model_validate(given)

@@ -1,5 +1,5 @@
-"""Controls one tab of the browser: its frames, its loading state, and the runtime's scripts, which scripts of
-the page cannot see.
+"""Controls one tab of the browser: its frames, its loading state, and the scripts that the runtime runs in
+the page. Scripts of the page cannot see the runtime's scripts.
 """
 
 import asyncio
@@ -33,8 +33,9 @@ class PageError(Exception):
 
 @dataclass(frozen=True)
 class PageFrame:
-    """The document of a page or of an iframe in the page. `owner_session`: the DevTools session of the page
-    that contains the iframe; None for the page itself.
+    """The document of a page, or of an iframe in the page. `session`: the id of the DevTools session with
+    which the document is controlled. `owner_session`: the id of the DevTools session for the document that
+    contains the iframe; None for the page itself.
     """
 
     id: str
@@ -50,8 +51,8 @@ def script(name: str) -> str:
 
 
 class Tab:
-    """A tab of the browser. `id`: the name by which the model refers to the tab; it has at least four
-    letters.
+    """A tab of the browser. `id`: the name by which the model refers to the tab. The id has at least four
+    characters and is the end of the tab's id in the DevTools protocol.
     """
 
     def __init__(self, connection: Connection, tab_id: str, target_id: str, session: str) -> None:
@@ -61,9 +62,10 @@ class Tab:
         self.session = session
         self.has_crashed = False
         self.is_empty = False
-        """Whether the tab shows empty pages for all addresses, without requests to their servers."""
+        """If True, the tab shows an empty page for every URL and sends no request to the server of the URL.
+        """
         self.dialogs = 0
-        """The number of dialogs that the page has opened since the last call."""
+        """The number of dialogs that the page has opened since the last browser tool call."""
         self._parents: dict[str, str] = {}
         self._loaded = asyncio.Event()
         self._loaded.set()
@@ -100,14 +102,14 @@ class Tab:
             self._loaded.set()
 
     def stop_waiting(self) -> None:
-        """Ends the wait for a page to load. Called if the request opens no page in this tab, for example
-        because it starts a download.
+        """Ends the wait for a page to load (`wait_until_loaded`). Called if no page is opened in this tab,
+        for example because the opened URL is a download.
         """
         self._loaded.set()
 
     async def wait_until_loaded(self, seconds: float) -> bool:
-        """Waits until the tab has loaded its page. Returns False if the page is not loaded within
-        `seconds`.
+        """Waits until the tab has loaded its page, and returns True. Returns False if the page is not loaded
+        within `seconds`.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -119,10 +121,12 @@ class Tab:
     async def call(
         self, method: str, params: Json | None = None, *, session: str | None = None, seconds: float = 0
     ) -> Json:
-        """Sends a DevTools command to the tab's page and returns the result of the command.
+        """Sends a DevTools command to the tab's page and returns the result of the command. `session`: the
+        DevTools session that gets the command; None means the session of the page. `seconds`: how long to
+        wait for the result; 0 means CALL_SECONDS.
 
-        Raises PageError if the page has crashed or is too busy to reply. Raises CommandError and
-        BrowserGoneError.
+        Raises PageError if the page has crashed or is too busy to reply. Raises CommandError if the browser
+        refuses the command. Raises BrowserGoneError if the browser has ended.
         """
         if self.has_crashed:
             raise PageError("This page has crashed. Open it again with browser_navigate.")
@@ -158,8 +162,9 @@ class Tab:
         return (await self._evaluate(frame, expression, by_value=True)).get("value")
 
     async def element(self, frame: PageFrame, index: int) -> str | None:
-        """Returns the DevTools handle of an element that `elements.js` has found in the frame's document.
-        Returns None if the element no longer exists.
+        """Returns the DevTools handle of an element that the script `elements.js` has found in the frame's
+        document. `index`: the element's index in the list that this script has made. Returns None if the
+        element no longer exists.
         """
         try:
             found = await self._evaluate(frame, f"globalThis.slipwayElements?.[{index}]", by_value=False)
@@ -194,11 +199,11 @@ class Tab:
         return x + outer_x, y + outer_y
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
-        """Returns the x and y position, in pixels of the visible part of the page, of the outermost frame of
-        a DevTools session. `session`: the id of the session. A page has a further session for each process
-        that draws frames of it.
+        """Returns the x and y position of the outermost frame of a DevTools session, in pixels from the top
+        left corner of the visible part of the page. `session`: the id of the DevTools session. A page has one
+        session for itself, and one for each other process that draws some of its frames.
 
-        The positions of the session's other frames are relative to this outermost frame.
+        The browser reports the positions of the other frames of a session relative to this outermost frame.
         """
         if session == self.session:
             return 0.0, 0.0

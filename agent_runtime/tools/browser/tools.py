@@ -55,7 +55,9 @@ class BrowserUnavailableError(ValueError):
 
 
 class BrowserTool(Tool[ActionT]):
-    """The base class of the tools that use the conversation's browser."""
+    """The base class of the tools that use the conversation's browser. `words`: the tool's description for
+    the model. `does`: the effects of each call of the tool.
+    """
 
     timeout_seconds = CALL_SECONDS
     words: ClassVar[str]
@@ -341,7 +343,7 @@ TOOLS: Sequence[type[BrowserTool[Any]]] = (
 
 def browser_tools(context: ToolContext) -> list[AnyTool]:
     """Creates all browser tools of a conversation. The tools share one browser, which starts at the first
-    call. Raises BrowserUnavailableError.
+    call. Raises BrowserUnavailableError if Chromium is not installed.
     """
     if find_chromium() is None:
         raise BrowserUnavailableError(

@@ -27,7 +27,8 @@ class ClientToolSpec(BaseModel):
     an object.
 
     `awaits_answer`: whether the agent waits for the client's result. If not, the call gets a fixed result at
-    once, which clients of the protocol expect. `answer_timeout_seconds`: how long the agent waits.
+    once, because clients of the OpenHands protocol expect a result for each call. `answer_timeout_seconds`:
+    how long the agent waits for the client's result.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -52,7 +53,7 @@ class ClientTool(DescribedTool[ClientAction]):
     """A tool that the client of the agent server runs. The agent server only informs the client of each call.
 
     If the tool does not wait for an answer, a call gets a fixed result at once. Otherwise the call waits
-    until the client sends its result (`deliver`), which may never happen.
+    until the client sends its result (`deliver`). If no result arrives within the time limit, the call fails.
     """
 
     observation_type = ClientToolObservation

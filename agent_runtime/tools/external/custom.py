@@ -29,7 +29,7 @@ def load_tool(
     `name`: `module:Class`, a tool name in `modules`, or the name of an installed entry point. `modules`: the
     Python module of each tool name.
 
-    Raises ToolLoadError if the tool is found but cannot be used.
+    Raises ToolLoadError if the tool exists but cannot be imported or created.
     """
     try:
         make = _find(name, modules)

@@ -31,7 +31,8 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 class CarriedTool(Tool[MCPToolAction], Generic[ArgumentsT]):
     """The base class of built-in tools whose events have the format of MCP tool events, which every client
-    can read. Subclasses set `kind = CARRIED` and `arguments_type`.
+    can read. A subclass sets `kind = CARRIED` (the kind of MCP tool events) and `arguments_type` (the class
+    of its arguments).
     """
 
     kind = CARRIED

@@ -4,15 +4,15 @@ from agent_runtime.tools.file_editor.view import numbered
 
 
 class ChangedLines:
-    """The line numbers of the changes in a file. When a change adds or removes lines, the numbers of earlier
-    changes below it are corrected.
+    """The line numbers of the changes in a file. When a new change adds or removes lines, the object corrects
+    the line numbers of all recorded changes that are further down in the file.
     """
 
     def __init__(self) -> None:
         self._places: list[tuple[int, int]] = []
 
     def add(self, line: int, *, old_lines: int, new_lines: int) -> None:
-        """Adds a change: from `line` on, `old_lines` lines became `new_lines` lines."""
+        """Adds a change: at the line number `line`, `new_lines` lines have replaced `old_lines` lines."""
         grown = new_lines - old_lines
         self._places = [(at + grown if at > line else at, count) for at, count in self._places]
         self._places.append((line, new_lines))

@@ -12,7 +12,9 @@ Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
 
 class Replacement(BaseModel):
-    """One of several replacements in a file."""
+    """One of several replacements in one call of the file editor: the text `old_str` in the file is replaced
+    by `new_str`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,7 +67,8 @@ class FileEditorAction(Action):
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Returns the action as JSON for clients. Clients know only one replacement per call. So the texts of
-        several replacements are joined, and a person who must confirm the call sees all of them.
+        several replacements are joined to one text. In this way, a person who must confirm the call sees all
+        replacements.
         """
         wire = super().to_wire()
         if self.edits:

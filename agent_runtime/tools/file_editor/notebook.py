@@ -24,10 +24,10 @@ def show_notebook(path: Path, text: str, max_chars: int) -> str | None:
         shown = [_show_cell(number, cell) for number, cell in enumerate(cells, start=1)]
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    kept = _count_fitting(shown, max_chars)
-    clipped = len(shown) - kept
+    fitting_count = _count_fitting(shown, max_chars)
+    clipped = len(shown) - fitting_count
     notice = f"\n\n<response clipped> {clipped} more cells." if clipped else ""
-    body = "\n\n".join(truncate_middle(cell, max_chars) for cell in shown[:kept])
+    body = "\n\n".join(truncate_middle(cell, max_chars) for cell in shown[:fitting_count])
     return f"{path}, a notebook of {len(shown)} cells. {_HINT}\n\n{body}{notice}".rstrip("\n")
 
 

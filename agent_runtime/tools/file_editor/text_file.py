@@ -20,8 +20,8 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True)
 class TextFile:
-    """The content of a text file. `text`: the content with its original line endings. `newline`: the line
-    ending that new lines get.
+    """The content of a text file. `text`: the content with its original line endings. `mark`: the byte order
+    mark at the beginning of the file; empty if there is none. `newline`: the line ending that new lines get.
     """
 
     text: str
@@ -58,7 +58,7 @@ class TextFile:
 
 def read_text_file(path: Path) -> TextFile:
     """Reads a text file and returns its content. Raises EditError if the file is too large or not a text
-    file. Raises OSError.
+    file. Raises OSError if the file cannot be read.
     """
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:

@@ -162,7 +162,7 @@ class FileEditorTool(Tool[FileEditorAction]):
         self, action: FileEditorAction, path: Path, edits: Sequence[Replacement]
     ) -> FileEditorObservation:
         file = _existing(path)
-        changed, places, total = file, ChangedLines(), 0
+        changed, edited_lines, total = file, ChangedLines(), 0
         for number, edit in enumerate(edits, start=1):
             try:
                 if edit.replace_all:
@@ -173,10 +173,12 @@ class FileEditorTool(Tool[FileEditorAction]):
                 raise EditError(
                     f"Edit {number} of {len(edits)}: {error} No edit of this call was made."
                 ) from error
-            places.add(line, old_lines=edit.old_str.count("\n") + 1, new_lines=edit.new_str.count("\n") + 1)
+            edited_lines.add(
+                line, old_lines=edit.old_str.count("\n") + 1, new_lines=edit.new_str.count("\n") + 1
+            )
             changed, total = changed.with_text(text), total + times
         self._write(path, file.to_bytes(), changed.to_bytes())
-        shown = truncate_middle(places.show(changed.lines, _CONTEXT_LINES), MAX_VIEW_CHARS)
+        shown = truncate_middle(edited_lines.show(changed.lines, _CONTEXT_LINES), MAX_VIEW_CHARS)
         return FileEditorObservation(
             content=[TextContent(text=f"{path} has been edited in {total} places. It now reads:\n{shown}")],
             command=action.command,
@@ -243,9 +245,9 @@ class FileEditorTool(Tool[FileEditorAction]):
         lines = edited.lines
         first, last = max(1, line - _CONTEXT_LINES), min(len(lines), line + count - 1 + _CONTEXT_LINES)
         shown = truncate_middle(numbered(lines, first, last), MAX_VIEW_CHARS)
-        place = f"Lines {first} to {last} are now:\n{shown}" if lines else "It is empty now."
+        current_content = f"Lines {first} to {last} are now:\n{shown}" if lines else "It is empty now."
         return FileEditorObservation(
-            content=[TextContent(text=f"{path} has been edited. {note}{place}")],
+            content=[TextContent(text=f"{path} has been edited. {note}{current_content}")],
             command=action.command,
             path=str(path),
             old_content=file.text,

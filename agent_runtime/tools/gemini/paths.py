@@ -21,8 +21,8 @@ def resolve(given: str, working_dir: Path) -> Path:
 
 
 def existing_file(path: Path) -> TextFile:
-    """Reads a text file and returns its content. Raises EditError or OSError if the file does not exist or
-    cannot be read.
+    """Reads a text file and returns its content. Raises EditError if the file does not exist or is not a text
+    file. Raises OSError if the file cannot be read.
     """
     if path.is_dir():
         raise EditError(f"{path} is a directory; list it with `list_directory`.")

@@ -31,7 +31,7 @@ class ReadFileAction(Action):
 
 class ReadFileObservation(OwnObservation):
     """The result of a call of the tool that reads a file. `lines_shown`: the numbers of the first and the
-    last shown line, counted from 1.
+    last shown line, counted from 1; None if nothing was left out or if the result is an image or an error.
     """
 
     file_path: str
@@ -77,8 +77,8 @@ class ReadFileTool(Tool[ReadFileAction]):
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
-    """Returns the index after the last line to show. The lines from `first` on are shown whole, as many as
-    fit into the size limits, but at least one line.
+    """Returns the index of the line after the last line to show. Only whole lines are shown, from the index
+    `first` on: at most `limit` lines, and only as many as fit into the size limit, but at least one line.
     """
     size, last = 0, first
     for line in lines[first : first + min(limit, MAX_LINES)]:

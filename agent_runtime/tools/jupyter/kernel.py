@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from jupyter_client.asynchronous.client import AsyncKernelClient
 
 START_SECONDS = 90.0
-"""Enough for imports from a cold disk; from a warm one they take a second."""
+"""The time limit for the start of a kernel. Usually a start takes about a second. It takes much longer if the
+Python modules are not in the system's file cache.
+"""
 INTERRUPT_SECONDS = 5.0
 """If a cell still runs this long after an interrupt, its kernel is killed."""
 SETTING_SECONDS = 10.0
@@ -30,7 +32,9 @@ _LAST_WORDS_BYTES = 2_000
 _OPTIONS = ("--HistoryManager.enabled=False", "--InteractiveShell.colors=NoColor")
 
 Listener = Callable[[str, Mapping[str, Any]], None]
-"""Called with each message that a cell publishes: its type and its content."""
+"""The type of a function that is called with each message that a cell publishes. The arguments are the type
+and the content of the message.
+"""
 
 
 class KernelError(Exception):
@@ -50,7 +54,7 @@ class Kernel:
     @classmethod
     async def start(cls, python: str, working_dir: Path, environment: Mapping[str, str]) -> "Kernel":
         """Starts an IPython kernel, waits until the kernel replies, and returns it. `python`: the path of the
-        Python that runs the kernel. Raises KernelError.
+        Python that runs the kernel. Raises KernelError if the kernel does not start.
         """
         directory = await asyncio.to_thread(make_private_dir, "kernel")
         words = await asyncio.to_thread(tempfile.TemporaryFile)
@@ -83,7 +87,7 @@ class Kernel:
 
     async def execute(self, code: str, listener: Listener, *, is_silent: bool = False) -> None:
         """Runs a cell and waits until it has ended, with or without an error. Passes the cell's output to the
-        listener.
+        listener. `is_silent`: if True, the kernel does not number the cell and does not send its result.
 
         Raises KernelError if the kernel ends first. If the call is cancelled, the cell continues to run.
         """
@@ -94,13 +98,16 @@ class Kernel:
         await self._unless_it_ends(_follow(client, request, listener))
 
     async def set_variables(self, variables: Mapping[str, str]) -> None:
-        """Adds environment variables for the next cells. Raises KernelError or TimeoutError."""
+        """Adds environment variables for the next cells. Raises KernelError if the kernel has ended. Raises
+        TimeoutError if the kernel does not reply in time.
+        """
         values = json.dumps(dict(variables))
         await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
 
     async def unset_variables(self, names: Mapping[str, str]) -> None:
         """Removes the environment variables that are the keys of `names`, so that the next cells do not have
-        them. Raises KernelError or TimeoutError.
+        them. Raises KernelError if the kernel has ended. Raises TimeoutError if the kernel does not reply in
+        time.
         """
         await self._do(f"import os as _os; [_os.environ.pop(_n, None) for _n in {[*names]!r}]")
 
@@ -197,10 +204,10 @@ async def _follow(client: "AsyncKernelClient", request: str, listener: Listener)
 
 def _own_variables(directory: Path) -> dict[str, str]:
     """Returns the environment variables that only the kernel process needs. JPY_PARENT_PID makes a kernel end
-    when its server has ended.
+    when the agent server has ended.
 
-    JPY_PARENT_PID is left out if commands run in isolated namespaces, because there the kernel ends with the
-    server anyway.
+    JPY_PARENT_PID is left out if commands run in isolated namespaces. The variable is not needed there,
+    because all processes in these namespaces end together with the agent server.
     """
     parent = {} if has_room() else {"JPY_PARENT_PID": str(os.getpid())}
     return {"IPYTHONDIR": str(directory / "profile"), **parent}

@@ -17,7 +17,9 @@ from agent_runtime.tools.image_file import MAX_IMAGE_BYTES
 from agent_runtime.tools.terminal.output import OutputCollector
 
 MAX_IMAGES = 8
-"""The limit for a cell. Each picture costs the model as much as a page of text."""
+"""The largest number of pictures in the output of one cell. For the model, each picture costs as much as a
+page of text.
+"""
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TEXTS = ("text/plain", "text/markdown", "text/latex", "application/json")
 # The printed form of an object that defines none.
@@ -82,7 +84,7 @@ class CellOutputs:
         self._say_block(self._pictured(found, data[found]) if found else _as_text(data))
 
     def _pictured(self, kind: str, encoded: str) -> str:
-        """Stores a picture that the cell has shown, if it is not too large. Returns the text that stands for
+        """Stores a picture that the cell has shown, if it is not too large. Returns the text that replaces
         the picture in the plain text of the output. `kind`: the media type. `encoded`: the picture in base64.
         """
         try:

@@ -13,8 +13,9 @@ _PROJECT_PYTHONS = (".venv/bin/python", "venv/bin/python")
 
 
 async def find_python(working_dir: Path, environment: Mapping[str, str]) -> str:
-    """Returns the path of the project's Python if ipykernel is installed there. Otherwise returns the path of
-    the agent server's Python.
+    """Returns the path of the Python in the virtual environment of `working_dir` (the project) if ipykernel
+    is installed there. Otherwise returns the path of the agent server's Python. `environment`: the
+    environment variables for the program that looks for ipykernel.
     """
     for relative in _PROJECT_PYTHONS:
         python = working_dir / relative

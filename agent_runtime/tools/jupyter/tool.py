@@ -155,8 +155,8 @@ class JupyterTool(CarriedTool[CellArguments]):
             await self.close()
 
     async def _run_in_time(self, kernel: Kernel, cell: CellArguments, outputs: CellOutputs) -> None:
-        """Runs the cell. Interrupts the cell at its timeout, or if the call is cancelled. Raises
-        KernelError.
+        """Runs the cell. Interrupts the cell when its time limit is reached or the call is cancelled. Raises
+        KernelError if the kernel ends.
         """
         running = asyncio.create_task(kernel.execute(cell.code, outputs.listen))
         try:

@@ -19,7 +19,8 @@ ChangeKind = Literal["changed", "renamed", "removed", "new"]
 
 class ToolChange(BaseModel):
     """A difference between an approved tool of an MCP server and the tool that the server lists now. `tool`:
-    the approved name, or the name of a new tool.
+    the approved name, or the name of a new tool. `offered`: the current definition; None if the tool was
+    removed.
 
     `fingerprint`: identifies this difference; the user's decision applies only to this difference.
     `difference`: the approved and the current definition of the tool as a unified diff. `is_refused`: whether
@@ -37,12 +38,12 @@ class ToolChange(BaseModel):
 
 
 Definitions = Mapping[str, ToolDefinition]
-"""The tools of one server, by name."""
+"""The definitions of one server's tools, by tool name."""
 
 
 class Approvals(BaseModel):
     """The approved tools of all MCP servers. `approved`: the tool definitions, by server and tool. `changes`:
-    the differences found last that no user has approved, by server and tool.
+    the differences that the last comparison has found and that no user has approved, by server and tool.
     """
 
     approved: dict[str, dict[str, ToolDefinition]] = {}
@@ -50,7 +51,7 @@ class Approvals(BaseModel):
 
     def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
         """Compares the tools that a server lists now with the approved tools, and stores the differences.
-        Returns whether there is a difference that was not there at the last comparison.
+        Returns whether the approved tools or the differences have changed since the last comparison.
 
         `offered`: the tools that the server lists now. `asks`: whether a new tool also needs the user's
         approval; if not, new tools are approved at once.
@@ -70,21 +71,21 @@ class Approvals(BaseModel):
         return self.changes.get(server, {}).get(tool)
 
     def approve(self, server: str, change: ToolChange) -> None:
-        """Approves a changed tool: the definition that the server lists now becomes the approved
-        definition.
+        """Approves a change of a tool: the definition that the server lists now becomes the approved
+        definition. A tool that the server no longer lists is no longer approved.
         """
-        kept = {name: one for name, one in self.approved[server].items() if name != change.tool}
+        approved_tools = {name: one for name, one in self.approved[server].items() if name != change.tool}
         if change.offered is not None:
-            kept[change.offered.name] = change.offered
-        self.approved[server] = kept
+            approved_tools[change.offered.name] = change.offered
+        self.approved[server] = approved_tools
         del self.changes[server][change.tool]
 
     def refuse(self, server: str, change: ToolChange) -> None:
         self.changes[server][change.tool] = change.model_copy(update={"is_refused": True})
 
     def _with_answers(self, server: str, changes: Mapping[str, ToolChange]) -> dict[str, ToolChange]:
-        """Returns the differences `changes` of a server's tools. Each one that the user has already refused
-        is marked as refused, so that the user is not asked again.
+        """Returns a copy of the differences `changes` of a server's tools. In the copy, each difference that
+        the user has already refused is marked as refused, so that the user is not asked again.
         """
         before = self.changes.get(server, {})
         refused = {one.fingerprint for one in before.values() if one.is_refused}
@@ -95,8 +96,9 @@ class Approvals(BaseModel):
 
 
 def compare(approved: Definitions, offered: Definitions) -> dict[str, ToolChange]:
-    """Returns the differences between two lists of tools, by tool name. A missing tool counts as renamed if
-    an equal tool has a new name.
+    """Returns the differences between the approved tools and the tools that the server lists now (`offered`),
+    by tool name. If an approved tool is missing and a new tool differs from it only in the name, the tool
+    counts as renamed.
     """
     gone = {name: one for name, one in approved.items() if name not in offered}
     come = {name: one for name, one in offered.items() if name not in approved}

@@ -1,4 +1,6 @@
-"""Finds the secrets in the configuration of an MCP server, by the names and the form of the values."""
+"""Finds the secrets in the configuration of an MCP server: by the names of the values, such as `password`,
+and by the form of the values.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +9,7 @@ from agent_runtime.llm.config import MASK
 from agent_runtime.tools.mcp.config import McpServer
 
 MIN_CHARS = 6
-"""Shorter values are more likely common words than secrets."""
+"""The minimum length of a secret. A shorter value is probably a common word and not a secret."""
 
 _NAME = re.compile(
     r"key|token|secret|passw|passphrase|pwd|credential|auth|private|cookie|session|signature|(^|_)(pat|dsn|pin)(_|$)",
@@ -23,7 +25,8 @@ _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
 
 def confidential(server: McpServer) -> Iterator[str]:
     """Yields the secret values of the server's configuration. The caller masks these values in texts. A plain
-    word such as `production` counts as a secret only if its name says so, as in `password`.
+    word such as `production` counts as a secret only if the name of its variable, header or option says so,
+    such as `password`.
     """
     for name, value in (*server.env.items(), *server.all_headers.items(), *_options(server.args)):
         yield from _of(name, value)

@@ -12,14 +12,14 @@ DEFAULT_CALL_SECONDS = 300.0
 
 
 class McpServer(BaseModel):
-    """The configuration of one MCP server: either a command that speaks MCP over its standard streams, or a
+    """The configuration of one MCP server: either a command that uses MCP over its standard streams, or a
     URL. Unknown fields are stored unchanged.
 
-    `timeout`: the seconds that a tool call may take. `auth`: a credential; its field `strategy` has the
-    values of the OpenHands protocol.
+    `timeout`: the seconds that a tool call may take. `auth`: a credential; its field `strategy` says how the
+    credential is used, with the values of the OpenHands protocol.
 
-    `approved_files`: the SHA-256 digest of each file, by absolute path. The server starts only while these
-    files have these digests.
+    `approved_files`: the SHA-256 digest of each file that the user has approved for this server, by absolute
+    path. The server starts only while these files have these digests.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 30.0
-"""Long enough for a command that is first downloaded, as by npx."""
+"""The default time limit for a connection. Long enough for a server that npx must download first."""
 RETRY_SECONDS = 5.0
-"""The time limit for a server that has timed out before."""
+"""The time limit for an attempt to connect to a server that did not reply in time at an earlier attempt."""
 MAX_TOOL_PAGES = 50
 MAX_CAUSE_CHARS = 500
 _LAST_WORDS_BYTES = 2_000
@@ -52,8 +52,8 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """The connection to one MCP server. `on_change`: called when the server's tools have changed. One task
-    opens and closes the connection, because the MCP library requires it; other tasks only use its client.
+    """The connection to one MCP server. `on_change`: called when the server's tools have changed. The MCP
+    library requires that one task opens and closes the connection; other tasks only use it.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class McpConnection:
         ask_user: AskUser | None = None,
     ) -> None:
         """Stores the settings; the first call of `tools` or `call` opens the connection. `sign_in`: lets a
-        person sign in if the server requires it; with None, such a server counts as unreachable. `ask_user`:
-        lets a person answer questions of the server during a call; None tells the server that it cannot ask.
-        `credential_for`: returns the key for a URL if the server's configuration has no credential.
+        person sign in at a server that requires this; if None, such a server counts as unreachable.
+        `ask_user`: lets a person answer the server's questions during a call; if None, the server cannot ask.
+        `credential_for`: returns the access key for a URL if `server` contains none.
         """
         self.name = name
         self.server = server
@@ -93,7 +93,7 @@ class McpConnection:
         self._wants_end = asyncio.Event()
 
     async def tools(self) -> "list[RemoteTool]":
-        """Returns the tools that the MCP server lists now. Raises McpUnavailableError."""
+        """Returns the tools that the server lists now. Raises McpUnavailableError if it cannot be reached."""
         try:
             client = await self._open()
             async with asyncio.timeout(self._patience_seconds):
@@ -103,8 +103,8 @@ class McpConnection:
             raise self._no_answer() from error
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
-        """Calls a tool of the MCP server. Raises McpUnavailableError, also after the timeout. The time in
-        which the server waits for a reply of the user does not count.
+        """Calls a tool of the MCP server. Raises McpUnavailableError if this fails or exceeds the time limit.
+        The time in which a user answers a question of the server does not count.
         """
         client = await self._open()
         try:
@@ -120,7 +120,7 @@ class McpConnection:
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
         """Counts a tool call as running inside the `with` block. When no call runs any more, cancels those
-        questions of the MCP server that the user has not answered. `deadline`: the time limit of the call.
+        questions of the MCP server that the user has not answered. `deadline`: the timer that ends the call.
         """
         self._deadlines.add(deadline)
         try:
@@ -132,7 +132,7 @@ class McpConnection:
                     asking.cancel()
 
     async def _answer(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
-        """Asks the user a question of the MCP server. Returns the reply: "cancel" if no tool call runs."""
+        """Asks the user the MCP server's question. Returns the answer, or "cancel" if no tool call runs."""
         from mcp.types import ElicitResult
 
         del context
@@ -229,7 +229,7 @@ class McpConnection:
                     self._client = None
 
     async def _listen(self, client: "Client") -> None:
-        """Subscribes to changes of the server's tools, as newer versions of MCP require."""
+        """Subscribes to changes of the server's tools. Newer versions of MCP require a subscription."""
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
         from mcp.shared.exceptions import MCPError
 
@@ -306,8 +306,8 @@ class McpConnection:
         )
 
     def _sign(self, request: "httpx2.Request") -> "httpx2.Request":
-        """Adds the key for the request's URL to the headers of an HTTP request to the MCP server. Looks up
-        the key for each request, because the key may change while the connection is open.
+        """Adds the access key for the request's URL to the headers of an HTTP request to the MCP server.
+        Looks up the key for each request, because the key may change while the connection is open.
         """
         if key := self._credential_for(str(request.url)):
             request.headers[HEADER] = key
@@ -367,8 +367,8 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns a text about an error reply of the app server's MCP broker, to put behind another text: the
-    fields `detail` and `fix` of the problem document (RFC 9457). Returns "" if there is no such document.
+    """Returns the reason in an error reply of the app server, which forwards MCP calls: ": " and the fields
+    `detail` and `fix` of the problem document (RFC 9457). Returns "" if the reply contains no such document.
     """
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""

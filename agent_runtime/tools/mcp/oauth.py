@@ -1,8 +1,9 @@
 """Signs a user in to an MCP server by OAuth 2.1. The user's browser runs on another machine.
 
-The MCP library implements the protocol (discovery, registration, PKCE, refresh). This module gives the
-library's sign-in URL to the user, and gives the URL to which the browser is redirected to the library.
-Clients get the tokens, the registration and the expiry time as `oauth_state`.
+The MCP library implements the protocol (discovery, registration, PKCE, refresh). This module gives the user
+the sign-in URL that the library has made. After the sign-in, this module gives the library the URL to which
+the user's browser was redirected. Clients get the tokens, the registration and the expiry time as
+`oauth_state`.
 """
 
 import asyncio
@@ -24,14 +25,15 @@ CLIENT_NAME = "Slipway"
 
 
 class CallbackError(Exception):
-    """The error that is raised when the URL to which the browser was redirected does not belong to this
-    sign-in. The text says why.
+    """The error that is raised when a sign-in cannot be completed with the URL to which the browser was
+    redirected. The text says why.
     """
 
 
 class OAuthState:
     """The OAuth tokens and the client registration of one sign-in, in memory. The MCP library reads and
-    writes them. The client stores the JSON that `to_wire` returns.
+    writes these data. A client of the agent server stores them permanently, as the JSON that `to_wire`
+    returns.
     """
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
@@ -87,7 +89,7 @@ class SignIn:
 
     def answer(self, callback_url: str) -> None:
         """Completes the sign-in with the URL to which the browser was redirected. Raises CallbackError if the
-        URL does not belong to this sign-in. A second call is ignored.
+        URL reports an error or contains no code. Only the first valid URL is used.
         """
         query = parse_qs(urlsplit(callback_url).query)
         if "error" in query:

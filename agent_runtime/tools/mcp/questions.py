@@ -48,7 +48,9 @@ class ElicitationResponse:
 
 
 AskUser = Callable[[Question], Awaitable[ElicitationResponse]]
-"""Asks the user and returns the answer. Cancelled when no call waits for the answer any more."""
+"""The type of a function that asks the user a question and returns the answer. The task of the function is
+cancelled when no tool call waits for the answer any more.
+"""
 
 
 def filled_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:

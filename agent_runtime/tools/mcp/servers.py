@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class McpServers:
     """The MCP servers of one conversation. The servers start at the first `refresh`.
 
-    A server that cannot be reached does not affect the other servers. `report` contains the name of such a
-    server, and the next refresh tries to reach it again.
+    A server that cannot be reached does not affect the other servers. The attribute `report` contains the
+    name of such a server, and the next `refresh` tries to reach this server again.
     """
 
     def __init__(
@@ -66,8 +66,9 @@ class McpServers:
         self.expect_changes()
 
     def replace(self, config: Mapping[str, Any]) -> None:
-        """Replaces each server whose configuration has changed. Running tool calls of a replaced server may
-        be ended.
+        """Replaces each server whose configuration in `config` differs from its current configuration.
+        Servers that are missing in `config` are not changed, and new servers in `config` are not added.
+        Running tool calls of a replaced server may be ended.
         """
         servers = servers_of(config)
         for position, connection in enumerate(self._connections):
@@ -79,7 +80,7 @@ class McpServers:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the servers' tools may have changed since the last refresh."""
+        """Whether the servers' tools may have changed since the last call of `refresh`."""
         return self._is_stale
 
     @property
@@ -87,15 +88,15 @@ class McpServers:
         return any(connection.server.has_lost_secrets for connection in self._connections)
 
     def expect_changes(self) -> None:
-        """Makes the next refresh ask all servers for their tools again. This is needed because not every
-        server reports changes of its tools, and because a server that could not be reached may be reachable
-        again.
+        """Makes the next call of `refresh` ask all servers for their tools again. This is needed because not
+        every server reports changes of its tools, and because a server that could not be reached may be
+        reachable again.
         """
         self._is_stale = bool(self._connections)
 
     async def refresh(self, taken: Collection[str], *, asks: bool = False) -> None:
-        """Asks all servers at the same time for their tools. `taken`: the names of the agent's other tools,
-        which MCP tools cannot use.
+        """Asks all servers at the same time for their tools. `taken`: the names of the agent's tools that are
+        not MCP tools. An MCP tool cannot have such a name.
 
         `asks`: whether the user must also approve new tools.
         """
@@ -144,7 +145,7 @@ class McpServers:
 
     async def _check(self, connection: McpConnection, tool: str) -> ToolChange | None:
         """Returns how the tool's current definition differs from the approved definition. Returns None if
-        they are equal. Raises McpUnavailableError.
+        they are equal. Raises McpUnavailableError if the server cannot be reached.
 
         Asks the server before each call, because a malicious server would not report that a tool has changed.
         """

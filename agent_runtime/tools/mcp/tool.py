@@ -25,8 +25,8 @@ MAX_NAME_CHARS = 64
 
 
 class MCPToolAction(Action):
-    """The action of an MCP tool call. `data`: the arguments for the MCP server. The class name is the name in
-    the OpenHands protocol.
+    """The action of an MCP tool call. `data`: the arguments for the MCP server. The class has the name that
+    the OpenHands protocol prescribes.
     """
 
     data: dict[str, JsonValue] = {}
@@ -37,7 +37,9 @@ class MCPToolObservation(Observation):
 
 
 Check = Callable[[], Awaitable[ToolChange | None]]
-"""Returns how the tool now differs from its approved form, or None. Raises McpUnavailableError."""
+"""The type of a function that returns how the tool's current definition differs from the approved definition.
+It returns None if they are equal, and raises McpUnavailableError if the server cannot be reached.
+"""
 
 
 class McpTool(DescribedTool[MCPToolAction]):
@@ -76,9 +78,9 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Returns an effect which says that it is unknown what the call reads and changes, so that the
-        confirmation policy can ask the user. What the MCP server states about its tool is not used, because a
-        false statement would avoid the question.
+        """Returns an effect of unknown risk, so that the confirmation policy can ask the user. What the call
+        reads and changes is not known. The hints that the MCP server gives about its tool are not used,
+        because with false hints the server could prevent this question.
         """
         del action
         return UNDECLARED
@@ -109,8 +111,8 @@ _WHAT = {
 
 def _refusal(server: str, change: ToolChange) -> str:
     """Returns the text that the model gets if a call is refused because the MCP server has changed the tool.
-    The difference in this text is marked as untrusted, because the MCP server wrote it and no user has
-    approved it.
+    The text contains the difference between the approved and the new definition of the tool. This difference
+    is marked as untrusted, because the MCP server wrote it and no user has approved it.
     """
     return (
         f"`{change.tool}` was not called: the MCP server {server} {_WHAT[change.change]}: it is not "
@@ -122,7 +124,7 @@ def _refusal(server: str, change: ToolChange) -> str:
 
 def name_for_model(tool: str, server: str, taken: Collection[str]) -> str:
     """Returns the tool's name with only characters that model vendors accept. Adds the server's name if
-    another tool already has this name.
+    another tool already has this name. `taken`: the names of the other tools.
     """
     plain = _FORBIDDEN.sub("_", tool)[:MAX_NAME_CHARS]
     if plain and plain not in taken:

@@ -45,9 +45,11 @@ def _unheard(_path: Path, _why: str) -> None:
 
 
 def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard) -> list[Note]:
-    """Returns all memory notes of a repository, sorted by name, up to MAX_NOTES. The call blocks.
+    """Returns all memory notes (texts of agents for later conversations) below `working_dir`, sorted by name,
+    up to MAX_NOTES. The call blocks.
 
-    `report`: called with each file that is not a usable note, and the reason.
+    `report`: a function that is called with each file that is left out, and the reason: the file is not a
+    valid note, or there are more than MAX_NOTES files.
     """
     found: list[Note] = []
     paths = _files(working_dir)
@@ -62,9 +64,10 @@ def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard
 
 
 def find_note(working_dir: Path, name: str) -> Note | None:
-    """Returns the memory note with this name. Returns None if there is no such file. The call blocks.
+    """Returns the memory note (a text of an agent for later conversations) with this name below
+    `working_dir`. Returns None if there is no such file. The call blocks.
 
-    Raises NoteError if the file with this name is not a usable note.
+    Raises NoteError if the file with this name is not a valid note.
     """
     path = _path(working_dir, name)
     if not path.exists():
@@ -76,8 +79,9 @@ def find_note(working_dir: Path, name: str) -> Note | None:
 
 
 def write_note(working_dir: Path, note: Note) -> None:
-    """Creates or replaces the file of a memory note in one step. The call blocks. Raises NoteError or
-    OSError.
+    """Creates or replaces the file of a memory note (a text of an agent for later conversations) below
+    `working_dir`, in one step. The call blocks. Raises NoteError if the name is not valid. Raises OSError if
+    the file cannot be written.
     """
     path = _path(working_dir, note.name)
     with replacing(path) as file:
@@ -85,8 +89,9 @@ def write_note(working_dir: Path, note: Note) -> None:
 
 
 def delete_note(working_dir: Path, name: str) -> bool:
-    """Deletes the memory note with this name. Returns False if there is no such note. The call blocks. Raises
-    NoteError or OSError.
+    """Deletes the memory note (a text of an agent for later conversations) with this name below
+    `working_dir`, and returns True. Returns False if there is no such note. The call blocks. Raises NoteError
+    if the name is not valid. Raises OSError if the file cannot be deleted.
     """
     path = _path(working_dir, name)
     existed = path.exists()

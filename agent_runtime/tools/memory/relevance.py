@@ -1,4 +1,6 @@
-"""Finds the notes that fit a question. Uses a full-text search that ranks notes by BM25."""
+"""Finds the memory notes (texts of agents for later conversations) that fit a question. Uses a full-text
+search that ranks notes by BM25.
+"""
 
 import re
 import sqlite3

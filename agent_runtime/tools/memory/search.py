@@ -1,4 +1,4 @@
-"""A tool by which the agent searches the notes of earlier conversations."""
+"""A tool by which the agent searches the memory notes that agents have written in earlier conversations."""
 
 import asyncio
 from collections.abc import Sequence

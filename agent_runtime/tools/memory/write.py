@@ -1,4 +1,4 @@
-"""A tool by which the agent writes notes for later conversations."""
+"""A tool by which the agent writes memory notes. Agents of later conversations can search these notes."""
 
 import asyncio
 from collections.abc import Sequence

@@ -22,8 +22,8 @@ _LOOK_ALIKE = {
 
 @dataclass(frozen=True)
 class PatchedFile:
-    """The content of a file before and after one operation of a patch. None means that the file does not
-    exist.
+    """The content of a file before and after one operation of a patch: `old` and `new`. None means that the
+    file does not exist. `move_path`: the new path of a moved file; None if the file is not moved.
     """
 
     path: str
@@ -35,7 +35,7 @@ class PatchedFile:
 @dataclass
 class Draft:
     """The result of a patch in memory, before it is written to disk. `files`: the new content by path; None
-    means that the file is deleted.
+    means that the file is deleted. `moved`: the old path of each moved file, by the new path.
 
     `fuzz`: the number of lines that match the file only if blanks at their end or quote styles are ignored.
     """
@@ -48,8 +48,8 @@ class Draft:
 
 def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Draft:
     """Applies the operations of a patch one after another in memory, and returns the result. Writes nothing
-    to disk. `resolve`: converts a path of the patch to a path on disk. Raises PatchError, EditError or
-    OSError.
+    to disk. `resolve`: converts a path of the patch to a path on disk. Raises PatchError if the patch does
+    not fit the files. Raises EditError or OSError if a file cannot be read.
     """
     result = Draft()
     for operation in operations:
@@ -160,9 +160,9 @@ def _last_text(result: Draft, path: Path) -> str:
 
 
 def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[str, int]:
-    """Returns the text of the file after all chunks of a patch are applied, and the number of lines that
-    match the patch only if blanks at their end or quote styles are ignored. `name`: the path of the file for
-    error messages.
+    """Applies all chunks of a patch to the text of the file. Returns the new text, and the number of lines
+    that match the patch only if blanks at their end or quote styles are ignored. `name`: the path of the file
+    for error messages.
     """
     lines = split_lines(file.text)
     plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
@@ -198,8 +198,9 @@ def _joined(lines: list[str], file: TextFile) -> str:
 
 def _locate(file: TextFile, plain: list[str], chunk: Chunk, position: int, where: str) -> tuple[int, int]:
     """Finds the lines that a chunk of a patch replaces in the file, at or after the line index `position`.
-    Returns the index of the first of these lines, and how many of them match only if blanks at their end or
-    quote styles are ignored.
+    Returns the index of the first of these lines, and the number of lines that match only if blanks at their
+    end or quote styles are ignored. `plain`: the lines of the file. `where`: the place in the patch, for
+    error messages.
     """
     start = position
     for header in chunk.headers:

@@ -1,4 +1,4 @@
-"""Parses the text of a patch into operations."""
+"""Parses the text of a patch into operations. Each operation adds, changes, moves or deletes one file."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ class Chunk:
     """One part of a patch: lines to find in a file, and the lines that replace them.
 
     `headers`: lines above the replaced lines, such as the lines of the class and the function, outermost
-    first. `edits`: pairs of a sign (" ", "-" or "+") and a line.
+    first. `edits`: pairs of a sign (" " for an unchanged, "-" for a removed, "+" for an added line) and the
+    line. `is_at_end`: whether the lines must be at the end of the file.
     """
 
     headers: tuple[str, ...]
@@ -57,7 +58,8 @@ Operation = AddFile | DeleteFile | UpdateFile
 
 
 def parse_patch(text: str) -> list[Operation]:
-    """Returns the operations of the patch, at least one. Raises PatchError.
+    """Returns the operations (changes of single files) of the patch `text`, at least one. Raises PatchError
+    if the text is not a valid patch.
 
     Ignores text around the patch, such as a shell's heredoc.
     """

@@ -92,8 +92,8 @@ async def find_matches(pattern: str, target: Path, include: str | None) -> Found
 
 
 async def find_lines(pattern: str, target: Path, files: Sequence[str], context: int) -> list[FoundLine]:
-    """Returns the matching lines of these files, and `context` lines before and after each, in the order of
-    `files`.
+    """Returns the lines of the given files that match the regular expression `pattern`, and `context` lines
+    before and after each. The result has the order of `files`.
 
     `files`: absolute paths at or below `target`. Returns at most MAX_LINES_PER_FILE matching lines of each
     file.
@@ -184,9 +184,9 @@ def _choose(directory: bytes, names: list[bytes], pattern: str | None) -> FoundF
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
-    whole = pattern.removeprefix("./") if "/" in pattern else f"**/{pattern}"
+    full_pattern = pattern.removeprefix("./") if "/" in pattern else f"**/{pattern}"
     try:
-        return re.compile(scan.glob_regex(whole))
+        return re.compile(scan.glob_regex(full_pattern))
     except re.error as error:
         raise SearchError(f"{pattern!r} is not a glob pattern: {error}.") from error
 

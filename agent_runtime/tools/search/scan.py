@@ -1,14 +1,14 @@
 """Replaces ripgrep where it is not installed: lists the files that git does not ignore, or searches them.
 
-It runs as a separate program, so that a search can be ended at any moment: a regular expression can keep an
-interpreter busy for ever. So it imports nothing but the standard library.
+This module runs as a separate program, so that a search can be ended at any moment: some regular expressions
+keep a Python interpreter busy for ever. So the module imports only the standard library.
 
     scan.py list                     files below the current directory
     scan.py grep PATTERN TARGET      files at or below TARGET with a line that matches
     scan.py lines PATTERN N M FILE…  the first M matching lines of each file, and N lines around each
 
-Prints paths, each ended by a NUL; with `lines`, what ripgrep prints with --null and --line-number. Exit code
-2: the pattern is wrong; standard error says why.
+With `list` and `grep`, prints paths, each ended by a NUL. With `lines`, prints what ripgrep prints with
+--null and --line-number. The exit code 2 means that the pattern is not valid; standard error then says why.
 """
 
 # Paths stay text: with an object for each, walking a large tree takes several times as long.
@@ -45,7 +45,8 @@ _POSIX_CLASSES = {
 
 class IgnoreRule(NamedTuple):
     """One line of a .gitignore. `regex` matches paths relative to the directory of the .gitignore.
-    `is_negated`: whether the line includes matching paths again (`!`).
+    `is_negated`: whether the line includes matching paths again (`!`). `is_for_directories`: whether the line
+    applies only to directories.
     """
 
     regex: re.Pattern[str]
@@ -61,7 +62,9 @@ class Rules(NamedTuple):
 
 
 def glob_regex(glob: str, *, has_braces: bool = True) -> str:
-    """Returns a regular expression for whole relative paths. `*` and `?` do not match a slash, `**` does."""
+    """Returns a regular expression that matches the same whole relative paths as the glob. `*` and `?` do not
+    match a slash, `**` does. `has_braces`: whether `{a,b}` in the glob means `a` or `b`.
+    """
     has_braces = has_braces and glob.count("{") == glob.count("}")
     parts: list[str] = []
     depth = 0
@@ -84,7 +87,7 @@ def parse_gitignore(text: str) -> list[IgnoreRule]:
 def walk(root: str) -> Iterator[str]:
     """Yields the paths of files below `root` that git does not ignore, relative to `root`.
 
-    Includes hidden files, but neither links nor .git.
+    Includes hidden files, but neither symbolic links nor the content of `.git`.
     """
     yield from _walk(root, "", _inherited(root))
 
@@ -103,7 +106,7 @@ def matching(pattern: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def matching_lines(pattern: str, context: int, most: int, names: Iterable[str]) -> Iterator[str]:
-    """Yields the matching lines of the files `names`, with `context` lines around each, in the format of
+    """Yields the matching lines of the files `names`, with `context` lines around each. The format is that of
     ripgrep: `NAME`, a NUL, the line number, `:` (or `-` for a context line), and the text. `most`: the
     largest number of matching lines per file.
     """

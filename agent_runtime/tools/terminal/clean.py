@@ -21,8 +21,9 @@ class LineCleaner:
     """
 
     def __init__(self, on_line: Callable[[str, str], None]) -> None:
-        """Creates a cleaner for the output of one terminal. `on_line`: called with each complete line of the
-        output, first as the terminal received it, then as plain text. Both have no line ending.
+        """Creates a cleaner for the output of one terminal. `on_line`: a function that is called with each
+        complete line of the output. The first argument is the line as the terminal received it, the second is
+        the line as plain text. Neither has a line ending.
         """
         self._on_line = on_line
         self._rest = ""
@@ -49,7 +50,7 @@ class LineCleaner:
         return clean
 
     def flush(self) -> str:
-        """Returns the clean text of the last line, which is not complete yet, and removes the line from this
+        """Returns the last line, which is not complete yet, as plain text, and removes the line from this
         object.
         """
         rest, self._rest = self._rest, ""

@@ -1,4 +1,6 @@
-"""Starts a bash on a terminal. The start-up file makes bash report the end of each command."""
+"""Starts a bash on a terminal. A start-up file for this bash makes bash report the end of each command to the
+runtime.
+"""
 
 import asyncio
 import fcntl
@@ -82,8 +84,8 @@ def _let_commands_be_interrupted() -> None:
     """Makes Ctrl-C work in commands even if this process ignores signals, as after nohup or in the
     background.
 
-    Child processes inherit ignored signals, and no shell can undo this. But they do not inherit a signal
-    handler. So each ignored signal gets a handler that does nothing.
+    Child processes inherit ignored signals, and no shell can undo this. But child processes do not inherit a
+    signal handler. So each ignored signal gets a handler that does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread may set handlers
@@ -93,7 +95,9 @@ def _let_commands_be_interrupted() -> None:
 
 
 def set_modes(terminal: int) -> None:
-    """Sets the terminal's size and modes: no echo of typed text, no CR before LF, and no stop by Ctrl-S."""
+    """Sets the terminal's size and modes: no echo of typed text, no CR before LF, and no stop by Ctrl-S.
+    `terminal`: the file descriptor of the terminal.
+    """
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     modes = termios.tcgetattr(terminal)
     modes[0] &= ~termios.IXON

@@ -17,8 +17,8 @@ _REACHES_OUT = re.compile(
     r"|\w+://|\bhttpx?\s|\brequests\.|\burlopen\b|/dev/(tcp|udp)/",
     re.IGNORECASE,
 )
-"""Commands whose output may come from outsiders. The list is incomplete: it only marks output for the model.
-What the user is asked about is decided in `security`.
+"""Matches commands whose output may come from the network. The list is incomplete. It is only used to mark
+output as untrusted for the model. The package `security` decides about which commands the user is asked.
 """
 
 
@@ -49,6 +49,7 @@ class TerminalAction(Action):
 
 class TerminalMetadata(BaseModel):
     """The state of the shell after a command. `exit_code`: -1 means that the command is still running.
+    `suffix`: a note for the model about the state of the command.
 
     `styles`: the colours of the output, for user interfaces; None if the output has no colours. Models do not
     see the colours.

@@ -19,8 +19,8 @@ def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]
     included.
     """
     words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
-    places = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]
-    named = [directory / place for directory in dict.fromkeys((ended_in, started_in)) for place in places]
+    paths = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]
+    named = [directory / path for directory in dict.fromkeys((ended_in, started_in)) for path in paths]
     return list(dict.fromkeys([ended_in, *(Path(os.path.normpath(path)) for path in named)]))
 
 

@@ -26,7 +26,8 @@ class OutputCollector:
         self, save_dir: Path, hide: StreamMask, max_chars: int = MAX_OUTPUT_CHARS, *, label: str = "terminal"
     ) -> None:
         """Creates an empty collector. `hide`: masks secrets before output is stored, shortened or saved to a
-        file. `label`: the beginning of the names of the files with the whole output.
+        file. `max_chars`: the length to which longer output is shortened. `save_dir`: the directory of the
+        files with the whole output. `label`: the beginning of the names of these files.
         """
         self._label = label
         self._save_dir = save_dir
@@ -44,8 +45,8 @@ class OutputCollector:
     def take(self, *, is_last: bool = True) -> str:
         """Returns the output since the previous call of `take`.
 
-        `is_last`: whether the command has ended. If not, text that could be the beginning of a secret is held
-        back.
+        `is_last`: whether the command has ended. If not, text at the end that could be the beginning of a
+        secret is returned by a later call.
         """
         self._keep(self._hide.feed(self._cleaner.flush()))
         if is_last:
@@ -58,25 +59,25 @@ class OutputCollector:
         return text
 
     def styles(self, text: str) -> list[Style]:
-        """Returns the colours of the text that the last call of `take` returned. `text`: that text; lines
-        that the caller has changed since have no colours.
+        """Returns the colours of the text that the last call of `take` returned. `text`: this text, in which
+        the caller may have changed some lines. Changed lines get no colours.
         """
         return self._taken.styles(text)
 
     def peek(self, max_chars: int) -> str:
-        """Returns the end of the text that `take` would return now, at most `max_chars` characters. Text that
-        may become a secret is left out.
+        """Returns the end of the text that `take` would return now, at most `max_chars` characters. Leaves
+        out characters at the end that may be the beginning of a secret.
         """
         unfinished = self._hide.peek(clean_line(self._cleaner.unfinished))
-        whole = f"{self._head}{self._tail}"[-max_chars:] + unfinished
-        if len(whole) <= max_chars and self._total <= max_chars:
-            return whole
-        end = whole[-max_chars:]
+        text = f"{self._head}{self._tail}"[-max_chars:] + unfinished
+        if len(text) <= max_chars and self._total <= max_chars:
+            return text
+        end = text[-max_chars:]
         return end[end.find("\n", 0, -1) + 1 :]
 
     def styles_now(self, text: str, limit: int) -> list[Style]:
-        """Returns the last `limit` colours of the text that the last call of `peek` returned. `text`: that
-        text; lines that the caller has changed since have no colours.
+        """Returns the last `limit` colours of the text that the last call of `peek` returned. `text`: this
+        text, in which the caller may have changed some lines. Changed lines get no colours.
         """
         return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 
@@ -98,9 +99,9 @@ class OutputCollector:
         self._path: Path | None = None
 
     def _keep(self, text: str) -> None:
-        was_whole = self._total <= 2 * self._half
+        was_complete = self._total <= 2 * self._half
         self._total += len(text)
-        if was_whole and self._total > 2 * self._half:
+        if was_complete and self._total > 2 * self._half:
             self._open_file()
             self._save(self._head + self._tail)
         self._save(text)

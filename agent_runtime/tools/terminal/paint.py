@@ -1,9 +1,8 @@
 """The colours of a terminal's output, stored apart from its plain text as styles of character ranges.
 
-A style is the parameters of a terminal's escape sequence, as `1;31` for bold red. The plain text stays
-without colours.
-A line of the shown text gets its styles if it is equal to a line of the output. So lines in which a secret
-was masked have no styles.
+A style consists of the parameters of a terminal's escape sequence, such as `1;31` for bold red. The plain
+text stays without colours. A line of the shown text gets its styles if it is equal to a line of the output.
+So lines in which a secret was masked have no styles.
 """
 
 import re
@@ -15,7 +14,9 @@ from dataclasses import dataclass
 from agent_runtime.tools.terminal.clean import CONTROL, ESCAPE, clean_line
 
 Style = tuple[int, int, str]
-"""The first character, the character after the last one, and the style."""
+"""A style of a part of a text: the index of the first character, the index after the last character, the
+style.
+"""
 
 MAX_STYLES = 2000
 _LOOK_AHEAD_LINES = 64
@@ -67,8 +68,8 @@ class Pen:
         return pen
 
     def take(self, parameters: str) -> None:
-        """Changes the current style as one escape sequence of the terminal's output requests. `parameters`:
-        the numbers in the sequence, such as `1;31` for bold red. Unknown numbers are ignored.
+        """Changes the current style by one escape sequence of the terminal's output. `parameters`: the
+        numbers in the sequence, such as `1;31` for bold red. Unknown numbers are ignored.
         """
         codes = parameters.split(";")
         while codes:
@@ -87,8 +88,8 @@ class Pen:
 
 
 class Paint:
-    """The colours and other styles of the first and the last lines of a command's output. Lines between them
-    are dropped, so the memory is limited.
+    """The colours and other styles of the first and the last lines of a command's output. The lines in the
+    middle are dropped, to limit the memory use.
     """
 
     def __init__(self, max_chars: int) -> None:
@@ -116,8 +117,9 @@ class Paint:
             self._tail_chars -= len(self._tail.popleft().text) + 1
 
     def styles(self, text: str, *, unfinished: str = "", limit: int = MAX_STYLES) -> list[Style]:
-        """Returns the styles of the lines in `text`, each with the characters to which it applies; at most
-        the last `limit`. `text`: all or some of the output lines that were added so far.
+        """Returns the styles of the lines in `text`, each with the characters to which it applies. Returns
+        only the last `limit` styles if there are more. `text`: all or some of the output lines that were
+        added so far.
 
         `unfinished`: the last line as the terminal received it, if that line is not complete.
         """
@@ -129,8 +131,8 @@ class Paint:
         lines = text.split("\n")
         found = dict(_matches(lines, self._head))
         backwards = [line for index, line in enumerate(lines) if index not in found][::-1]
-        places = [index for index in range(len(lines)) if index not in found][::-1]
-        found |= {places[at]: line for at, line in _matches(backwards, tail[::-1])}
+        positions = [index for index in range(len(lines)) if index not in found][::-1]
+        found |= {positions[at]: line for at, line in _matches(backwards, tail[::-1])}
         return _placed(lines, found)[-limit:]
 
     def end(self) -> None:
@@ -172,15 +174,15 @@ def _painted(raw: str, clean: str, pen: Pen) -> _Line:
     at = shown = 0
     text = ""
     for piece, style in pieces:
-        kept = CONTROL.sub("", piece[max(0, start - at) : max(0, end - at)])
+        visible_text = CONTROL.sub("", piece[max(0, start - at) : max(0, end - at)])
         at += len(piece)
-        if kept and style:
+        if visible_text and style:
             if styles and styles[-1][1:] == (shown, style):
-                styles[-1] = (styles[-1][0], shown + len(kept), style)
+                styles[-1] = (styles[-1][0], shown + len(visible_text), style)
             else:
-                styles.append((shown, shown + len(kept), style))
-        shown += len(kept)
-        text += kept
+                styles.append((shown, shown + len(visible_text), style))
+        shown += len(visible_text)
+        text += visible_text
     return _Line(clean, styles if text == clean else [])
 
 
@@ -199,7 +201,7 @@ def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
 
 def _matches(lines: Sequence[str], known: Sequence[_Line]) -> Iterator[tuple[int, _Line]]:
     """Yields each line of `known` whose text occurs in `lines`, with its index in `lines`. Both sequences
-    have the same order, but each may lack lines of the other.
+    have the same order, but each may lack some lines of the other sequence.
     """
     reached = 0
     for index, text in enumerate(lines):

@@ -1,9 +1,10 @@
 """Runs one interactive bash on a separate terminal.
 
 Each command is written to a file, and a line that sources this file is typed into the terminal. So any text
-can be run as one command. The exit code of the command is sent over a FIFO and not with the output: so no
-output can imitate it, and no prompt setting can disturb it. A mark in the terminal's output shows that all
-output of the command has been read.
+can be run as one command. The exit code of the command is sent over a FIFO and not with the output. So no
+output can imitate an exit code, and no prompt setting can change one. After each command, bash prints an
+escape sequence that the terminal does not show. This sequence shows that all output of the command has been
+read.
 """
 
 import asyncio
@@ -48,7 +49,7 @@ class ShellStartError(Exception):
 
 @dataclass(frozen=True)
 class Status:
-    """The exit code of a command, and the shell's working directory and PATH after it."""
+    """The exit code of a command, and the working directory and the PATH of the shell after the command."""
 
     exit_code: int
     working_dir: str
@@ -57,9 +58,9 @@ class Status:
 
 @dataclass(frozen=True)
 class Patience:
-    """The time limits for waiting for a command. `total_seconds`: for the whole command. `quiet_seconds`: the
-    longest time without new output. `settle_seconds`: the longest time without new output after the command
-    has printed something.
+    """The time limits for waiting for a command; None means no limit. `total_seconds`: for the whole wait.
+    `quiet_seconds`: the longest time without new output. `settle_seconds`: the longest time without new
+    output after the command has printed something.
     """
 
     total_seconds: float | None = None
@@ -114,7 +115,9 @@ class PtyShell:
     async def start(
         cls, working_dir: Path, environment: Mapping[str, str], on_output: Callable[[bytes], None]
     ) -> "PtyShell":
-        """Starts a shell in `working_dir` and waits for its first prompt. Raises ShellStartError."""
+        """Starts a shell in `working_dir` and waits for its first prompt. `on_output`: a function that gets
+        the terminal's raw output. Raises ShellStartError if the shell does not start.
+        """
         try:
             shell = await cls._launch(working_dir, environment, on_output)
         except OSError as error:
@@ -174,8 +177,8 @@ class PtyShell:
     def begin(self, command: str, variables: Mapping[str, str] | None = None) -> None:
         """Starts a command. The shell must not be busy.
 
-        `variables`: environment variables for this command alone. Raises TooManyVariablesError without
-        starting the command.
+        `variables`: environment variables for this command alone. Raises TooManyVariablesError if the
+        variables are too large; then the command is not started.
         """
         self._hand_over(variables or {})
         self._serial += 1
@@ -202,8 +205,8 @@ class PtyShell:
         os.write(self._variables, encoded)
 
     def send(self, data: bytes) -> int:
-        """Types `data` into the terminal. Returns how many bytes the terminal accepted. This is less than all
-        if the program does not read its input.
+        """Types `data` into the terminal. Returns how many bytes the terminal accepted. These are not all
+        bytes if the program does not read its input.
         """
         self._last_output_at = None
         try:
@@ -255,8 +258,8 @@ class PtyShell:
         await self._exit_watch
 
     def without_traces(self, text: str) -> str:
-        """Returns the output without the lines and paths of the temporary file from which bash reads the
-        command.
+        """Returns `text` (output of a command) without the lines and paths of the temporary file from which
+        bash reads the command.
         """
         private = re.escape(str(self._dir))
         text = re.sub(rf"(?m)^\++ .*(?:__slipway_|{private}).*\n?", "", text)
@@ -313,10 +316,11 @@ class PtyShell:
         self._loop.remove_reader(self._fifo)
 
     async def _end_foreground(self, number: signal.Signals) -> bool:
-        """Sends a signal to the running command. Returns whether the command ended within the grace period.
+        """Sends a signal to the running command. Returns whether the command ended within
+        INTERRUPT_GRACE_SECONDS.
 
-        The signal may arrive between two programs of a command. Bash then ignores it and waits for the second
-        program. So a program that comes to the foreground in this time is interrupted, too.
+        The signal may arrive between two programs of a command. Bash then ignores the signal and waits for
+        the second program. So a program that comes to the foreground in this time also gets the signal.
         """
         group = self._foreground
         if not (group == self._process.pid and number == signal.SIGKILL):

@@ -80,7 +80,7 @@ class TerminalSession:
 
     def peek(self, max_chars: int) -> Shown:
         """Returns the end of the output that the running command has printed since the last result for the
-        model.
+        model, at most `max_chars` characters.
         """
         text = self._output.peek(max_chars)
         text = self._shell.without_traces(text) if self._shell else text
@@ -261,7 +261,9 @@ def _shorten(command: str, max_chars: int = 200) -> str:
 
 
 def _username() -> str:
-    """Returns the name of the user that runs commands. The server's real user may be another one."""
+    """Returns the name of the user under which the agent's commands run. The real user of this process may
+    have another name, because the variables LOGNAME and USER are read first.
+    """
     try:
         named = os.environ.get("LOGNAME") or os.environ.get("USER")
         return named or pwd.getpwuid(os.geteuid()).pw_name

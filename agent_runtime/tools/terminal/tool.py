@@ -42,10 +42,12 @@ class TerminalTool(Tool[TerminalAction]):
         quiet_seconds: float = QUIET_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
-        """Creates the tool. Each shell starts with its first command. `sessions`: the largest number of
-        shells; ValueError is raised unless it is 1 to MAX_SESSIONS. `quiet_seconds`: how long the tool waits
-        for a command without new output. `settle_seconds`: the same after input to a running command, once
-        the command has printed something.
+        """Creates the tool. Each shell starts with its first command.
+
+        `sessions`: the largest number of shells, 1 to MAX_SESSIONS; other numbers raise ValueError.
+        `quiet_seconds`: how long the tool waits for a command that prints nothing new. `settle_seconds`: how
+        long the tool waits without new output after it has sent input to a running command and the command
+        has replied.
         """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")

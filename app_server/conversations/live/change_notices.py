@@ -55,8 +55,8 @@ def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> Non
 @dataclass(frozen=True)
 class News:
     """A change of a conversation that is ready to be published. `frames`: messages with the new state of the
-    conversation, for the streams of its events. `channels`: the ids of the pubsub channels of all users who
-    may see the conversation, for the live streams of these users.
+    conversation, for the clients that follow its events. `channels`: the ids of the pubsub channels of all
+    users who may see the conversation, for the live streams of these users.
     """
 
     conversation_id: UUID
@@ -83,7 +83,7 @@ async def announce(database: Database, pubsub: PubSub, sandboxes: Sandboxes, con
 
 
 def named_in(frame: Frame) -> UUID | None:
-    """Returns the id of the changed conversation that a published message contains. Returns None if the
+    """Returns the conversation id in a published message about a changed conversation. Returns None if the
     message is about something else.
     """
     try:

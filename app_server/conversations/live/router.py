@@ -1,5 +1,6 @@
-"""Routes for the live stream of the current user: new states of the user's conversations, start tasks and
-spending, over a WebSocket or as server-sent events.
+"""Routes for the live stream of the current user: changes of the user's conversations, of their start tasks
+(the progress of starting a conversation) and of the user's spending on models. The stream is sent over a
+WebSocket or as server-sent events.
 """
 
 from contextlib import aclosing
@@ -37,15 +38,16 @@ _SIGNED_OUT = "You are signed out."
 async def follow(
     principal: CurrentPrincipal, open_streams: ServerOpenStreams, request: Request
 ) -> ServerSentEvents:
-    """Streams changes of the user's conversations, start tasks and spending, as server-sent events without an
-    event name.
+    """Streams changes of the user's conversations, of their start tasks (the progress of starting a
+    conversation) and of the user's spending on models. Sends server-sent events without an event name.
 
-    The first event is a snapshot of the lists. After a lost connection, the client connects again and
-    receives a new snapshot, which replaces all earlier events. If the server ends the stream, its last event
-    is `{"type": "error", "code", "detail"}`. Its code is `not_authenticated` (the user is signed out),
-    `overrun` (the client was too slow) or `closed` (the app server shuts down).
+    The first event is a snapshot of the conversations, the unfinished start tasks and the spending. After a
+    lost connection, the client connects again and receives a new snapshot, which replaces all earlier events.
+    If the server ends the stream, its last event is `{"type": "error", "code", "detail"}`. Its code is
+    `not_authenticated` (the user is signed out), `overrun` (the client was too slow) or `closed` (the app
+    server shuts down).
 
-    429 `too_many_streams`.
+    429 `too_many_streams` if the user has too many open streams.
     """
 
     async def serve(send: SendText) -> None:
@@ -64,9 +66,10 @@ async def follow(
 
 @router.websocket("")
 async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSocket) -> None:
-    """Streams changes of the user's conversations, start tasks and spending, over a WebSocket. The messages
-    are the same as the server-sent events of `follow`. Errors are sent after the handshake, because browsers
-    cannot read them earlier.
+    """Streams changes of the user's conversations, of their start tasks (the progress of starting a
+    conversation) and of the user's spending on models, over a WebSocket. The messages are the same as the
+    server-sent events of the route `follow`. If the user is not signed in or has too many streams, the error
+    is sent after the handshake, because browsers cannot read errors of the handshake.
     """
     principal = await authenticate_websocket(websocket)
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
@@ -87,8 +90,8 @@ async def _send_all(connection: HTTPConnection, principal: Principal, send: Send
     """Sends the messages (frames) of the user's live stream over one connection until the stream ends.
     `send`: the function that sends one message.
 
-    Raises Ended if the server ends the stream, CredentialEnded if the user's API key or session ends, and the
-    errors of `send`.
+    Raises Ended if the server ends the stream. Raises CredentialEnded if the user's API key or sign-in ends.
+    Errors of `send` are raised unchanged.
     """
     state = connection.state
     source = UserStream(state.database, state.pubsub, Viewer(state.sandboxes), principal.user.id)

@@ -1,8 +1,9 @@
-"""The live stream of one user: first a snapshot of the user's conversations and start tasks, then each
-change.
+"""The live stream of one user: first a snapshot of the user's conversations and start tasks (the progress of
+starting a conversation), then each change.
 
-The content of every frame is read from the database with the access of this user. Therefore any app server
-may publish that something has changed, and a lost published message does no harm.
+The content of every frame (message to the client) is read from the database with the access rights of this
+user. A published message only says that something has changed, so every app server can publish it. If
+published messages are lost, the stream later finds the changes in the database.
 """
 
 import asyncio
@@ -39,11 +40,13 @@ _ENDED = frozenset((StartStatus.READY, StartStatus.ERROR))
 
 
 class SnapshotFrame(BaseModel):
-    """The first message (frame) of a user's live stream, with the user's current lists. It is sent again if
-    the user joins or leaves a team.
+    """The first message (frame) of a user's live stream: the current state of everything that the stream
+    reports. It is sent again if the user joins or leaves a team.
 
-    `conversations`: the newest 50 that the user may see, and those in which the agent waits for the user.
-    `start_tasks`: the unfinished start tasks of the user's own conversations in this list.
+    `conversations`: the newest 50 conversations that the user may see, and the conversations in which the
+    agent waits for the user. `start_tasks`: the unfinished start tasks (the progress of starting a
+    conversation) of those conversations in `conversations` that the user owns. `spending`: the user's
+    spending on models and its limits.
     """
 
     type: Literal["snapshot"] = "snapshot"
@@ -62,7 +65,9 @@ class ConversationFrame(BaseModel):
 
 
 class StartTaskFrame(BaseModel):
-    """The message (frame) of a user's live stream about a changed start task of the user."""
+    """The message (frame) of a user's live stream about a start task that has changed. A start task is the
+    progress of starting one conversation of the user.
+    """
 
     type: Literal["start_task"] = "start_task"
     task: StartTaskInfo
@@ -102,12 +107,14 @@ class UserStream:
     viewer: Viewer
     user_id: UUID
     _known: OrderedDict[_Key, int] = field(default_factory=OrderedDict)
-    """For each conversation and start task, a hash of the state that was last sent to the client."""
+    """For each conversation and each start task (progress of a conversation's start): a hash of the state
+    that was last sent to the client.
+    """
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the messages (frames) to send to the client: first a snapshot of the conversations, start
-        tasks and spending of the user, then their changes. Raises Ended if the server ends one of the
-        stream's subscriptions to published messages.
+        """Yields the messages (frames) to send to the client: first a snapshot of the user's conversations,
+        start tasks (the progress of starting a conversation) and spending on models, then the changes. Raises
+        Ended if the server ends one of the subscriptions from which the stream gets the changes.
         """
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
@@ -219,8 +226,9 @@ class UserStream:
         return task.user_id == self.user_id
 
     def _is_news(self, key: _Key, shown: BaseModel) -> bool:
-        """Stores a hash of `shown`, the state of a conversation or start task that the client now receives.
-        Returns whether this state differs from the one that the client received last.
+        """Stores a hash of `shown`, the state of a conversation or start task (the progress of starting a
+        conversation) that will now be sent to the client. Returns whether this state differs from the state
+        that was sent last. `key`: identifies the conversation or start task.
         """
         content = hash(shown.model_dump_json())
         before = self._known.pop(key, None)

@@ -27,7 +27,9 @@ from app_server.users.models import User
 
 PER_TRANSACTION = 100
 _HIDDEN = timedelta(minutes=2)
-"""Much longer than one transaction takes, so that only a copy that has ended is removed."""
+"""For how long each transaction hides the new conversation again. The time is much longer than one
+transaction takes, so a conversation is never removed while its events are still being copied.
+"""
 
 
 def hide(conversation: Conversation) -> None:
@@ -60,7 +62,7 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
 
     frames: the events with their positions, at most PER_TRANSACTION (100). Raises Unavailable `copy_cut_off`
     if the conversation is no longer hidden or is already removed because the copying took too long. Raises
-    LogFull if the log would be larger than its maximum size, and Conflict if the positions do not continue
+    LogFull if the log would be larger than its maximum size. Raises Conflict if the positions do not continue
     the log.
     """
     async with database.session() as session:

@@ -1,5 +1,6 @@
-"""Reads the events that a fork copies from the event log of the original conversation. A fork copies the
-events of one branch. The copies are numbered without gaps.
+"""Reads the events that a fork copies from the event log of the original conversation. A fork copies only the
+events of the current branch, that is, without events that the user has undone by going back to an earlier
+point. The copies are numbered without gaps.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -19,8 +20,10 @@ from app_server.events.schemas import DurableFrame
 _UPDATE = "ConversationStateUpdateEvent"
 _LEAF = "leaf_event_id"
 _KEPT = ("confirmation_policy", "security_analyzer")
-"""The keys of the updates that are copied, so that the fork asks its user at least as often as the original.
-Costs, statuses, children and the agent (which holds addresses with proofs) belong to the original alone.
+"""The keys of those state updates (events that set a part of the conversation's state) that a fork copies, so
+that the fork asks its user for approval at least as often as the original does. Other state updates are not
+copied: for example costs, statuses, sub-conversations, and the agent's settings, whose addresses contain the
+original's access tokens.
 """
 _PAGE = 500
 
@@ -48,14 +51,15 @@ async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
     """Returns the positions of the events that a fork of this conversation copies, in ascending order. These
-    are the event `from_event_id` and all events that led to it; without this id, the newest event of the chat
-    and all events that led to it. Events that a rewind has undone are left out. The newest event that sets
-    the confirmation policy and the newest event that sets the security analyzer are also included. Positions
-    after `through_seq` are left out.
+    are the event `from_event_id`, its parent event, the parent of this parent, and so on up to the first
+    event. If `from_event_id` is None, the newest event that the user has not undone is used in place of the
+    event `from_event_id`. So events that the user has undone by going back to an earlier point are left out.
+    The newest event that sets the confirmation policy and the newest event that sets the security analyzer
+    are also included. Positions after `through_seq` are left out.
 
-    Raises NotFound `event_not_found`.
+    Raises NotFound `event_not_found` if there is no event with the id `from_event_id`.
     """
-    places: dict[str, tuple[int, str | None]] = {}
+    seqs_and_parents: dict[str, tuple[int, str | None]] = {}
     safeguards: dict[str, int] = {}
     leaf: str | None = None
     after = 0
@@ -63,20 +67,20 @@ async def positions_to_copy(
         for seq, event_id, kind, body in rows:
             event = orjson.loads(body)
             if kind != _UPDATE:
-                places[event_id], leaf = (seq, event.get("parent_id")), event_id
+                seqs_and_parents[event_id], leaf = (seq, event.get("parent_id")), event_id
             elif event["key"] == _LEAF:
                 leaf = event["value"]
             elif event["key"] in _KEPT:
                 safeguards[event["key"]] = seq
         after = rows[-1][0]
-    if from_event_id is not None and from_event_id not in places:
+    if from_event_id is not None and from_event_id not in seqs_and_parents:
         raise NotFound("The conversation has no such event.", code="event_not_found")
     branch: list[int] = []
     step = from_event_id or leaf
-    while step is not None and step in places:
+    while step is not None and step in seqs_and_parents:
         # Each event is removed when it is visited, so that events that name each other do not make an endless
         # branch.
-        seq, step = places.pop(step)
+        seq, step = seqs_and_parents.pop(step)
         branch.append(seq)
     return sorted([*branch, *safeguards.values()])
 

@@ -23,7 +23,7 @@ from app_server.core.version import VERSION
 from app_server.events import log
 
 _PAGE = 50
-"""Number of events that are read at once. The largest events have about a megabyte."""
+"""The number of events that one database query reads. An event can be as large as one megabyte."""
 
 
 async def zip_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
@@ -47,10 +47,10 @@ async def markdown_chunks(database: Database, conversation: AppConversation) -> 
     """Yields the parts of a Markdown document with the conversation. Events that were undone because the user
     went back to an earlier point are left out.
     """
-    kept = await _current_branch(database, conversation.id, conversation.last_seq)
+    branch_event_ids = await _current_branch(database, conversation.id, conversation.last_seq)
     yield heading_of(conversation)
     async for bodies in _pages(database, conversation.id, conversation.last_seq):
-        yield await asyncio.to_thread(_to_markdown, bodies, kept)
+        yield await asyncio.to_thread(_to_markdown, bodies, branch_event_ids)
 
 
 async def atif_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
@@ -58,13 +58,13 @@ async def atif_chunks(database: Database, conversation: AppConversation) -> Asyn
     version 1.7. Events that were undone because the user went back to an earlier point are left out. The
     costs of these events are included in the totals.
     """
-    kept = await _current_branch(database, conversation.id, conversation.last_seq)
+    branch_event_ids = await _current_branch(database, conversation.id, conversation.last_seq)
     writer = AtifWriter(
         str(conversation.id), version=VERSION, model=conversation.llm_model, moment_of=_moment_of
     )
     yield writer.begin()
     async for bodies in _pages(database, conversation.id, conversation.last_seq):
-        yield await asyncio.to_thread(_to_atif, writer, bodies, kept)
+        yield await asyncio.to_thread(_to_atif, writer, bodies, branch_event_ids)
     yield writer.end()
 
 
@@ -99,17 +99,17 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
     leaf: str | None = None
     async for bodies in _pages(database, conversation_id, last_seq):
         leaf = await asyncio.to_thread(_note_parents, bodies, parents, leaf)
-    kept: set[str] = set()
-    while leaf is not None and leaf not in kept:
-        kept.add(leaf)
+    branch_event_ids: set[str] = set()
+    while leaf is not None and leaf not in branch_event_ids:
+        branch_event_ids.add(leaf)
         leaf = parents.get(leaf)
-    return kept
+    return branch_event_ids
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
     """Adds the id of each event's parent to `parents`. Returns the id of the last event that is in effect
-    after these events, that is, not undone because the user went back to an earlier point. `bodies`: events
-    as JSON texts. `leaf`: the id of the last event in effect before these events.
+    after these events. An event is in effect if the user has not undone it by going back to an earlier point.
+    `bodies`: events as JSON texts. `leaf`: the id of the last event in effect before these events.
     """
     for body in bodies:
         event = orjson.loads(body)
@@ -121,17 +121,17 @@ def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: s
     return leaf
 
 
-def _to_markdown(bodies: Sequence[str], kept: set[str]) -> str:
+def _to_markdown(bodies: Sequence[str], branch_event_ids: set[str]) -> str:
     events = (parse_event(body) for body in bodies)
-    return "".join(markdown_of(event) for event in events if event.id in kept)
+    return "".join(markdown_of(event) for event in events if event.id in branch_event_ids)
 
 
-def _to_atif(writer: AtifWriter, bodies: Sequence[str], kept: set[str]) -> bytes:
+def _to_atif(writer: AtifWriter, bodies: Sequence[str], branch_event_ids: set[str]) -> bytes:
     events = (parse_event(body) for body in bodies)
     return b"".join(
         writer.add(event)
         for event in events
-        if event.id in kept or isinstance(event, ConversationStateUpdateEvent)
+        if event.id in branch_event_ids or isinstance(event, ConversationStateUpdateEvent)
     )
 
 

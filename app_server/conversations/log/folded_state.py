@@ -25,9 +25,10 @@ class FoldedState:
     """The positions of the events that determine a conversation's settings, task list and open tool calls
     after the event at `seq`.
 
-    parts: the event's position for each name of a part. tasks: the event's position for each id of a task.
-    calls: tool calls whose result is not in the log yet, by id of the tool call; each value is the id and the
-    position of the action event. status: the last execution status.
+    parts: for each setting or other part of the state, by its name, the position of the last event about it.
+    tasks: for each task, by its id, the position of the last event about it. calls: tool calls whose result
+    is not in the log yet, by id of the tool call; each value is the id and the position of the action event.
+    status: the last execution status. goal_has_ended: whether the conversation's last goal has ended.
     """
 
     seq: int = 0

@@ -54,11 +54,11 @@ async def end(session: AsyncSession, conversation: Conversation) -> Appended:
     accepts no events. The caller must hold the lock of the conversation's row.
     """
     last = await log.last_seq(session, conversation.id)
-    whole = ErrorClassification(kind="quota", retryable=False, user_action="none")
+    classification = ErrorClassification(kind="quota", retryable=False, user_action="none")
     why = ConversationErrorEvent(
         code=CODE,
         detail=f"The log of this conversation is full. {LogFull().detail}",
-        classification=whole,
+        classification=classification,
     )
     stopped = ConversationStateUpdateEvent(key="execution_status", value="error")
     frames = [_frame(last + 1, why), _frame(last + 2, stopped)]

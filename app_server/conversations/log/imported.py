@@ -28,7 +28,8 @@ _MAX_TITLE = 200
 _EVENT = re.compile(r"(?:event_|events/event-)(\d{1,9})[_-][^/]+\.json")
 
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
-"""What zipfile raises for damaged files, and for ways of packing that it does not know."""
+"""The errors that `zipfile` raises for damaged files, and for compression methods that it does not support.
+"""
 
 
 class NotAnExport(AppError):
@@ -54,8 +55,8 @@ class ImportedLog:
 
 def read_export(content: bytes) -> ImportedLog:
     """Reads and checks the zip file of an exported conversation, and returns its content. Paths in the zip
-    file are never used as paths on the disk. Raises NotAnExport. May take some seconds, so it must run in a
-    thread.
+    file are never used as paths on the disk. Raises NotAnExport if the file cannot be imported. The function
+    may take some seconds, so callers must run it in a thread.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

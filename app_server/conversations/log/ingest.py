@@ -40,10 +40,10 @@ async def ingest(
 ) -> int:
     """Stores the events that a sandbox reports, and returns the position of the newest stored event.
 
-    Raises NotFound if the sandbox has no such conversation. Raises Conflict: `seq_gap` if an event between
-    the log and the report is missing, `seq_conflict` if the log has another event at one of the positions.
-    Raises LogFull if the log has reached its maximum size; then the sandbox stops reporting this
-    conversation.
+    Raises NotFound if the sandbox has no such conversation. Raises Conflict `seq_gap` if events are missing
+    between the last stored event and the first reported event. Raises Conflict `seq_conflict` if the log has
+    a different event at the position of a reported event. Raises LogFull if the log has reached its maximum
+    size; then the sandbox stops reporting this conversation.
     """
     try:
         async with database.session() as session:
@@ -76,8 +76,8 @@ async def ingest(
 async def _end(
     database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
 ) -> None:
-    """Ends the conversation's log, because it has reached its maximum size, and notifies its readers. Raises
-    LogFull if the log was already ended.
+    """Ends the conversation's log, because it has reached its maximum size, and notifies the clients that
+    follow the conversation. Raises LogFull if the log was already ended.
     """
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)

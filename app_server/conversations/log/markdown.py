@@ -38,8 +38,8 @@ def heading_of(conversation: AppConversation) -> str:
 
 
 def markdown_of(event: AnyEvent) -> str:
-    """Returns an event as a Markdown section with a heading. Returns an empty text if the event contains
-    nothing for people.
+    """Returns an event as a Markdown section with a heading. Returns an empty text for an event without
+    content for people, such as a technical status.
     """
     match event:
         case MessageEvent():

@@ -67,7 +67,9 @@ CREATE INDEX ix_message_texts_words ON message_texts
 USING gin (to_tsvector('simple', regexp_replace(text, '[!-/:-@\[-^`{-~]+', ' ', 'g')))
 """
 INDEX: Final[Mapping[str, tuple[str, ...]]] = {SQLITE: (_WORDS, _ADDED, _REMOVED), POSTGRESQL: (_GIN,)}
-"""What makes the table searchable. The migration that creates the table has the same statements."""
+"""The SQL statements that create the search index for the table of MessageText, for each SQL dialect. The
+migration that creates the table contains the same statements.
+"""
 
 
 def _make_searchable(_table: Any, connection: Connection, **_: Any) -> None:
@@ -79,7 +81,7 @@ event.listen(MessageText.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds the texts of messages among these new events to the search index."""
+    """Adds the texts of the messages in `frames`, the new events of the conversation, to the search index."""
     found = [text_of(frame.event) for frame in frames]
     rows = [{"conversation_id": conversation_id, "text": each} for each in found if each]
     if rows:

@@ -119,8 +119,9 @@ def _with_field(state: Projection, key: str, value: Any, timestamp: Any) -> Proj
 
 def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any) -> Projection:
     """Returns a copy of `state` with the total cost and tokens of all model calls: the agent's calls and all
-    other calls, such as those for titles or for condensing. Returns `state` unchanged if there are no
-    metrics.
+    other calls, such as those for titles or for condensing. `by_usage`: the metrics from the event, one entry
+    for each purpose of model calls. `timestamp`: the time of the event. Returns `state` unchanged if
+    `by_usage` contains no metrics.
     """
     parts = [part for part in by_usage.values() if isinstance(part, Mapping)]
     if not parts:

@@ -1,8 +1,8 @@
 """Computes from the event log how well the vendor's prompt cache works for a conversation: which part of the
 agent's prompts comes from the cache. Does no I/O.
 
-A model call is a miss if it reads much less from the cache than the call before has left there. The cause of
-a miss is guessed from the events between the two calls.
+A model call is a miss if it reads much less from the cache than the call before it has stored in the cache.
+The likely cause of a miss is derived from the events between these two calls.
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,10 @@ _COUNTED = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
 
 class MissCause(StrEnum):
     """The likely cause of a cache miss, which makes the vendor process a prompt again. `agent_changed`: the
-    same model was used with another profile or an additional plugin. `expired`: five minutes or more passed
-    since the last call. `unknown`: the log shows no cause, so the vendor or the server has deleted the prompt
-    from the cache.
+    same model was used with another model profile (other saved options) or with an additional plugin.
+    `condensed`: a summary has replaced older messages. `went_back`: the user went back to an earlier point of
+    the conversation. `expired`: five minutes or more passed since the last call. `unknown`: the log shows no
+    cause; probably the vendor or the model server has deleted the prompt from the cache.
     """
 
     MODEL_CHANGED = "model_changed"
@@ -41,8 +42,8 @@ class MissCause(StrEnum):
 class PromptCache(BaseModel):
     """Statistics of the vendor's prompt cache for the agent's last ten model calls at most. `hit_rate`: the
     fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many calls read much
-    less from the cache than the call before had left there. `cause`: the likely cause of the last miss; null
-    if there was no miss.
+    less from the cache than the call before had stored in the cache. `cause`: the likely cause of the last
+    miss; null if there was no miss.
     """
 
     calls: int
@@ -71,8 +72,8 @@ def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
 
 
 def change_of(event: Mapping[str, Any]) -> MissCause | None:
-    """Returns why this event changes the beginning of the agent's next prompt, so that the prompt cache no
-    longer fits. Returns None if the beginning stays the same.
+    """Returns why this event changes the beginning of the agent's next prompt. The vendor cannot use the
+    prompt cache for a prompt with a changed beginning. Returns None if the beginning stays the same.
     """
     match event:
         case {"kind": "Condensation"}:
@@ -103,30 +104,31 @@ _ORDER = (
 
 def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
     """Returns the stored metrics after an event has changed the beginning of the agent's prompt. The cause of
-    the change is added to the metrics.
+    the change is added to the statistics of the prompt cache in the metrics. Returns `metrics` unchanged if
+    they contain no such statistics.
     """
-    kept = (metrics or {}).get("prompt_cache")
-    if metrics is None or kept is None:
+    stored = (metrics or {}).get("prompt_cache")
+    if metrics is None or stored is None:
         return metrics
-    causes = [one for one in _ORDER if one in {cause, kept["change"]}]
-    return {**metrics, "prompt_cache": {**kept, "change": causes[0] if causes else None}}
+    causes = [one for one in _ORDER if one in {cause, stored["change"]}]
+    return {**metrics, "prompt_cache": {**stored, "change": causes[0] if causes else None}}
 
 
 def after_stats(
     metrics: Mapping[str, Any] | None, usage: Mapping[str, Any], timestamp: Any
 ) -> dict[str, dict[str, Any]]:
-    """Returns the new value of `prompt_cache` in the stored metrics, after an event has reported the tokens
-    that the agent has used. Returns an empty dict before the first model call. `usage`: the total tokens of
-    all calls so far, from the log. `timestamp`: the time of the event, from the log. Accepts values of any
-    type.
+    """Returns the entry `prompt_cache` of the stored metrics, after an event has reported the tokens that the
+    agent has used. Returns an empty dict before the first model call. `metrics`: the stored metrics before
+    the event. `usage`: the total tokens of all calls so far, from the log. `timestamp`: the time of the
+    event, from the log. Accepts values of any type.
     """
-    kept = (metrics or {}).get("prompt_cache")
+    stored = (metrics or {}).get("prompt_cache")
     totals = [_tokens(usage.get(name)) for name in _COUNTED]
     model = str(usage.get("model"))[:200]
-    if kept is None and not any(totals):
+    if stored is None and not any(totals):
         return {}
-    if kept is None:
-        kept = {
+    if stored is None:
+        stored = {
             "model": model,
             "totals": [0, 0, 0],
             "at": None,
@@ -134,44 +136,44 @@ def after_stats(
             "change": None,
             "recent": [],
         }
-    prompt, read, written = (now - before for now, before in zip(totals, kept["totals"], strict=True))
+    prompt, read, written = (now - before for now, before in zip(totals, stored["totals"], strict=True))
     # A copy of a conversation begins with the sum of many calls.
     is_one_call = 0 < prompt <= (_tokens(usage.get("per_turn_token")) or prompt)
     if not is_one_call:
-        return {"prompt_cache": {**kept, "totals": totals}}
+        return {"prompt_cache": {**stored, "totals": totals}}
     at = timestamp[:40] if isinstance(timestamp, str) else None
-    cause = _cause(kept, model, at) if read < _expected(kept) / 2 else None
+    cause = _cause(stored, model, at) if read < _expected(stored) / 2 else None
     call = {"prompt": prompt, "read": max(read, 0), "written": max(written, 0), "cause": cause}
-    is_same = model == kept["model"]
+    is_same = model == stored["model"]
     after = {
         "model": model,
         "totals": totals,
         "at": at,
-        "is_cached": (kept["is_cached"] and is_same) or call["read"] + call["written"] > 0,
+        "is_cached": (stored["is_cached"] and is_same) or call["read"] + call["written"] > 0,
         "change": None,
-        "recent": [*kept["recent"], call][-RECENT_CALLS:],
+        "recent": [*stored["recent"], call][-RECENT_CALLS:],
     }
     return {"prompt_cache": after}
 
 
-def _expected(kept: Mapping[str, Any]) -> int:
+def _expected(stored: Mapping[str, Any]) -> int:
     """Returns how many prompt tokens the vendor's cache should contain after the last model call. Returns 0
-    if this number is unknown, or too small to tell whether the next call used the cache. `kept`: the stored
+    if this number is unknown, or too small to tell whether the next call used the cache. `stored`: the stored
     statistics of the prompt cache.
     """
-    if not kept["recent"]:
+    if not stored["recent"]:
         return 0
-    last = kept["recent"][-1]
-    left: int = last["prompt"] if kept["is_cached"] else last["read"] + last["written"]
+    last = stored["recent"][-1]
+    left: int = last["prompt"] if stored["is_cached"] else last["read"] + last["written"]
     return left if left >= _LEAST_TOKENS else 0
 
 
-def _cause(kept: Mapping[str, Any], model: str, at: str | None) -> MissCause:
-    if model != kept["model"]:
+def _cause(stored: Mapping[str, Any], model: str, at: str | None) -> MissCause:
+    if model != stored["model"]:
         return MissCause.MODEL_CHANGED
-    if kept["change"] is not None:
-        return MissCause(kept["change"])
-    return MissCause.EXPIRED if _seconds(kept["at"], at) >= _KEPT_SECONDS else MissCause.UNKNOWN
+    if stored["change"] is not None:
+        return MissCause(stored["change"])
+    return MissCause.EXPIRED if _seconds(stored["at"], at) >= _KEPT_SECONDS else MissCause.UNKNOWN
 
 
 def _seconds(before: str | None, after: str | None) -> float:

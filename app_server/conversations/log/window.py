@@ -22,8 +22,8 @@ _PAGE = 500
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
     """Returns the positions of the events that determine the conversation's settings, task list and open tool
-    calls (the folded state). If the stored state is missing or older than the log, the state is computed from
-    the later events and stored.
+    calls (the folded state). Reads the stored positions. If none are stored, or if the log has newer events,
+    also evaluates the events that are missing and stores the new positions.
     """
     state = await _stored(session, conversation_id)
     last_seq = await log.last_seq(session, conversation_id)
@@ -47,17 +47,18 @@ async def state_of(database: Database, session: AsyncSession, conversation_id: U
 async def state_frames(
     session: AsyncSession, conversation_id: UUID, state: FoldedState, window: Window
 ) -> list[Frame]:
-    """Returns the events of the folded state that are not in the window, as messages (frames) for a client.
-    The folded state is the events that determine the conversation's settings, task list and open tool calls.
+    """Returns the events of the folded state that are not in `window`, as messages (frames) for a client. The
+    folded state is the events that determine the conversation's settings, task list and open tool calls.
+    `window`: consecutive events of the log.
     """
     wanted = {seq for seq in state.positions if not window.first_seq <= seq <= window.last_seq}
     return await windows.read_at(session, conversation_id, wanted)
 
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
-    """Returns what a client needs to open the conversation: the position of the first event in the newest
-    window of the log, and one message (frame) with earlier events. These events determine the settings, the
-    task list and the open tool calls of the conversation.
+    """Returns what a client needs to open the conversation. First, the position of the first event in the
+    window, which consists of the newest events of the log. Second, one message (frame) with those events
+    before the window that determine the settings, the task list and the open tool calls.
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)

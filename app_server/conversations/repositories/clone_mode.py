@@ -19,8 +19,8 @@ def mode_for(wanted: CloneMode | None, address: Address) -> CloneMode:
     """Returns the clone mode with which the repository is cloned. A repository that git in a sandbox cannot
     reach is always cloned with its full history, because git could not fetch the rest later.
 
-    wanted: the mode that the user chose; None for conversations that were created before there was a choice,
-    which get the default mode.
+    wanted: the mode that the user chose. None means a conversation that an older version of Slipway created,
+    without a choice of the mode; it gets the default mode.
     """
     return wanted or DEFAULT_MODE if address.web_url is not None else CloneMode.FULL
 

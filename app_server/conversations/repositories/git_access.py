@@ -24,8 +24,8 @@ async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
     """Returns the repositories that git in the sandbox may reach. For each conversation in the sandbox, these
-    are the repositories with which it began, those that the user has named later, and the submodules of these
-    repositories. A password in a URL is included.
+    are the repositories with which it began, the repositories that the user has selected later, and the
+    submodules of these repositories. If a stored URL contains a password, the returned URL also contains it.
     """
     query = (
         select(Conversation, StartTask)

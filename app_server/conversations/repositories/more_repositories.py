@@ -26,9 +26,9 @@ class AnotherRepository(BaseModel):
 
 
 class KeptRepository(AnotherRepository):
-    """A further repository of a conversation, as stored in the database. `directory`: the name of its
-    directory, which is beside the directory of the first repository. `base_commit`: the commit at which the
-    agent's work began; null if the repository is not checked out yet or was empty.
+    """A further repository of a conversation (besides the first one), as stored in the database. `directory`:
+    the name of its directory, which is beside the directory of the first repository. `base_commit`: the
+    commit at which the agent's work began; null if the repository is not checked out yet or was empty.
     """
 
     directory: str
@@ -40,20 +40,22 @@ class KeptRepository(AnotherRepository):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Returns the further repositories of a conversation, read from their JSON values in the database."""
+        """Returns the further repositories of a conversation (all but the first one), read from their JSON
+        values in the database.
+        """
         return [cls.model_validate(one) for one in stored]
 
 
 def with_directories(
     more: Sequence[AnotherRepository], addresses: Sequence[Address], first: Address | None
 ) -> list[KeptRepository]:
-    """Returns the further repositories of a new conversation, each with the name of its directory.
-    Repositories with the same name get different directory names.
+    """Returns the further repositories of a new conversation (all but the first one), each with the name of
+    its directory. Repositories with the same name get different directory names.
 
     `addresses`: the addresses of `more`, in the same order. `first`: the address of the conversation's first
-    repository; None if there is none. Raises BadRequest: `more_without_first` if there is no first
-    repository, `repository_has_password` if a URL contains a password, `repository_twice` if a repository is
-    named twice.
+    repository; None if there is none. Raises BadRequest `more_without_first` if there is no first repository.
+    Raises BadRequest `repository_has_password` if a URL contains a password. Raises BadRequest
+    `repository_twice` if a repository is named twice.
     """
     if not more:
         return []
@@ -64,7 +66,7 @@ def with_directories(
             fix="Name the first one in selected_repository.",
         )
     taken, known = {first.name}, {first.identity}
-    kept: list[KeptRepository] = []
+    repositories: list[KeptRepository] = []
     for one, address in zip(more, addresses, strict=True):
         if address.has_credentials:
             raise BadRequest(
@@ -78,8 +80,8 @@ def with_directories(
         directory = next(name for name in _names(address.name) if name not in taken)
         taken.add(directory)
         named = one.model_dump() | {"repository": address.public_url, "directory": directory}
-        kept.append(KeptRepository.model_validate(named))
-    return kept
+        repositories.append(KeptRepository.model_validate(named))
+    return repositories
 
 
 def _names(name: str) -> Iterable[str]:
@@ -87,15 +89,15 @@ def _names(name: str) -> Iterable[str]:
     yield from (f"{name}-{number}" for number in range(2, MAX_MORE + 3))
 
 
-def words_for_agent(kept: Sequence[KeptRepository]) -> str | None:
-    """Returns the text that tells the agent which further repositories the conversation has, and where.
-    Returns None if there are no further repositories.
+def words_for_agent(repositories: Sequence[KeptRepository]) -> str | None:
+    """Returns the text that tells the agent which further repositories (besides the first one) the
+    conversation has, and in which directories they are. Returns None if there are no further repositories.
     """
-    if not kept:
+    if not repositories:
         return None
     lines = "\n".join(
         f"- `../{one.directory}`: {one.repository}" + (f", branch `{one.branch}`" if one.branch else "")
-        for one in kept
+        for one in repositories
     )
     return (
         "This conversation works on several repositories. The first one is the working directory. The others "

@@ -2,8 +2,8 @@
 submodule may not be fetched. Does no I/O.
 
 The settings in a repository are not trusted, so only submodules on the host of the repository are fetched.
-The user's token is used only for submodules of the repository's owner. Otherwise a repository could open the
-user's other private repositories.
+The user's token is used only for submodules that have the same owner as the repository. Otherwise a
+repository could name the user's other private repositories as submodules, and the agent could read them.
 """
 
 import re
@@ -53,19 +53,19 @@ def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSu
         key, _, value = entry.partition("\n")
         if found := _SETTING.fullmatch(key):
             named.setdefault(found["name"], {}).setdefault(found["field"], value)
-    kept = []
+    submodules = []
     for name, fields in list(named.items())[:MAX_SUBMODULES]:
         path, url = fields.get("path", ""), fields.get("url", "")
         one = KeptSubmodule(directory=directory, path=path, repository=url)
-        kept.append(_judged(one, name, url, parent))
-    return kept
+        submodules.append(_judged(one, name, url, parent))
+    return submodules
 
 
-def words_about(kept: Iterable[KeptSubmodule]) -> Iterator[str]:
+def words_about(submodules: Iterable[KeptSubmodule]) -> Iterator[str]:
     """Yields sentences that tell the user, in the progress of the start, which submodules were fetched or not
     fetched.
     """
-    every = list(kept)
+    every = list(submodules)
     if fetched := [one.path for one in every if one.reason is None]:
         yield f"Submodules: {', '.join(fetched)}"
     yield from (f"Without the submodule {one.path}: {one.reason}" for one in every if one.reason)

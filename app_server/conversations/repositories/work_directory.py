@@ -1,5 +1,5 @@
-"""Functions for the folder of the first repository in which the agent works. They check the folder, describe
-it to the agent, and list the folders above it. They do no I/O.
+"""Functions for the agent's working folder, which is a folder of the conversation's first repository. They
+check the folder, describe it to the agent, and list the folders above it. They do no I/O.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,9 @@ def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
     """Returns the folder in which the agent will work, relative to the repository's root, without `.` and
     double slashes. Returns None for the root. `given`: the folder in the start request; None means the root.
 
-    Raises BadRequest `directory_without_repository` if the conversation has no repository, and
-    `directory_outside_repository` if the path leads out of the repository, into `.git` or too deep.
+    Raises BadRequest `directory_without_repository` if a folder is given but the conversation has no
+    repository. Raises BadRequest `directory_outside_repository` if the path leads out of the repository or
+    into `.git`, or if it has too many folders.
     """
     if given is None:
         return None

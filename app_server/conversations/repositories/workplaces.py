@@ -16,7 +16,7 @@ from app_server.core.errors import BadRequest
 
 @dataclass(frozen=True)
 class Checkout:
-    """A repository of a conversation that is checked out in the sandbox, or one folder of such a repository.
+    """A repository of a conversation that is checked out in the sandbox, or one folder of this repository.
 
     directory: the absolute path. identity: the identity of the repository, followed by the folder; the user's
     trust grants (decisions which programs of the repository may run) are stored under this text. base_commit:
@@ -66,7 +66,7 @@ def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
 def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Checkout]:
     """Returns the folders whose executables (hooks, setup scripts, MCP servers) the conversation can use. The
     agent's working folder comes first, then the folders above it up to the root of its repository, then the
-    further repositories.
+    conversation's further repositories (all but the first one).
 
     `checkouts`: the checkouts of the conversation, that of the first repository first. `directory`: the
     folder in which the agent works, relative to the root of the first repository; None means the root.

@@ -1,5 +1,6 @@
 """The background job that archives or deletes conversations that had no activity for some days. The retention
-rule, which an administrator sets, says after how many days and which of the two happens.
+rule, which an administrator sets, says after how many days this happens, and whether the conversations are
+archived or deleted.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,8 +35,8 @@ KIND: Final = "conversations.retain"
 EVERY: Final = timedelta(hours=1)
 _AT_ONCE = 20
 _MOST = 1000
-"""The maximum number of conversations that one run of the job changes. The next run continues with the
-rest.
+"""The maximum number of conversations that one run of the job changes. The next run of the job changes the
+remaining conversations.
 """
 
 
@@ -45,7 +46,8 @@ def retainer(
     """Returns the function that runs the retention job. The function archives or deletes the conversations
     that the retention rule applies to.
 
-    on_deleted: called after conversations were deleted; it makes the start worker remove their data.
+    on_deleted: called after conversations were deleted; it makes the start worker, a background task of the
+    app server, remove the data of these conversations.
     """
 
     async def retain(_attempt: JobAttempt) -> dict[str, Any] | None:

@@ -23,7 +23,8 @@ class RetentionSetting(BaseModel):
     """The setting of what happens to conversations without activity for `days` days: they are archived or
     deleted. If `days` is null, nothing happens.
 
-    `kept_tags`: each text is `key` or `key:value`. A conversation with one of these tags is excepted.
+    `kept_tags`: each text is `key` or `key:value`. Conversations with one of these tags are never archived or
+    deleted by this setting.
     """
 
     model_config = ConfigDict(extra="forbid")

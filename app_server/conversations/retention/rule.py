@@ -41,7 +41,7 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
     """Returns the SQL condition that is true for conversations that the retention rule applies to. The
-    condition does not consider sub-conversations of the conversation.
+    condition does not check whether the conversation has sub-conversations.
 
     The rule never applies to a conversation that is starting, or whose agent works or waits for an approval.
     """

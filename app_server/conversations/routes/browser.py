@@ -11,6 +11,6 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/browser",
 @router.get("")
 async def browser(viewer: Viewer, conversation: OwnedConversation) -> BrowserView:
     """Returns the open tabs of the agent's browser and a picture of the current page. 409
-    `sandbox_not_running`.
+    `sandbox_not_running` if the sandbox does not run.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).browser(conversation.id)

@@ -1,5 +1,5 @@
-"""Routes for the checkpoints of a conversation's files. A user lists checkpoints, compares the current files
-with a checkpoint, and restores a checkpoint.
+"""Routes for the checkpoints (saved states) of a conversation's files. A user lists checkpoints, compares the
+current files with a checkpoint, and restores a checkpoint.
 """
 
 from fastapi import APIRouter
@@ -12,8 +12,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/checkpoin
 
 @router.get("")
 async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> CheckpointList:
-    """Returns the checkpoints of the conversation's files, oldest first. A checkpoint of the kind `turn` was
-    made when the agent began to work on a message, and names this message.
+    """Returns the checkpoints (saved states) of the conversation's files, oldest first. A checkpoint of the
+    kind `turn` was made when the agent began to work on a message, and names this message.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).checkpoints(conversation.id)
 
@@ -22,8 +22,8 @@ async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> C
 async def diff_checkpoint(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int
 ) -> CheckpointDiff:
-    """Returns the differences between the current files and the files in this checkpoint. A rewind to this
-    checkpoint would undo these differences.
+    """Returns the differences between the current files and the files in this checkpoint (a saved state of
+    the files). A rewind to this checkpoint would undo these differences.
 
     409 `checkpoints_unavailable` if the current files cannot be saved in a checkpoint for the comparison.
     """
@@ -36,11 +36,11 @@ async def diff_checkpoint(
 async def rewind(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int, body: RewindRequest
 ) -> RewindResult:
-    """Restores the files, the chat or both from a checkpoint. The current state is saved as a new checkpoint
-    first, so that the rewind can be undone.
+    """Restores the files, the messages of the conversation, or both from a checkpoint (a saved state). The
+    current state is saved as a new checkpoint first, so that the user can undo the change.
 
-    409 `already_running` if the agent works. 409 `edited_since` if the rewind would drop edits that the user
-    or another program has made to files; `diff` in the reply contains the changes. 409
+    409 `already_running` if the agent works. 409 `edited_since` if the restored files would overwrite edits
+    that the user or another program has made to files; `diff` in the reply contains the changes. 409
     `checkpoints_unavailable` if the current state cannot be saved.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).rewind(conversation.id, checkpoint_id, body)

@@ -24,10 +24,12 @@ class ExecuteCommandRequest(BaseModel):
 
 
 @router.post("/execute-bash-command")
-async def execute_bash_command(place: OwnedWorkplace, body: ExecuteCommandRequest) -> BashOutput:
+async def execute_bash_command(workplace: OwnedWorkplace, body: ExecuteCommandRequest) -> BashOutput:
     """Runs a command in the conversation's directory, in a separate shell. The agent does not see the command
     or its output.
 
     `exit_code` is -1 if the command was ended because it reached its timeout.
     """
-    return await place.client.execute_command(body.command, cwd=place.directory, timeout_seconds=body.timeout)
+    return await workplace.client.execute_command(
+        body.command, cwd=workplace.directory, timeout_seconds=body.timeout
+    )

@@ -32,10 +32,11 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_0
 class RespondToConfirmation(BaseModel):
     """The request body with the user's decision about actions of the agent that wait for approval.
 
-    `accept`: true approves the actions, false refuses them. `action_ids`: the actions that the user has seen.
-    `remember`: do not ask about such actions again. `reason`: why the actions are refused, as a text for the
-    agent, which then continues at once. `approved_action_ids`: actions that are approved although `accept` is
-    false.
+    `accept`: true approves the actions, false refuses them. `action_ids`: the ids of the waiting actions that
+    the user has seen. `remember`: whether similar actions no longer need an approval in this conversation.
+    `reason`: why the actions are refused, as a text for the agent, which then continues at once.
+    `approved_action_ids`: the ids of actions that are approved although `accept` is false; null means no
+    actions.
     """
 
     accept: bool
@@ -65,7 +66,8 @@ async def respond(
     database: ServerDatabase,
 ) -> Success:
     """Approves or refuses all or some of the agent's actions that wait for approval. 409 `nothing_to_confirm`
-    if no action waits, `confirmation_outdated` if other actions wait now.
+    if no action waits. 409 `confirmation_outdated` if the actions that wait now are not those in
+    `action_ids`.
     """
     answer = ConfirmationResponseRequest(
         accept=body.accept,
@@ -100,7 +102,7 @@ class PresentMode(BaseModel):
 
 @router.get("/confirmation-mode")
 async def get_mode(viewer: Viewer, conversation: SeenConversation) -> PresentMode:
-    """Returns the confirmation mode in force: when the agent of the conversation asks before it acts."""
+    """Returns the conversation's present confirmation mode, which says when the agent asks before it acts."""
     info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 

@@ -118,8 +118,8 @@ async def search_conversations(
     `shared`: true for conversations that others share with the user, false for the user's own ones; if left
     out, both kinds. `query`: a part of the title, or words from one message, or the beginnings of such words.
     `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
-    conversations, false for the others; if left out, both kinds. `created_by_user_id__eq`: only conversations
-    of this user.
+    conversations, false for conversations that are not archived; if left out, both kinds.
+    `created_by_user_id__eq`: only conversations of this user.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
@@ -163,7 +163,7 @@ async def start_conversation(
 async def stream_start(
     user: CurrentUser, trail: CurrentTrail, links: Linked, body: StartRequest, request: Request
 ) -> StreamingResponse:
-    """Starts a conversation and streams its start task as a JSON array.
+    """Starts a conversation and streams its start task (the progress of its start) as a JSON array.
 
     Whenever the status of the start task changes, the current start task is added to the array. The last
     element has the status READY or ERROR.
@@ -208,12 +208,12 @@ async def send_message(
     start_worker: ServerStartWorker,
     config: ServerConfig,
 ) -> SendMessageReply:
-    """Sends a message to the agent. If the conversation is not READY, the message is stored and sent later,
-    and the reply has `message: "queued"`.
+    """Sends a message to the agent. If the start of the conversation is not finished (not READY), the message
+    is stored and sent later, and the reply has `message: "queued"`.
 
-    If the sandbox is archived, the sandbox is restored first, and the message is sent when the conversation
-    is READY again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox
-    is being restarted.
+    If the sandbox is archived, the sandbox is restored first, and the message is sent when the sandbox runs
+    again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox is being
+    restarted.
     """
     reply = await service.send_message(
         database,
@@ -238,9 +238,9 @@ async def queue_message(
     start_worker: ServerStartWorker,
     config: ServerConfig,
 ) -> QueuedMessage:
-    """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
-    to the agent at once, as `send-message` does. The path may contain `task-` and the id of the start task in
-    place of the conversation's id.
+    """Stores a message for a conversation that is starting. If the start is already finished (READY), sends
+    the message to the agent at once, as `send-message` does. In the path, `task-` and the id of the start
+    task (the progress of the start) may stand in place of the conversation's id.
     """
     queued = await service.queue_message(
         database,
@@ -329,7 +329,9 @@ async def switch_conversation_profile(
     config: ServerConfig,
     pubsub: ServerPubSub,
 ) -> Success:
-    """Makes the agent use another saved model, beginning with the agent's next model call."""
+    """Makes the agent use the model of another model profile (a saved model configuration of the user),
+    beginning with the agent's next model call.
+    """
     shown = await switch_profile(
         database,
         cipher,

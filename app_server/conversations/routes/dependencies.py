@@ -1,5 +1,5 @@
-"""FastAPI dependencies of the conversation routes. For example, one gives a route the conversation that is
-named in the path, and checks the user's access to this conversation.
+"""FastAPI dependencies of the conversation routes. For example, one dependency loads the conversation that
+the path names, and checks the user's access to this conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -59,8 +59,8 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 
 @dataclass(frozen=True)
 class Links:
-    """A helper that adds URLs to the conversations and start tasks in a reply. With these URLs, the current
-    user can reach the agent server.
+    """A helper that adds URLs to the conversations and start tasks (the progress of starting a conversation)
+    in a reply. With these URLs, the current user can reach the agent server.
     """
 
     request: Request
@@ -106,7 +106,9 @@ SeenConversation = Annotated[Conversation, Depends(_seen)]
 
 SteeredConversation = Annotated[Conversation, Depends(_steered)]
 """The conversation in the path, if the current user may steer it, that is, send messages and control the
-agent. Otherwise the reply is 404, 403 if the user may only view it, or 409 `sandbox_holds_private_work`.
+agent. Otherwise the reply is an error: 404 if the user may not view the conversation, 403 if the user may
+only view it, and 409 `sandbox_holds_private_work` if another conversation in the sandbox is not shared with
+the user.
 """
 
 
@@ -124,12 +126,17 @@ belong to the current user, and its sandbox must run.
 """
 
 SeenWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.VIEW))]
-"""The workplace of the conversation in the path, if the current user may view the conversation. The reply is
-409 `sandbox_holds_private_work` if another conversation in the sandbox is not shared with the user.
+"""The directories of the conversation in the path, with a client of its agent server, if the current user may
+view the conversation. The reply is 409 `sandbox_holds_private_work` if another conversation in the sandbox is
+not shared with the user.
 """
 
 SeenConversationId = Annotated[UUID, Depends(_seen_id)]
-"""The id of the conversation in the path, with the same checks as SeenConversation."""
+"""The id of the conversation in the path, if the current user may view the conversation. Otherwise the reply
+is 404.
+"""
 
 OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
-"""The id of the conversation in the path, with the same checks as OwnedConversation."""
+"""The id of the conversation in the path, if the conversation belongs to the current user. Otherwise the
+reply is 404, or 403 if the conversation is shared with the user.
+"""

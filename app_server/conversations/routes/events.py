@@ -125,8 +125,9 @@ async def get_blob(
     session: ReadSession,
     sha256: Annotated[PlainText, Path(max_length=64)],
 ) -> Response:
-    """Returns one large part of an event, which is stored separately: the bytes of an image, or a text. 404
-    `blob_not_found`.
+    """Returns one large part of an event, which is stored separately: the bytes of an image, or a text.
+    `sha256`: the hash of this part, which the event contains. 404 `blob_not_found` if the conversation has no
+    part with this hash.
     """
     blob = await blobs.find(session, conversation_id, sha256)
     if blob is None:
@@ -145,15 +146,16 @@ async def get_window(
     around_event_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=windows.MAX_EVENTS)] = 200,
 ) -> Response:
-    """Returns a window of the event log: consecutive events, up to `limit` and about 192 KiB (twice as much
-    around an event), but at least one event if there is any.
+    """Returns a window of the event log: consecutive events, at most `limit` events and about 192 KiB (384
+    KiB with `around_event_id`), but at least one event if the log has any.
 
     Without `before_seq`, `after_seq` and `around_event_id`, returns the newest events, and also the earlier
     events from which a client computes the settings, the task list and the open tool calls. With one of these
-    parameters, returns only the events before or after this sequence number, or around this event. 400
-    `one_side_only` if more than one of them is given; 404 `event_not_found`.
+    three parameters, returns only the events before or after this sequence number, or around this event. 400
+    `one_side_only` if more than one of the three is given. 404 `event_not_found` if there is no event with
+    the id `around_event_id`.
     """
-    if sum(place is not None for place in (before_seq, after_seq, around_event_id)) > 1:
+    if sum(position is not None for position in (before_seq, after_seq, around_event_id)) > 1:
         raise BadRequest(
             "Give one of before_seq, after_seq and around_event_id.",
             code="one_side_only",
@@ -183,8 +185,8 @@ async def stream_events(
     window_events: Annotated[str, Query(alias="window")] = "0",
 ) -> None:
     """Streams the events of a conversation over a WebSocket, as frames (messages, see docs/protocol.md §2).
-    Errors are sent after the handshake, because browsers cannot read them earlier. `window`: how many of the
-    newest events a client receives first if it has no events yet (`after_seq` is 0).
+    Errors are sent after the handshake, because browsers cannot read errors of the handshake. `window`: how
+    many of the newest events a client receives first if it has no events yet (`after_seq` is 0).
     """
     signed_in = await authenticate_websocket(websocket)
     # Browsers end a connection for which they offered subprotocols and none was selected.

@@ -121,11 +121,13 @@ async def download_workspace(
     """Downloads the conversation's current project files as a gzipped tar file. The names in the file begin
     with `project/`.
 
-    The sandbox may be running, paused or archived. A container is paused while its files are copied. The
-    agent's home directory and the data of the agent server are left out. 409 `conversation_imported` or
-    `sandbox_deleted` if there is no sandbox, `conversation_not_started`, `sandbox_not_at_rest` (the sandbox
-    is starting or could not be started), `sandbox_shared` (the directory also has files of other
-    conversations), `download_running` (an earlier download of this sandbox's files has not ended).
+    The sandbox may be running, paused or archived. If it is a container, it is paused while its files are
+    copied. The agent's home directory and the data of the agent server are left out. 409
+    `conversation_imported` if the conversation was imported, so that it has no sandbox. 409 `sandbox_deleted`
+    if the sandbox was deleted. 409 `conversation_not_started` if the project files have not been fetched yet.
+    409 `sandbox_not_at_rest` if the sandbox is starting or could not be started. 409 `sandbox_shared` if the
+    directory also has files of other conversations. 409 `download_running` if an earlier download of this
+    sandbox's files has not ended.
     """
     file = await copy_of_files(database, sandboxes, conversation)
     async with database.session() as session:
@@ -140,7 +142,7 @@ async def download_workspace(
 
 @router.get("/file")
 async def read_conversation_file(
-    place: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
+    workplace: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
 ) -> str:
     """Returns the text of one file in the sandbox; empty if the file does not exist. `file_path`: relative to
     the conversation's repository, or absolute.
@@ -148,16 +150,18 @@ async def read_conversation_file(
     403 `outside_the_repository` if the conversation belongs to another user and the file is not in one of the
     conversation's repositories.
     """
-    absolute = file_path if file_path.startswith("/") else f"{place.directory}/{file_path}"
-    require_within(place, absolute)
-    content = await place.client.read_file(absolute)
+    absolute = file_path if file_path.startswith("/") else f"{workplace.directory}/{file_path}"
+    require_within(workplace, absolute)
+    content = await workplace.client.read_file(absolute)
     return "" if content is None else content.decode(errors="replace")
 
 
 @router.get("/hooks")
-async def get_conversation_hooks(place: OwnedWorkplace) -> ProjectHooks:
-    """Returns the hooks that the repository contains now. A hook is run only if the user has allowed it."""
-    config = await place.client.project_hooks(place.directory) or {}
+async def get_conversation_hooks(workplace: OwnedWorkplace) -> ProjectHooks:
+    """Returns the hooks (commands that run at certain events) that the repository contains now. A hook is run
+    only if the user has allowed it.
+    """
+    config = await workplace.client.project_hooks(workplace.directory) or {}
     events = [
         ProjectHookEvent(
             event_type=event_type, matchers=[ProjectHookMatcher.model_validate(one) for one in matchers]

@@ -39,13 +39,14 @@ async def fork_conversation(
     start_worker: ServerStartWorker,
 ) -> StartTaskInfo:
     """Makes an independent copy of the conversation in a separate sandbox. Returns the start task of the copy
-    (the fork).
+    (the fork), which shows the progress of its start.
 
     The fork contains the current files of the project and the events of the original. If `from_event_id` is
     given, later events are left out. The fork keeps the model, the tags, the repositories, the secrets of the
     start request, and safeguards such as the confirmation mode and the budget. It does not get the
-    checkpoints, sub-conversations, costs, waiting messages and shares of the original. A container is paused
-    while its files are copied. If either conversation is deleted, the other one stays unchanged.
+    checkpoints, sub-conversations, costs, waiting messages and shares of the original. If the sandbox is a
+    container, it is paused while its files are copied. The deletion of the original does not change the fork,
+    and the deletion of the fork does not change the original.
     """
     forks = Forks(
         config,

@@ -55,7 +55,7 @@ async def git_pushes(
 
 @router.get("/changes")
 async def git_changes(
-    place: SeenWorkplace,
+    workplace: SeenWorkplace,
     path: Annotated[PlainText | None, Query(min_length=1, max_length=4096)] = None,
     ref: Ref = None,
 ) -> list[GitChange]:
@@ -67,40 +67,42 @@ async def git_changes(
     the conversation, the commit at the beginning is unknown. Such a repository is compared with its default
     branch if `ref` is left out.
     """
-    directory = within(place.directory, path)
-    require_within(place, directory)
-    began = next((one.base_commit for one in place.checkouts if one.directory == directory), None)
-    return await place.client.git_changes(directory, ref or began)
+    directory = within(workplace.directory, path)
+    require_within(workplace, directory)
+    began = next((one.base_commit for one in workplace.checkouts if one.directory == directory), None)
+    return await workplace.client.git_changes(directory, ref or began)
 
 
 @router.get("/diff")
 async def git_diff(
-    place: SeenWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
+    workplace: SeenWorkplace,
+    path: Annotated[PlainText, Query(min_length=1, max_length=4096)],
+    ref: Ref = None,
 ) -> GitDiff:
-    """Returns the content of one file before and after the changes. The content before is that of `ref`, or,
-    without `ref`, that of the commit at which the conversation began. `path`: relative to the conversation's
-    first repository, or absolute within the sandbox.
+    """Returns the content of one file before and after the changes. The content before the changes is that in
+    the commit, branch or tag `ref`. Without `ref`, it is that in the commit at which the conversation began.
+    `path`: relative to the conversation's first repository, or absolute within the sandbox.
     """
-    file = within(place.directory, path)
-    require_within(place, file)
-    checkout = place.checkout_with(file)
-    return await place.client.git_diff(file, ref or (checkout.base_commit if checkout else None))
+    file = within(workplace.directory, path)
+    require_within(workplace, file)
+    checkout = workplace.checkout_with(file)
+    return await workplace.client.git_diff(file, ref or (checkout.base_commit if checkout else None))
 
 
 def within(directory: str, path: str | None) -> str:
-    """Returns `path` as an absolute path in the sandbox. A relative `path` is resolved below `directory`, and
-    None gives `directory`.
+    """Returns `path` as an absolute path in the sandbox. A relative `path` is resolved below `directory`.
+    Returns `directory` if `path` is None.
     """
     return posixpath.normpath(posixpath.join(directory, path or ""))
 
 
-def require_within(place: Workplace, path: str) -> None:
+def require_within(workplace: Workplace, path: str) -> None:
     """Checks that the current user may read this path. The owner of the conversation may read all files of
     the sandbox. Other users may read only the repositories of the conversation.
 
-    Raises Forbidden `outside_the_repository`.
+    Raises Forbidden `outside_the_repository` if the user may not read the path.
     """
-    if not place.is_own and place.checkout_with(posixpath.normpath(path)) is None:
+    if not workplace.is_own and workplace.checkout_with(posixpath.normpath(path)) is None:
         raise Forbidden(
             "Only the owner of the conversation may look outside of its repositories.",
             code="outside_the_repository",
@@ -109,15 +111,15 @@ def require_within(place: Workplace, path: str) -> None:
 
 @router.get("/patch", response_class=Response, responses={200: {"content": {"text/x-diff": {}}}})
 async def git_patch(
-    place: SeenWorkplace, repository: Annotated[PlainText | None, Query(max_length=255)] = None
+    workplace: SeenWorkplace, repository: Annotated[PlainText | None, Query(max_length=255)] = None
 ) -> Response:
     """Returns all changes of one repository since the conversation began, as one unified diff with the
     untracked files.
 
     `repository`: the name of the repository's directory; if left out, the conversation's first repository.
-    400 `repository_not_in_conversation`.
+    400 `repository_not_in_conversation` if the conversation has no repository with this name.
     """
-    checkout = named(place.checkouts, repository)
-    patch = await place.client.git_patch(checkout.directory, checkout.base_commit)
+    checkout = named(workplace.checkouts, repository)
+    patch = await workplace.client.git_patch(checkout.directory, checkout.base_commit)
     headers = {"Content-Disposition": 'attachment; filename="changes.patch"'}
     return Response(patch, media_type="text/x-diff", headers=headers)

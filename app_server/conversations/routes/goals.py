@@ -35,7 +35,7 @@ async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartG
     """Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
     finds that the goal is reached.
 
-    409 `already_running` if the agent works, `conversation_not_ready` while the conversation starts.
+    409 `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).start_goal(conversation.id, body)
     return Success()
@@ -43,8 +43,8 @@ async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartG
 
 @router.post("/stop")
 async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Stops the pursuit of the goal, but does not interrupt the agent's current run. The goal can be resumed
-    later.
+    """Stops the goal: the judge (a model) no longer checks the agent's work. What the agent is doing now is
+    not interrupted. The goal can be resumed later.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).stop_goal(conversation.id)
     return Success()
@@ -52,10 +52,11 @@ async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
 
 @router.post("/resume")
 async def resume_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Resumes a stopped goal. The number of rounds that remained when the goal was stopped still applies.
+    """Resumes a stopped goal, with the number of rounds that were left when the goal was stopped. A round is
+    work of the agent that ends with a check by the judge (a model).
 
-    409 `no_resumable_goal` if there is no goal or it is over, `already_running` if the agent works,
-    `conversation_not_ready` while the conversation starts.
+    409 `no_resumable_goal` if there is no goal, or if the goal has ended and was not only stopped. 409
+    `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).resume_goal(conversation.id)
     return Success()

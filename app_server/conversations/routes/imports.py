@@ -29,8 +29,8 @@ async def import_exported_conversation(
     """Imports a conversation from the zip file that `download` returns. The imported conversation can be read
     and shared. It has no sandbox, so messages to it are refused with 409 `conversation_imported`.
 
-    422 `not_an_export` if the file is not such a zip file, has more than 20,000 events or unpacks to more
-    than 64 MB.
+    422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events or unpacks to
+    more than 64 MB.
     """
     conversation_id = await import_conversation(database, user, trail, await request.body())
     async with database.read() as session:

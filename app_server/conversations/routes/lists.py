@@ -1,4 +1,4 @@
-"""Routes for lists of conversations: one route returns the values to filter by, the other changes many
+"""Two routes for lists of conversations: one returns the values to filter by, and one changes many
 conversations at once.
 """
 

@@ -23,8 +23,8 @@ async def answer(
     body: McpChangeAnswer,
     database: ServerDatabase,
 ) -> Success:
-    """Approves a changed MCP tool in the form that its MCP server sends now, or continues to refuse the tool.
-    409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
+    """Approves the current form of an MCP tool that its MCP server has changed, or continues to refuse the
+    tool. 409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # The answer is stored before it is sent, because the sandbox may report the approval before it replies.
@@ -43,7 +43,7 @@ async def answer_question(
 ) -> Success:
     """Sends the user's answer to a question that an MCP server asked during a tool call.
 
-    409 `mcp_question_closed` if the question no longer waits for an answer, 400 `mcp_answer_invalid` if the
+    409 `mcp_question_closed` if the question no longer waits for an answer. 400 `mcp_answer_invalid` if the
     answer is not of the form that the question asks for.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)

@@ -73,8 +73,8 @@ async def create_model_key(
     """Creates a model key for the conversation. With the key, programs in the conversation's sandbox call the
     conversation's model. The costs count for the conversation's budget.
 
-    The key replaces an earlier key of the conversation. The key gives access to nothing else and works only
-    inside the sandbox.
+    The new key replaces an earlier key of the conversation. The key gives access only to this model and works
+    only inside the sandbox.
     """
     conversation = await service.require(session, user.id, conversation_id)
     key, until = new_token(), now() + timedelta(hours=body.hours)

@@ -41,7 +41,7 @@ async def answer_refused_host(
     """Stores the user's decision about a refused host. The decision applies to all later network requests.
 
     400 `no_repository` if the host is to be allowed for the repository but the conversation has none. 409
-    `too_many_hosts` if the list of hosts has its maximum length.
+    `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
     """
     conversation = await service.require(session, user.id, conversation_id)
     await network.answer(session, conversation, body)

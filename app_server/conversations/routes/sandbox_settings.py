@@ -30,9 +30,9 @@ async def get_llm(
     config: ServerConfig,
     profile: str | None = None,
 ) -> dict[str, Any]:
-    """Returns the settings with which a program in the sandbox calls a model of the sandbox's user.
-    `profile`: the name of the model profile; if left out, the active profile. The settings contain no API key
-    of the model vendor.
+    """Returns the settings with which a program in the sandbox calls a model of the user who owns the
+    sandbox. `profile`: the name of the model profile (a saved model with its options); if left out, the
+    active profile. The settings contain no API key of the model vendor.
 
     The costs of the calls count for the sandbox's conversation. 409 `sandbox_shared` if several conversations
     work in the sandbox, because it is not known for which of them the costs must be counted.

@@ -72,8 +72,9 @@ async def delete_sandbox(
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
     """Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-    works on them any more. Clients of the OpenHands protocol repeat the sandbox id in the query, so the query
-    may contain the id.
+    works on them any more. The query may contain the sandbox id a second time, because clients of the
+    OpenHands protocol send it there. 400 `two_sandboxes` if the id in the query differs from the id in the
+    path.
     """
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")

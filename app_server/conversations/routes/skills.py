@@ -13,8 +13,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 
 @router.get("/skills")
-async def get_conversation_skills(place: OwnedWorkplace, conversation_id: UUID) -> SkillsResponse:
+async def get_conversation_skills(workplace: OwnedWorkplace, conversation_id: UUID) -> SkillsResponse:
     """Returns the skills that were found when the conversation began. `report` lists every file that was
     examined, and whether the agent uses this file.
     """
-    return await place.client.skills(conversation_id)
+    return await workplace.client.skills(conversation_id)

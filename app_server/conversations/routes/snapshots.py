@@ -51,8 +51,8 @@ class Snapshot(BaseModel):
 async def take_snapshot(
     conversation: OwnedConversation, body: NewSnapshot, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> Snapshot:
-    """Takes a snapshot of the conversation's current files. A container is paused while its files are copied.
-    Returns a description of the snapshot.
+    """Takes a snapshot of the conversation's current files. If the sandbox is a container, it is paused while
+    its files are copied. Returns a description of the snapshot.
 
     429 `quota_reached` if the user's storage quota is used up.
     """

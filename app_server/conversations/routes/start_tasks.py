@@ -50,8 +50,8 @@ async def search_start_tasks(
     descending = sort_order.endswith("_DESC")
     query = select(StartTask).where(*_owned(user.id, conversation_id__eq, created_at__gte))
     if page_id is not None:
-        position, place = tuple_(*page_position(page_id)), tuple_(column, StartTask.id)
-        query = query.where(place < position if descending else place > position)
+        position, sort_key = tuple_(*page_position(page_id)), tuple_(column, StartTask.id)
+        query = query.where(sort_key < position if descending else sort_key > position)
     order = [column, StartTask.id]
     query = query.order_by(*(each.desc() if descending else each.asc() for each in order)).limit(limit + 1)
     tasks = (await session.scalars(query)).all()
@@ -78,7 +78,9 @@ async def count_start_tasks(
 async def get_start_tasks(
     user: CurrentUser, session: ReadSession, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[StartTaskInfo | None]:
-    """Returns the start tasks with these ids, in the order of the ids; null for an unknown id."""
+    """Returns the start tasks (the progress of starting conversations) with these ids, in the order of the
+    ids. An entry is null for an unknown id.
+    """
     query = select(StartTask).where(*_owned(user.id, None, None), StartTask.id.in_(ids))
     return in_order(ids, {task.id: links.task(task) for task in await session.scalars(query)})
 
@@ -96,7 +98,7 @@ async def retry_start(
     body: RetryStart | None = None,
 ) -> StartTaskInfo:
     """Retries the failed start of a conversation, beginning with the stage that failed. Returns the start
-    task.
+    task (the progress of the start).
 
     If the start failed before the repository was fetched, the request body can name another branch or
     repository.

@@ -27,7 +27,7 @@ class SetBudget(BaseModel):
     """The request body for setting the budget of a conversation. `max_budget_per_task`: the maximum total
     cost of the conversation in dollars; null means no maximum.
 
-    `run`: whether the agent continues at once.
+    `run`: true makes the agent continue at once; false only sets the budget.
     """
 
     max_budget_per_task: Dollars | None
@@ -72,10 +72,10 @@ async def set_budget(
 
 @router.post("/condense")
 async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Replaces older events in the agent's context with a summary. Happens now, or before the model's next
-    reply if the agent is working.
+    """Replaces older events in the agent's context with a summary. This happens at once, or before the
+    agent's next model call if the agent is working.
 
-    409 `nothing_to_condense`.
+    409 `nothing_to_condense` if there are no older events that a summary can replace.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).condense(conversation.id)
     return Success()

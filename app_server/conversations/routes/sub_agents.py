@@ -24,13 +24,15 @@ router = APIRouter(
 async def sub_conversation_events(
     database: ServerDatabase,
     user: CurrentUser,
-    place: SeenWorkplace,
+    workplace: SeenWorkplace,
     sub_conversation_id: UUID,
     page_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
 ) -> EventPage:
-    """Returns a page of the event log of one sub-agent, oldest event first."""
+    """Returns a page of the event log of one sub-agent, oldest event first. `sub_conversation_id`: the id of
+    the sub-agent's event log. `page_id`: the id of the page; null for the first page.
+    """
     async with database.read() as session:
         # The id may belong to another conversation in the same sandbox, which has its own owner.
         if await session.get(Conversation, sub_conversation_id) is not None:
             await require_access(session, user.id, sub_conversation_id, Access.VIEW)
-    return await place.client.events(sub_conversation_id, page_id)
+    return await workplace.client.events(sub_conversation_id, page_id)

@@ -1,5 +1,6 @@
-"""Routes for trust grants of a conversation's repositories. A repository can contain executables that Slipway
-would run or use: hooks, setup scripts, MCP servers. The user allows or refuses each of them.
+"""Routes for trust grants of a conversation's repositories. A trust grant is the user's decision that an
+executable of a repository may run. Executables are hooks, setup scripts, MCP servers and other programs that
+Slipway would run or use. The user allows or refuses each of them.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,8 +46,8 @@ EVERY_KIND: Collection[ExecutableKind] = get_args(ExecutableKind)
 
 @dataclass(frozen=True)
 class _FoundExecutables:
-    """A folder of a conversation and the executables in it that need the user's trust grant, such as hooks,
-    setup scripts and MCP servers.
+    """A folder of a conversation and the executables in it, such as hooks, setup scripts and MCP servers. The
+    executables run only if the user has allowed them (this decision is called a trust grant).
     """
 
     checkout: Checkout
@@ -60,7 +61,7 @@ class _FoundExecutables:
 @router.get("/consent")
 async def get_consent(
     user: CurrentUser,
-    place: OwnedWorkplace,
+    workplace: OwnedWorkplace,
     conversation_id: UUID,
     database: ServerDatabase,
     request: Request,
@@ -69,14 +70,14 @@ async def get_consent(
     servers, in their current version. An executable is not run until the user allows it.
     """
     task = await _task(request, user, conversation_id)
-    return await _shown(database, user, await _executables_of(place, task))
+    return await _shown(database, user, await _executables_of(workplace, task))
 
 
 @router.post("/consent")
 async def answer_executables(
     user: CurrentUser,
     trail: CurrentTrail,
-    place: OwnedWorkplace,
+    workplace: OwnedWorkplace,
     conversation_id: UUID,
     body: AnswerExecutables,
     database: ServerDatabase,
@@ -86,24 +87,25 @@ async def answer_executables(
     Other allowed executables, such as hooks and MCP servers, are added to the conversation at once. Returns
     all executables with the decisions that now apply.
 
-    409 `offer_changed` if one of the hashes belongs to no current executable, and `setup_script_runs` if a
-    setup script is allowed while another one is running; in both cases no decision is stored. 409 `not_ready`
-    while the conversation starts. After a failed start, the retry uses the decisions. 400
-    `repository_not_in_conversation`.
+    409 `offer_changed` if one of the hashes belongs to no current executable. 409 `setup_script_runs` if a
+    setup script is allowed while another one is running. In both cases no decision is stored. 409 `not_ready`
+    while the conversation starts. After a failed start, the decisions are stored, and the retry of the start
+    uses them. 400 `repository_not_in_conversation` if the body names a repository that the conversation does
+    not have.
     """
     task = await _task(request, user, conversation_id)
     if task.status not in {StartStatus.READY, StartStatus.ERROR}:
         raise Conflict(
             "The conversation is still starting.", code="not_ready", fix="Answer when it is ready."
         )
-    found = await _executables_of(place, task)
-    wanted = None if body.repository is None else named(place.projects, body.repository)
+    found = await _executables_of(workplace, task)
+    wanted = None if body.repository is None else named(workplace.projects, body.repository)
     meant = [one for one in found if wanted is None or one.checkout == wanted]
     allowed = _chosen(meant, body.allow)
     refused = _chosen(meant, body.refuse)
     is_ready = task.status == StartStatus.READY
     runs = [
-        _run_of(place, checkout, executable)
+        _run_of(workplace, checkout, executable)
         for checkout, executables in allowed
         for executable in executables
         if executable.kind == "setup_script"
@@ -119,36 +121,36 @@ async def answer_executables(
             record_decisions(session, trail, checkout.identity, executables, is_allowed=False)
     if is_ready:
         for checkout, executables in allowed:
-            await _carry_out(place, conversation_id, checkout, executables)
+            await _carry_out(workplace, conversation_id, checkout, executables)
         if runs:
-            await _begin_setup(request, place, conversation_id, runs)
-    return await get_consent(user, place, conversation_id, database, request)
+            await _begin_setup(request, workplace, conversation_id, runs)
+    return await get_consent(user, workplace, conversation_id, database, request)
 
 
 @router.post("/run-setup-script")
 async def run_setup_script(
     user: CurrentUser,
-    place: OwnedWorkplace,
+    workplace: OwnedWorkplace,
     conversation_id: UUID,
     body: RunSetupScript,
     database: ServerDatabase,
     request: Request,
 ) -> Success:
-    """Runs this version of a repository's setup script again. The start task's stage for the setup script
-    shows the progress.
+    """Runs this version of a repository's setup script again. The progress is shown in the stage for setup
+    scripts of the start task (the record of the conversation's start).
 
-    409 `offer_changed` if the script has changed, `not_allowed` if the user has not allowed it, and
-    `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation starts,
-    and after a failed start, because the retry runs the script. 400 `repository_not_in_conversation` if the
-    body names another repository.
+    409 `offer_changed` if the script has changed. 409 `not_allowed` if the user has not allowed the script.
+    409 `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation
+    starts, and after a failed start, because the retry of the start runs the script. 400
+    `repository_not_in_conversation` if the body names a repository that the conversation does not have.
     """
     task = await _task(request, user, conversation_id)
     if task.status != StartStatus.READY:
         raise Conflict(
             "The conversation has not started.", code="not_ready", fix="Wait for the start, or retry it."
         )
-    wanted = named(place.projects, body.repository)
-    found = [one for one in await _executables_of(place, task) if one.checkout == wanted]
+    wanted = named(workplace.projects, body.repository)
+    found = [one for one in await _executables_of(workplace, task) if one.checkout == wanted]
     [(checkout, [script])] = _chosen(found, [body.hash], kinds={"setup_script"})
     async with database.read() as session:
         decisions = await decisions_of(session, user.id, checkout.identity)
@@ -158,32 +160,32 @@ async def run_setup_script(
             code="not_allowed",
             fix="Look at what it runs, and allow it.",
         )
-    await _begin_setup(request, place, conversation_id, [_run_of(place, checkout, script)])
+    await _begin_setup(request, workplace, conversation_id, [_run_of(workplace, checkout, script)])
     return Success()
 
 
 async def _carry_out(
-    place: Workplace, conversation_id: UUID, checkout: Checkout, allowed: Sequence[ProjectExecutable]
+    workplace: Workplace, conversation_id: UUID, checkout: Checkout, allowed: Sequence[ProjectExecutable]
 ) -> None:
     loadable = [executable.hash for executable in allowed if executable.kind in LOADABLE_KINDS]
     if loadable:
-        await place.client.consent(conversation_id, loadable, _further_directory(place, checkout))
+        await workplace.client.consent(conversation_id, loadable, _further_directory(workplace, checkout))
     for executable in allowed:
         if executable.kind == "git_hook":
-            await scripts.install_git_hook(place.client, checkout.directory, executable)
+            await scripts.install_git_hook(workplace.client, checkout.directory, executable)
 
 
-def _run_of(place: Workplace, checkout: Checkout, script: ProjectExecutable) -> ScriptRun:
-    return ScriptRun(checkout.directory, script, checkout.name if len(place.projects) > 1 else None)
+def _run_of(workplace: Workplace, checkout: Checkout, script: ProjectExecutable) -> ScriptRun:
+    return ScriptRun(checkout.directory, script, checkout.name if len(workplace.projects) > 1 else None)
 
 
 async def _begin_setup(
-    request: Request, place: Workplace, conversation_id: UUID, runs: Sequence[ScriptRun]
+    request: Request, workplace: Workplace, conversation_id: UUID, runs: Sequence[ScriptRun]
 ) -> None:
     run = SetupRun(
         conversation_id,
         runs,
-        place.client,
+        workplace.client,
         max(1, int(request.state.config.setup_script_timeout_seconds)),
         request.state.database,
         request.state.start_worker.announce,
@@ -199,30 +201,32 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
     return task
 
 
-async def _executables_of(place: Workplace, task: StartTask) -> list[_FoundExecutables]:
-    """Returns the executables that need the user's trust grant, for each project directory of the
-    conversation. The directory in which the agent works comes first. `place`: the conversation's directories
-    and the client of its agent server. `task`: the conversation's start task.
+async def _executables_of(workplace: Workplace, task: StartTask) -> list[_FoundExecutables]:
+    """Returns the executables that need the user's trust grant (the decision that they may run), for each
+    project directory of the conversation. The directory in which the agent works comes first. `workplace`:
+    the conversation's directories and the client of its agent server. `task`: the record of the
+    conversation's start.
     """
-    found = [(checkout, await _found(place, task, checkout)) for checkout in place.projects]
-    kept = without_outer([(checkout, reply.offers) for checkout, reply in found])
+    found = [(checkout, await _found(workplace, task, checkout)) for checkout in workplace.projects]
+    filtered = without_outer([(checkout, reply.offers) for checkout, reply in found])
     return [
         _FoundExecutables(checkout, reply.model_copy(update={"offers": executables}))
-        for (checkout, reply), (_, executables) in zip(found, kept, strict=True)
+        for (checkout, reply), (_, executables) in zip(found, filtered, strict=True)
     ]
 
 
-async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> ExecutablesResponse:
+async def _found(workplace: Workplace, task: StartTask, checkout: Checkout) -> ExecutablesResponse:
     if task.status == StartStatus.READY:
-        return await place.client.executables_of(task.id, _further_directory(place, checkout))
-    return ExecutablesResponse(offers=await place.client.executables(checkout.directory))
+        return await workplace.client.executables_of(task.id, _further_directory(workplace, checkout))
+    return ExecutablesResponse(offers=await workplace.client.executables(checkout.directory))
 
 
-def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of the checkout (a repository in the sandbox) for requests to the agent server.
-    Returns None if the checkout is the agent's working folder, because this folder is the default.
+def _further_directory(workplace: Workplace, checkout: Checkout) -> str | None:
+    """Returns the directory of the checkout (a repository in the sandbox) for a request to the agent server.
+    Returns None if the checkout is the agent's working folder, because the agent server uses this folder if a
+    request names none.
     """
-    return None if checkout == place.projects[0] else checkout.directory
+    return None if checkout == workplace.projects[0] else checkout.directory
 
 
 async def _shown(
@@ -247,9 +251,10 @@ async def _shown(
 def _chosen(
     found: Sequence[_FoundExecutables], hashes: Sequence[str], kinds: Collection[ExecutableKind] = EVERY_KIND
 ) -> list[tuple[Checkout, list[ProjectExecutable]]]:
-    """Returns the executables that have these hashes, grouped by the checkout that contains them. `found`:
-    the folders with their executables. `kinds`: executables of other kinds are ignored. Raises Conflict
-    `offer_changed` if one of the hashes belongs to none of the executables.
+    """Returns the executables that have these hashes, grouped by the checkout (a repository's directory in
+    the sandbox) that contains them. `found`: the folders with their executables. `kinds`: executables of
+    other kinds are ignored. Raises Conflict `offer_changed` if one of the hashes belongs to none of the
+    executables.
     """
 
     def is_chosen(executable: ProjectExecutable) -> bool:

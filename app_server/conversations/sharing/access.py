@@ -111,7 +111,7 @@ async def require_access(
     """Returns the conversation if the user has at least the access `wanted`.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
-    `conversation_access_missing` if the user has less access than `wanted`.
+    `conversation_access_missing` if the user has access, but not the access `wanted`.
     """
     conversation = await session.scalar(
         select(Conversation).where(Conversation.id == conversation_id, Conversation.deleted_at.is_(None))
@@ -140,8 +140,8 @@ async def require_no_private_neighbours(
     sandbox. This is necessary because an agent can read all files of its sandbox. If the user is the owner of
     the conversation, nothing is checked.
 
-    Raises Conflict `sandbox_holds_private_work` if the user does not have this access to another conversation
-    in the sandbox.
+    Raises Conflict `sandbox_holds_private_work` if the user does not have this access to each of the other
+    conversations.
     """
     if conversation.user_id == user_id:
         return

@@ -20,7 +20,7 @@ MAX_STREAMS = 50
 """Maximum number of open streams of one link at this server."""
 
 OPENINGS_PER_MINUTE = 60
-"""How often one address may open links in a minute."""
+"""How many times clients with one IP address may open read-only links in a minute."""
 
 _MAX_ADDRESSES = 10_000
 _BATCH = 500
@@ -42,7 +42,8 @@ class LinkReaders:
 
     def admit(self, address: str | None) -> None:
         """Counts one opening of a read-only link from this IP address. Raises TooManyRequests
-        `too_many_openings` with the header `Retry-After` if links are opened too often from this address.
+        `too_many_openings` with the header `Retry-After` if links are opened too often from this address. All
+        clients whose address is None are counted together.
         """
         moment = time.monotonic()
         known = self._openings.setdefault(address or "", deque())

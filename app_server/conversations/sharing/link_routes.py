@@ -37,7 +37,9 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/links", t
 open_router = APIRouter(prefix="/api/v1/linked-conversation", tags=["Conversations"])
 
 TOKEN_SUBPROTOCOL = "slipway.link."  # noqa: S105 (a prefix)
-"""The token follows this prefix. A browser cannot set headers on a WebSocket."""
+"""The prefix of the WebSocket subprotocol that contains the token of a read-only link. Browsers send the
+token in this way, because they cannot set headers on a WebSocket.
+"""
 
 _SECRETS_SECONDS = 30.0
 
@@ -70,7 +72,9 @@ async def create_link(
 
     409 `secrets_found` if the conversation shows secrets that the owner has not agreed to show (`findings` in
     the reply lists all found secrets; `confirmed_findings` in the request must contain their ids). 409
-    `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+    `too_many_secrets_found` if more than 100 secrets are found. 409 `conversation_too_long_to_scan` if the
+    conversation is too long to be searched for secrets. 409 `too_many_links` if the conversation has the
+    maximum number of links.
     """
     # No transaction is open during the scan, which may take seconds.
     scanned = await link_service.scan(database, cipher, user.id, conversation_id)
@@ -87,8 +91,8 @@ async def create_link(
 async def end_link(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, link_id: UUID
 ) -> None:
-    """Removes a read-only link. Open live streams of the link end within two seconds. 404
-    `link_not_found`.
+    """Removes a read-only link. Open live streams of the link end within two seconds. 404 `link_not_found` if
+    the conversation has no such link.
     """
     await link_service.end_link(session, user.id, trail, conversation_id, link_id)
 
@@ -104,7 +108,8 @@ async def get_linked_conversation(
     """Returns the title and times of the conversation to which a read-only link leads. The header
     `X-Link-Token` contains the token of the link. Needs no sign-in.
 
-    404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
+    404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings` if links
+    are opened too often from the client's IP address.
     """
     link_readers.admit(address_of(request))
     async with database.read() as session:
@@ -186,14 +191,14 @@ class _Shown:
         seq = frame.seq
         if seq is None:
             return frame if frame.text.startswith('{"type":"sync"') else None
-        frame = await self._whole(frame, seq)
+        frame = await self._with_large_parts(frame, seq)
         scan = await self._secrets() if seq > self._link.scanned_through else None
         return await asyncio.to_thread(shown_frame, frame, scan)
 
-    async def _whole(self, frame: Frame, seq: int) -> Frame:
-        """Returns the message (frame) with the large parts of its event. Large parts are stored separately,
-        and the frame contains only references to them. The references are replaced, so that the large parts
-        are also searched for secrets.
+    async def _with_large_parts(self, frame: Frame, seq: int) -> Frame:
+        """Returns the message (frame) with the large parts of its event in place of the references to them.
+        Large parts are stored separately, and the stored frame contains only references. The large parts must
+        be in the frame, so that they are also searched for secrets.
         """
         if '"blobs":' not in frame.text:
             return frame

@@ -52,7 +52,7 @@ def shown_link(link: ConversationLink) -> ConversationLinkInfo:
 
 async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sequence[ConversationLink]:
     """Returns the read-only links of the conversation, the newest first. Raises NotFound if the user may not
-    see the conversation, and Forbidden `conversation_access_missing` if the user is not its owner.
+    see the conversation. Raises Forbidden `conversation_access_missing` if the user is not its owner.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     query = select(ConversationLink).where(ConversationLink.conversation_id == conversation_id)
@@ -62,7 +62,8 @@ async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) 
 @dataclass
 class Scanned:
     """The result of a search for secrets in a conversation: the secrets that were found in the events up to
-    the position `through`.
+    the position `through`. `title`: the title of the conversation. `found`: for each secret, the first places
+    where it occurs. `counts`: for each secret, how often it occurs.
     """
 
     through: int
@@ -72,16 +73,16 @@ class Scanned:
 
     def add(self, seq: int, path: str, match: Match) -> None:
         self.counts[match] = self.counts.get(match, 0) + 1
-        places = self.found.setdefault(match, [])
-        if len(places) < MAX_PLACES:
-            places.append(SecretPlace(seq=seq, path=path))
+        occurrences = self.found.setdefault(match, [])
+        if len(occurrences) < MAX_PLACES:
+            occurrences.append(SecretPlace(seq=seq, path=path))
 
     @property
     def findings(self) -> list[SecretFinding]:
         numbers: dict[str, int] = {}
         found = []
-        for match, places in self.found.items():
-            start = f"{match.kind}-{places[0].seq}"
+        for match, occurrences in self.found.items():
+            start = f"{match.kind}-{occurrences[0].seq}"
             numbers[start] = numbers.get(start, 0) + 1
             found.append(
                 SecretFinding(
@@ -90,7 +91,7 @@ class Scanned:
                     name=match.name,
                     excerpt=f"{match.value[:4]}…",
                     count=self.counts[match],
-                    places=places,
+                    places=occurrences,
                 )
             )
         return found
@@ -100,8 +101,9 @@ async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_i
     """Searches the conversation for secrets and returns the secrets that were found. Everything that a
     read-only link would show is searched.
 
-    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
-    the user is not its owner. Raises Conflict `conversation_too_long_to_scan`.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not its owner. Raises Conflict `conversation_too_long_to_scan` if the event log is too
+    large for the search.
     """
     async with database.read() as session:
         conversation = await require_access(session, user_id, conversation_id, Access.OWN)
@@ -128,8 +130,8 @@ async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_i
 def require_confirmed(scanned: Scanned, confirmed: Iterable[str]) -> list[SecretFinding]:
     """Checks that the owner has agreed to show all secrets that were found in the conversation, and returns
     these secrets. `confirmed`: the ids of the secrets that the owner agrees to show. Raises Conflict
-    `secrets_found` with `findings` if an id is missing. Raises Conflict `too_many_secrets_found` if there are
-    more than 100 secrets.
+    `secrets_found`, with all secrets in `findings`, if the id of a found secret is not in `confirmed`. Raises
+    Conflict `too_many_secrets_found` if there are more than 100 secrets.
     """
     findings = scanned.findings
     if len(findings) > MAX_FINDINGS:
@@ -160,9 +162,10 @@ async def create_link(
     """Makes a read-only link to the conversation. Returns the link and its token. Only a hash of the token is
     stored. `scanned`: the secrets that were found in the conversation.
 
-    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
-    the user is not its owner. Raises Conflict `too_many_links`, `secrets_found` if the owner has not agreed
-    to show every found secret, and `too_many_secrets_found`.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not its owner. Raises Conflict `too_many_links` if the conversation has the maximum number
+    of links. Raises Conflict `secrets_found` if the owner has not agreed to show every found secret. Raises
+    Conflict `too_many_secrets_found` if there are more than 100 secrets.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     findings = require_confirmed(scanned, wanted.confirmed_findings)
@@ -199,8 +202,8 @@ async def end_link(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, link_id: UUID
 ) -> None:
     """Deletes a read-only link, so that people can no longer open it. Raises NotFound if the user may not see
-    the conversation, NotFound `link_not_found` if it has no such link, and Forbidden
-    `conversation_access_missing` if the user is not its owner.
+    the conversation. Raises NotFound `link_not_found` if the conversation has no such link. Raises Forbidden
+    `conversation_access_missing` if the user is not the owner of the conversation.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationLink).where(

@@ -1,5 +1,5 @@
 """Database tables for shared conversations. Each row says that a person or a team may view or steer a
-conversation.
+conversation. To steer means to send messages and to control the agent.
 """
 
 from datetime import datetime

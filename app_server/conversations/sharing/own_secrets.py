@@ -21,7 +21,7 @@ from app_server.settings.models import LLMProfile
 
 
 async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the secret values that the user's agents can use. Each value has a name that describes it.
+    """Returns the secret values that the user's agents can use. Each key is a name that describes the value.
     Included are the user's secrets, tokens of git hosts, keys and headers of model profiles, headers and
     variables of MCP servers, and network credentials. Secrets and MCP servers of the organisation and of the
     user's teams are included, too.

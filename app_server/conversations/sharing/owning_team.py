@@ -75,9 +75,10 @@ async def hide_from_other_team(
 async def refuse_those_of_other_teams(
     session: AsyncSession, conversation: Conversation, found: Sequence[KeptSubmodule]
 ) -> None:
-    """Searches `found` for submodules that a team allows only to its own members. Gives such a submodule a
-    reason why it is not fetched if the user is not in this team, or if the conversation belongs to another
-    team.
+    """Marks those submodules in `found` that must not be fetched, because a team owns their repository and
+    allows it only to its own members. A submodule is marked if the user is not in this team, or if the
+    conversation belongs to another team. The mark is the field `reason`, which says why the submodule is not
+    fetched.
     """
     for one in found:
         if one.reason is not None:

@@ -37,9 +37,9 @@ async def share_with_everyone(
     body: SetEveryone,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Sets what every signed-in user of the organisation may do with the conversation. null ends the sharing
-    with everyone: then only the owner and the people and teams with a share of the conversation have access.
-    Returns the people and teams that now have access.
+    """Sets what every signed-in user of the organisation may do with the conversation. If the value in the
+    body is null, ends the sharing with everyone: then only the owner and the people and teams with a share of
+    the conversation have access. Returns the people and teams that now have access.
     """
     async with telling(session, pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
@@ -120,7 +120,7 @@ async def share_with_team(
     access, also people who join the team later. The user must be a member of the team or an administrator.
     Returns the people and teams that now have access.
 
-    404 `team_not_found` if the user may not see the team, 409 `too_many_teams` if the conversation is already
+    404 `team_not_found` if the user may not see the team. 409 `too_many_teams` if the conversation is already
     shared with 50 teams.
     """
     async with telling(session, pubsub, conversation_id):
@@ -137,8 +137,8 @@ async def stop_sharing_with_team(
     pubsub: ServerPubSub,
 ) -> Sharing:
     """Ends the sharing of the conversation with a team. A member's live streams of the conversation end
-    within two seconds, unless this member still has access in another way. Returns the people and teams that
-    still have access.
+    within two seconds, unless this member still has access, for example through another team. Returns the
+    people and teams that still have access.
 
     404 `share_not_found` if the conversation is not shared with the team.
     """

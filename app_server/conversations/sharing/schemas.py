@@ -47,8 +47,8 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person or a team with which a conversation can be shared. Either the id of the person or the id of
-    the team is null. `is_service`: the person is a service account.
+    """A person or a team with which a conversation can be shared. A person has a `user_id` and no `team_id`;
+    a team has a `team_id` and no `user_id`. `is_service`: whether the person is a service account.
     """
 
     user_id: Id | None = None

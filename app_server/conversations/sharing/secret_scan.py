@@ -57,8 +57,9 @@ _IMAGE = re.compile(r"data:image/[\w.+-]{1,20};base64,")
 
 @dataclass(frozen=True)
 class Match:
-    """A secret that was found in a text. `name`: the name of the known secret; None if the text only looks
-    like a secret.
+    """A secret that was found in a text. `kind`: the form of the secret, such as `github_token`;
+    `saved_secret` for a known secret. `value`: the secret itself. `name`: the name of the known secret; None
+    if the text only looks like a secret.
     """
 
     kind: str
@@ -105,16 +106,16 @@ class SecretScan:
         return text
 
     def matches_in(self, value: Any, path: str = "") -> Iterator[tuple[str, Match]]:
-        """Yields each secret in a JSON value, together with the path of the field, such as
-        `llm_message.content.0.text`.
+        """Yields each secret in a JSON value, together with the path of the field that contains it, such as
+        `llm_message.content.0.text`. `path`: the path of `value` itself, with which all yielded paths begin.
         """
         for at, text in _texts(value, path):
             for match in self.matches(text):
                 yield at, match
 
     def hide_in(self, value: Any) -> Any:
-        """Returns the JSON value with the secrets in all its texts replaced. Names of fields stay
-        unchanged.
+        """Returns the JSON value, in whose texts each secret is replaced by `<secret-hidden>`. Names of
+        fields stay unchanged.
         """
         if isinstance(value, str):
             return self.hide(value)

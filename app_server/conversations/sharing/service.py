@@ -28,8 +28,8 @@ MAX_CANDIDATES = 20
 async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sharing:
     """Returns the people and teams that have access to the conversation.
 
-    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
-    the user is not its owner.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not its owner.
     """
     return await show(session, await require_access(session, user_id, conversation_id, Access.OWN))
 
@@ -39,7 +39,7 @@ async def share_with_everyone(
 ) -> Sharing:
     """Sets what every signed-in user of the organisation may do with the conversation, and returns the people
     and teams that now have access. `role`: None means that the conversation is no longer shared with
-    everyone. Raises NotFound if the user may not see the conversation, and Forbidden
+    everyone. Raises NotFound if the user may not see the conversation. Raises Forbidden
     `conversation_access_missing` if the user is not its owner.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
@@ -56,9 +56,9 @@ async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
     """Lets all signed-in users of the organisation view the conversation if `public` is true; otherwise ends
-    their access. If `public` is true and these users already have more rights than to view, changes nothing.
-    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
-    the user is not its owner.
+    their access. If `public` is true and these users may already steer the conversation (send messages and
+    control the agent), they keep this right. Raises NotFound if the user may not see the conversation. Raises
+    Forbidden `conversation_access_missing` if the user is not its owner.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None
@@ -76,9 +76,10 @@ async def share_with(
     """Shares the conversation with a person, or changes what the person may do with it. Returns the people
     and teams that now have access.
 
-    Raises NotFound if the user may not see the conversation, and NotFound `person_not_found` if the
+    Raises NotFound if the user may not see the conversation. Raises NotFound `person_not_found` if the
     organisation has no such active person. Raises Forbidden `conversation_access_missing` if the user is not
-    the owner, BadRequest `shared_with_owner` if the person is the owner, and Conflict `too_many_people`.
+    the owner. Raises BadRequest `shared_with_owner` if the person is the owner. Raises Conflict
+    `too_many_people` if the conversation is shared with the maximum number of people.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     if person_id == user_id:
@@ -105,8 +106,9 @@ async def stop_sharing_with(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, person_id: UUID
 ) -> Sharing:
     """Ends the sharing of the conversation with a person. Returns the people and teams that still have
-    access. Raises NotFound if the user may not see the conversation, NotFound `share_not_found` if it is not
-    shared with the person, and Forbidden `conversation_access_missing` if the user is not its owner.
+    access. Raises NotFound if the user may not see the conversation. Raises NotFound `share_not_found` if the
+    conversation is not shared with the person. Raises Forbidden `conversation_access_missing` if the user is
+    not the owner.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationShare).where(
@@ -126,10 +128,10 @@ async def candidates(
 ) -> Sequence[User]:
     """Returns up to 20 people who can get access to the conversation, sorted by name. These are people of the
     owner's organisation whose name contains `text` or whose id is in `with_address`. `with_address`: the ids
-    of the people whose e-mail address is the searched text.
+    of the people whose e-mail address is equal to `text`.
 
-    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
-    the user is not its owner.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not its owner.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     query = select(User).where(

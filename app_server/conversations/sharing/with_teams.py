@@ -37,9 +37,10 @@ async def share_with_team(
     """Shares the conversation with a team, or changes what the team may do with it. Returns the people and
     teams that now have access.
 
-    Raises NotFound if the user may not see the conversation, and NotFound `team_not_found` if the user may
+    Raises NotFound if the user may not see the conversation. Raises NotFound `team_not_found` if the user may
     not see the team. Raises Forbidden `conversation_access_missing` if the user is not the owner of the
-    conversation, and Conflict `too_many_teams`.
+    conversation. Raises Conflict `too_many_teams` if the conversation is shared with the maximum number of
+    teams.
     """
     conversation = await require_access(session, user.id, conversation_id, Access.OWN)
     share = await session.get(ConversationTeamShare, (conversation_id, team_id))
@@ -64,8 +65,9 @@ async def stop_sharing_with_team(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, team_id: UUID
 ) -> Sharing:
     """Ends the sharing of the conversation with a team. Returns the people and teams that still have access.
-    Raises NotFound if the user may not see the conversation, NotFound `share_not_found` if it is not shared
-    with the team, and Forbidden `conversation_access_missing` if the user is not its owner.
+    Raises NotFound if the user may not see the conversation. Raises NotFound `share_not_found` if the
+    conversation is not shared with the team. Raises Forbidden `conversation_access_missing` if the user is
+    not the owner.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationTeamShare).where(
@@ -82,8 +84,8 @@ async def team_candidates(
     """Returns up to 20 teams with which the user can share the conversation, sorted by name. These are teams
     that the user may see and whose name contains `text`.
 
-    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
-    the user is not its owner.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not its owner.
     """
     await require_access(session, user.id, conversation_id, Access.OWN)
     query = _visible_to(user).where(Team.name.icontains(text, autoescape=True))

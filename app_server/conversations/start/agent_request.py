@@ -30,11 +30,15 @@ TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("task_tracker", {}),
     ("task_tool_set", {}),
 )
-"""The tools of every agent, besides `finish` and `think`, which the agent server always adds."""
+"""The names and parameters of the tools that every agent has. The agent server also adds the tools `finish`
+and `think`, which are not in this list.
+"""
 
 PLAN = "PLAN.md"
 PLAN_TOOLS = ("grep", "glob", "view_image", "task_tracker")
-"""The tools of an agent that plans, besides the editor of the plan. None of them changes a file."""
+"""The tools of an agent that only makes a plan. None of these tools changes a file. The agent also has a tool
+that edits the plan, which is not in this list.
+"""
 
 _PLANNING = """\
 You plan; others do the work by your plan. Read what matters in the project, then write the plan to PLAN.md
@@ -43,12 +47,16 @@ the result. If something is unclear and a wrong guess would be costly, ask. Fini
 """
 
 OPTIONAL_TOOLS = ("execute_ipython_cell", "browser_tool_set")
-"""Tools that are requested only if the sandbox supports them. An agent server refuses unsupported tools."""
+"""Tools that the app server requests only if the sandbox supports them, because an agent server refuses a
+request with unsupported tools.
+"""
 
 PARALLEL_CALLS = 4
 
 SENT = {"reasoning_effort", "thinking_budget", "temperature", "top_p", "max_output_tokens"}
-"""Options of a profile that an agent server sends with its model calls."""
+"""The options of a model profile (a saved model with its options) that the agent server includes in its model
+calls.
+"""
 
 TIMEOUTS = ("timeout", "stream_idle_timeout")
 GRACE_SECONDS = 15.0
@@ -87,15 +95,18 @@ def build(
     model is that of the inner listener, the HTTP server of Slipway for sandboxes. The agent calls the model
     there with the sandbox's key, so the sandbox never gets the vendor's key.
 
-    fallbacks: model profiles to try, in this order, if the model stays unavailable. further_projects: the
-    directories of the conversation's further repositories. disabled_skills: names of skills that the user has
-    switched off, for skills from every source. secrets: descriptions of secrets by name; a value is fetched
-    only when a command uses it. consent: hashes of the hooks, MCP servers and other project executables of
-    the first repository that the user has allowed. further_consent: the same hashes for the further
-    repositories, by directory. usable_tools: the tools whose requirements the sandbox meets. mcp_approved:
-    tools of MCP servers as the user has approved them, by server and name. mcp_servers: the user's MCP
-    servers by name. The sandbox runs servers that are commands. It calls the other servers through the inner
-    listener, which adds the credentials. has_own_tools: whether the agent also gets Slipway's own MCP server.
+    fallbacks: model profiles (saved models with their options) to try, in this order, if the model stays
+    unavailable. inner_url: the URL of the inner listener. model_proof: a signature of the conversation's id,
+    which model calls contain. silence_seconds: how long the app server waits for data from the vendor during
+    a model call. further_projects: the directories of the conversation's further repositories.
+    disabled_skills: names of skills that the user has switched off, for skills from every source. mode: when
+    the agent asks before it acts. secrets: descriptions of secrets by name; a value is fetched only when a
+    command uses it. consent: hashes of the hooks, MCP servers and other project executables of the first
+    repository that the user has allowed. further_consent: the same hashes for the further repositories, by
+    directory. usable_tools: the tools whose requirements the sandbox meets. mcp_approved: tools of MCP
+    servers as the user has approved them, by server and name. mcp_servers: the user's MCP servers by name.
+    The sandbox runs servers that are commands. It calls the other servers through the inner listener, which
+    adds the credentials. has_own_tools: whether the agent also gets Slipway's own MCP server.
     """
     llm = brokered_llm(
         profile,
@@ -184,23 +195,25 @@ def brokered_llm(
     model_proof: str,
     silence_seconds: float,
 ) -> dict[str, Any]:
-    """Returns a profile's model settings for a conversation in a sandbox. With these settings, the model is
-    called through the inner listener (the HTTP server of Slipway for sandboxes), and the costs of the calls
-    are added to this conversation.
+    """Returns the model settings of a model profile (a saved model with its options) for a conversation in a
+    sandbox. With these settings, the model is called through the inner listener (the HTTP server of Slipway
+    for sandboxes), and the costs of the calls are added to this conversation.
 
-    The settings include the limits, prices and options of the profile, so that the sandbox and the model
-    gateway use equal values. The extra headers and extra body fields of the profile stay in the app server.
+    The settings include the limits, prices and options of the profile, so that the sandbox and the app server
+    (which forwards the model calls) use equal values. The extra headers and extra body fields of the profile
+    stay in the app server.
 
     `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, the model is
     tried only three times, within seconds. `inner_url`: the URL of the inner listener. `model_proof`: a
-    signature of the conversation's id, which proves to the gateway that a call belongs to this conversation.
-    `silence_seconds`: how long the gateway waits for data from the vendor if the profile has no timeout.
+    signature of the conversation's id, which proves to the app server that a call belongs to this
+    conversation. `silence_seconds`: how long the app server waits for data from the vendor if the profile has
+    no timeout.
     """
     model = effective(profile)
     price, options = model.price, model.options
     # The gateway gives up first and tells why.
     patience = dict.fromkeys(TIMEOUTS, (options.timeout or silence_seconds) + GRACE_SECONDS)
-    place = f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}"
+    conversation_url = f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}"
     brokered = partial(
         brokered_llm,
         inner_url=inner_url,
@@ -212,7 +225,7 @@ def brokered_llm(
     return {
         **others,
         "model": profile.model,
-        "base_url": f"{place}/{model_proof}/v1",
+        "base_url": f"{conversation_url}/{model_proof}/v1",
         "max_input_tokens": model.window,
         "capability_overrides": dict(model.capabilities),
         "native_tool_calling": model.calls_tools,

@@ -1,6 +1,6 @@
 """Installs a Git hook in the checkout of a repository in the sandbox. The hook adds a trailer (a last line
-such as `Co-authored-by: …`) to each commit message. The trailer is that which the user has chosen or which
-the repository's policy file names.
+such as `Co-authored-by: …`) to each commit message. The user chooses the trailer; otherwise a file in the
+repository can name it.
 """
 
 from app_server.agent_client.client import AgentClient
@@ -8,7 +8,9 @@ from app_server.conversations.start.repository import must_run
 from app_server.settings.commit_trailers import CommitTrailer
 
 POLICY_FILE = ".agents/commit-trailer"
-"""A file of the repository with one word: `none`, `co-authored-by` or `assisted-by`."""
+"""The path of the file in a repository that says which trailer commit messages get. The file contains one
+word: `none`, `co-authored-by` or `assisted-by`.
+"""
 
 _HOOK = r"""#!/bin/sh
 # Slipway: ends commits with a trailer that names the agent.

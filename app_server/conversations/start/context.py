@@ -63,23 +63,31 @@ class Start:
     id: UUID
     sandbox_id: UUID
     folder: str | None
-    """See Conversation.folder."""
+    """The conversation's folder below the project's directory, in a sandbox that conversations share. None:
+    the conversation uses the whole directory.
+    """
     user_id: UUID
     administers: bool
-    """See User.administers_installation."""
+    """Whether the user is an administrator of the installation (User.administers_installation)."""
     request: StartRequest
     repository_url: str | None
-    """The URL as the user gave it, possibly with a password; the URL in `request` has no password."""
+    """The repository's URL as the user gave it, possibly with a password. The URL in `request` has no
+    password. None: the conversation has no repository.
+    """
     llm_profile: str
     has_worked: bool
-    """Whether the agent may already have changed the checkout. Such a checkout is never fetched again."""
+    """Whether the agent may already have changed files in the checkout. If so, the repository is not fetched
+    again, so that no changes are lost.
+    """
     config: Config
     database: Database
     cipher: Cipher
     sandboxes: Sandboxes
     git_tokens: HostTokens
     has_own_tools: HasOwnTools
-    """Whether our own MCP server has tools for the agent."""
+    """A function that returns whether Slipway's own MCP server has tools for the agent. Its arguments are the
+    configuration and the git providers for which the user has a token.
+    """
     progress: Progress = field(default_factory=Progress)
     _running: RunningSandbox | None = None
 
@@ -90,8 +98,9 @@ class Start:
         return self._running
 
     async def sandbox_again(self) -> RunningSandbox:
-        """Returns the running sandbox of the conversation, and wakes it if necessary. Unlike `sandbox`, does
-        not use the result of an earlier call. It is called if, for example, the agent server has not replied.
+        """Returns the running sandbox of the conversation, and wakes it if it sleeps. Unlike `sandbox`, this
+        method does not use the result of an earlier call. It is called if, for example, the agent server has
+        not replied.
         """
         self._running = None
         return await self.sandbox()
@@ -126,7 +135,8 @@ class Start:
 
     async def projects(self) -> list[Checkout]:
         """Returns the folders whose hooks, setup scripts and MCP servers the conversation can use: the
-        agent's working folder, the folders above it in its repository, and the further repositories.
+        agent's working folder, the folders above it in its repository, and the conversation's further
+        repositories (all but the first one).
         """
         return projects_of(await self.checkouts(), self.request.selected_directory)
 

@@ -17,7 +17,9 @@ from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision, TrustGrant
 
 LOADABLE_KINDS: frozenset[ExecutableKind] = frozenset(("hooks", "mcp_server", "sub_agent", "plugin"))
-"""Kinds of executables that are loaded into the conversation. The other kinds prepare its workspace."""
+"""The kinds of project executables that are loaded into the conversation. Executables of the other kinds,
+such as setup scripts, prepare the files of the conversation.
+"""
 
 
 class ExecutableInfo(BaseModel):
@@ -57,7 +59,7 @@ class ConversationConsent(BaseModel):
 
     items: the executables of the first repository. directory: the name of its directory. repository: the
     first repository's identity, such as `github.com/owner/name`; the user's decisions are stored under it.
-    further: the further repositories that contain executables.
+    further: the conversation's other repositories that contain executables.
     """
 
     directory: str
@@ -89,7 +91,9 @@ class RunSetupScript(BaseModel):
 
 
 NEAREST: frozenset[ExecutableKind] = frozenset(("setup_script", "git_hook"))
-"""Kinds of executables of which a repository has one at most: that of the folder nearest to the agent's."""
+"""The kinds of executables of which only one is used for a repository. If several folders contain one, the
+one in the folder nearest to the agent's working folder is used.
+"""
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,9 @@ class TrustDecisions:
         """
         if self.of(executable) is not None:
             return None
-        place = (executable.kind, executable.path, executable.name)
+        key = (executable.kind, executable.path, executable.name)
         allowed = (each for each in self.consents if each.decision is Decision.ALLOWED)
-        found = next((each for each in allowed if (each.kind, each.path, each.name) == place), None)
+        found = next((each for each in allowed if (each.kind, each.path, each.name) == key), None)
         return ProjectExecutable.model_validate(found.offer) if found else None
 
 
@@ -136,16 +140,16 @@ def without_outer(
     folder replaces. An inner folder is a folder inside another folder, nearer to the agent's working folder.
     `found`: the folders with their executables; an inner folder comes before the folders around it.
     """
-    kept: list[tuple[Checkout, list[ProjectExecutable]]] = []
+    remaining: list[tuple[Checkout, list[ProjectExecutable]]] = []
     for checkout, executables in found:
         replaced = {
             executable.kind
-            for inner, nearer in kept
+            for inner, nearer in remaining
             if inner.folder and checkout.contains(inner.directory)
             for executable in nearer
         }
-        kept.append((checkout, [one for one in executables if one.kind not in NEAREST & replaced]))
-    return kept
+        remaining.append((checkout, [one for one in executables if one.kind not in NEAREST & replaced]))
+    return remaining
 
 
 async def decisions_of(session: AsyncSession, user_id: UUID, repository: str) -> TrustDecisions:

@@ -44,16 +44,18 @@ async def left_out_of(
         for each in one.executables
         if each.hash not in one.allowed
     ]
-    told = [f"Not used, because it is not allowed: {', '.join(dict.fromkeys(waiting))}."] if waiting else []
+    sentences = (
+        [f"Not used, because it is not allowed: {', '.join(dict.fromkeys(waiting))}."] if waiting else []
+    )
     for number, one in enumerate(loadable):
         servers = [each for each in one.executables if each.kind == "mcp_server" and each.hash in one.allowed]
         if servers:
             directory = one.checkout.directory if number else None
             taken = (await client.executables_of(conversation_id, directory)).name_taken
-            told += [
+            sentences += [
                 f"The MCP server {each.name} of {begin[number]}{each.path} is not used: another server has "
                 "this name."
                 for each in servers
                 if each.hash in taken
             ]
-    return told
+    return sentences

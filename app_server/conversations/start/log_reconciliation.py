@@ -27,11 +27,11 @@ PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
 async def reconcile_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
-    """Completes the agent server's event logs of all conversations in the sandbox. May be repeated. `backup`:
-    the archive from which the sandbox was restored.
+    """Completes the agent server's event logs of all conversations in the sandbox. May be called again after
+    a failure. `backup`: the archive from which the sandbox was restored.
 
     If a conversation is not in the backup, its event log is completed later, when the conversation starts
-    again. Raises AppError; then no conversation of the sandbox may continue.
+    again. Raises AppError if a log cannot be completed; then no conversation of the sandbox may continue.
     """
     async with database.read() as session:
         residents = [each for each in await residents_of(session, running.id) if each.last_seq]
@@ -66,7 +66,7 @@ async def reconcile_log(
     least one event was sent, also informs the agent of the reason: the files were lost, or the conversation
     is a fork.
 
-    Raises NotFound if the agent server does not have the conversation, and AppError for other failures.
+    Raises NotFound if the agent server does not have the conversation. Raises AppError for other failures.
     """
     reached = await client.log_position(conversation_id)
     async with database.read() as session:

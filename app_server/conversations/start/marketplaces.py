@@ -1,4 +1,6 @@
-"""Adds the plugins and skills of the user's default marketplaces to a new conversation."""
+"""Adds the plugins and skills of the user's default marketplaces to a new conversation. A marketplace is a
+git repository that lists plugins and skills; every new conversation uses the default ones.
+"""
 
 from pydantic import ValidationError
 
@@ -12,7 +14,9 @@ from app_server.marketplaces.service import Loaded, load, loaded_by_default
 
 
 async def load_defaults(start: Start) -> Loaded:
-    """Returns the plugins and skills that are now in the user's default marketplaces."""
+    """Returns the plugins and skills that are now in the marketplaces (lists of plugins and skills) which the
+    user has set to be used in every new conversation.
+    """
     async with start.database.read() as session:
         marketplaces = await loaded_by_default(session, start.user_id)
     if not marketplaces:
@@ -48,11 +52,11 @@ def with_plugins(
 
 async def keep_plugins(start: Start, request: StartRequest) -> None:
     """Stores the plugins of the request in the start task, the row that describes the conversation's start.
-    So the conversation keeps these versions of the plugins.
+    So the conversation uses the same versions of the plugins if its start is repeated later.
     """
     if request.plugins == start.request.plugins:
         return
-    kept = [each.model_dump(mode="json") for each in request.plugins or ()]
+    stored_plugins = [each.model_dump(mode="json") for each in request.plugins or ()]
     async with start.database.session() as session:
         task = await session.get_one(StartTask, start.id)
-        task.request = {**task.request, "plugins": kept}
+        task.request = {**task.request, "plugins": stored_plugins}

@@ -43,12 +43,12 @@ async def put_notes(
 ) -> None:
     """Writes these memory notes as files into the directory of the repository (the checkout), where the agent
     reads them. Git ignores the files. Notes that an earlier call wrote are replaced. Notes that are committed
-    in the repository are never overwritten. May be repeated.
+    in the repository are never overwritten. A second call with the same notes has the same result.
 
     folder: the folder of the checkout in which the agent works; None for the root of the checkout.
     """
-    place = PurePosixPath(directory)
-    archive = str(place.parent / f".{place.name}.notes.tar")
+    checkout_path = PurePosixPath(directory)
+    archive = str(checkout_path.parent / f".{checkout_path.name}.notes.tar")
     with tempfile.NamedTemporaryFile(prefix="slipway-notes-") as file:
         file.write(_pack(notes))
         file.flush()

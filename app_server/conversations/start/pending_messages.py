@@ -25,8 +25,8 @@ async def keep(
     message with this id is already stored, its position stays the same.
 
     sender: the name of the person who wrote the message; None means the owner of the conversation. The caller
-    must hold the lock of the start task's row. Raises TooManyRequests `too_many_pending_messages` if
-    MAX_PENDING messages wait already.
+    must hold the lock of the row of the conversation's start task. Raises TooManyRequests
+    `too_many_pending_messages` if MAX_PENDING messages wait already.
     """
     waiting = select(PendingMessage.id).where(PendingMessage.conversation_id == conversation_id)
     ids = list(await session.scalars(waiting.order_by(PendingMessage.position)))

@@ -17,9 +17,9 @@ async def add_processors(
     conversation_id: UUID,
     processors: Iterable[SetTitleProcessor | LoggingProcessor],
 ) -> None:
-    """Adds a callback to the conversation for each event processor that logs events (LoggingProcessor). An
-    event processor that sets the title (SetTitleProcessor) needs no callback, because every conversation gets
-    a title.
+    """Adds a callback (an action of the server after an event) to the conversation for each event processor
+    that logs events (LoggingProcessor). An event processor that sets the title (SetTitleProcessor) needs no
+    callback, because every conversation gets a title.
     """
     for processor in processors:
         if isinstance(processor, LoggingProcessor):

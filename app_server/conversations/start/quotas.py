@@ -26,7 +26,8 @@ async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: 
     """Checks that the user may start one more conversation in this sandbox.
 
     Conversations that start at the same moment are checked one after the other, so that together they cannot
-    exceed a quota. Raises TooManyRequests `quota_reached`.
+    exceed a quota. Raises TooManyRequests `quota_reached` if a quota of the user or of the user's
+    organisation is used up.
     """
     await _lock(session, user_id)
     for name, of_user in (

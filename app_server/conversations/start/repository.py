@@ -1,5 +1,5 @@
-"""Sets up a repository inside the sandbox. All functions may be repeated. None of them runs code that the
-repository contains.
+"""Sets up a repository inside the sandbox. Each function may be called again after a failure. None of the
+functions runs code that the repository contains.
 """
 
 import re
@@ -47,7 +47,9 @@ class CommitIdentity:
 
 @dataclass(frozen=True)
 class Finished:
-    """The result of a command that has ended in the sandbox. `output`: the end of what it printed."""
+    """The result of a command that has ended in the sandbox. `output`: the end of what the command has
+    printed.
+    """
 
     exit_code: int
     output: str
@@ -60,8 +62,10 @@ async def has_checkout(client: AgentClient, directory: str) -> bool:
 
 async def start_empty(client: AgentClient, directory: str, identity: CommitIdentity) -> None:
     """Creates an empty repository in `directory` of the sandbox, unless there is a repository already."""
-    place = shlex.quote(directory)
-    init = f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}"
+    quoted_directory = shlex.quote(directory)
+    init = (
+        f"mkdir -p {quoted_directory} && cd {quoted_directory} && {{ [ -e .git ] || git init -q -b main; }}"
+    )
     await must_run(client, f"{init}\n{identity.script}")
 
 
@@ -69,7 +73,7 @@ async def check_out(
     client: AgentClient, packed: PackedRepository, address: Address, directory: str, identity: CommitIdentity
 ) -> None:
     """Replaces `directory` in the sandbox with a checkout of the packed repository. After a failure, no
-    partial checkout stays there. The remote `origin` is set to the public address of the repository.
+    partial checkout stays in `directory`. The remote `origin` is set to the public address of the repository.
     `packed`: the repository as a file that the app server has fetched.
     """
     target = PurePosixPath(directory)
@@ -114,8 +118,9 @@ async def clone_part(
     sandbox fetches the clone through Slipway's git proxy. After a failure, no partial checkout stays in
     `directory`.
 
-    timeout_seconds: the time limit for the clone. Raises StartFailure `repository_not_found`,
-    `branch_not_found`, `repository_clone_failed`.
+    branch: None means the default branch. timeout_seconds: the time limit for the clone. Raises StartFailure
+    `repository_not_found` if the repository does not exist. Raises StartFailure `branch_not_found` if the
+    branch does not exist. Raises StartFailure `repository_clone_failed` for other failures.
     """
     target = PurePosixPath(directory)
     partial = str(target.parent / f".{target.name}.partial")
@@ -150,7 +155,8 @@ async def require_folder(client: AgentClient, directory: str, folder: str) -> No
     """Checks that the repository at `directory` in the sandbox contains `folder`, and that no part of the
     folder's path is a symbolic link.
 
-    Raises StartFailure `directory_not_found`, `directory_outside_repository`.
+    Raises StartFailure `directory_not_found` if the folder does not exist. Raises StartFailure
+    `directory_outside_repository` if a part of the path is a symbolic link.
     """
     result = await _run(
         client,
@@ -198,7 +204,7 @@ async def fetch_submodule(
     """Fetches a submodule of the repository through Slipway's git proxy and checks the submodule out. Returns
     None on success, or else the reason of the failure.
     """
-    place = shlex.quote(path)
+    quoted_path = shlex.quote(path)
     # `--checkout`: the repository must not choose a command. No other protocol runs a program here.
     update = "git submodule -q update --init --checkout"
     part = {CloneMode.FULL: "", CloneMode.SHALLOW: "--depth=1", CloneMode.BLOBLESS: "--filter=blob:none"}[
@@ -208,7 +214,7 @@ async def fetch_submodule(
         client,
         "exec 2>&1\nexport GIT_ALLOW_PROTOCOL=http:https GIT_TERMINAL_PROMPT=0\n"
         # Some hosts give no part of a commit that is no tip of a branch.
-        f"{update} {part} -- {place} || {update} -- {place}",
+        f"{update} {part} -- {quoted_path} || {update} -- {quoted_path}",
         directory,
         max(1, int(timeout_seconds)),
     )

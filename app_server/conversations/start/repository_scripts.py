@@ -28,7 +28,7 @@ exec bash {path} "$@"
 """.rstrip()
 
 Report = Callable[[str], None]
-"""A callback that gets the end of the output whenever there is more."""
+"""A function that is called with the end of a script's output each time the script has printed more."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ async def run_setup_scripts(
         except StartFailure as failure:
             if name is None:
                 raise
-            told = (before + (failure.output or ""))[-OUTPUT_CHARACTERS:]
+            failure_output = (before + (failure.output or ""))[-OUTPUT_CHARACTERS:]
             cause = f"{name}: {failure.cause}"
-            raise StartFailure(failure.code, cause, fix=failure.fix, output=told) from failure
+            raise StartFailure(failure.code, cause, fix=failure.fix, output=failure_output) from failure
         output = (before + finished.output)[-OUTPUT_CHARACTERS:]
         if name is not None and not output.endswith("\n"):
             output += "\n"
@@ -79,7 +79,8 @@ async def run_setup_script(
     client: AgentClient, directory: str, script: ProjectExecutable, timeout_seconds: int, report: Report
 ) -> Finished:
     """Runs the set-up script with the command `source` in a separate bash. First checks that the script's
-    files are the same as when the user allowed the script. Raises StartFailure `setup_script_failed`.
+    files are the same as when the user allowed the script. Raises StartFailure `setup_script_failed` if a
+    file has changed, or if the script fails.
     """
     source = (
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"

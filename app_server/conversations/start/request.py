@@ -1,5 +1,5 @@
 """Adds to a start request what the user has left out: the first message, the repository, the clone settings
-and the sandbox spec. Also checks the repositories of the request.
+and the sandbox spec (the image and settings of new sandboxes). Also checks the repositories of the request.
 """
 
 import asyncio
@@ -37,7 +37,8 @@ from app_server.users.models import User
 def with_task(request: StartRequest) -> StartRequest:
     """Returns a copy of the start request for the suggested task in the request (such as an open issue). The
     copy has the task's repository, and a first message that describes the task. Raises BadRequest
-    `two_messages`, `git_host_missing`.
+    `two_messages` if the request also has a first message or a repository. Raises BadRequest
+    `git_host_missing` if the task needs a git host and names none.
     """
     task = request.suggested_task
     if task is None:
@@ -62,7 +63,7 @@ def with_parameters(request: StartRequest) -> StartRequest:
     request's plugins, because the agent reads the parameters there. If the request has no first message, the
     parameters become the first message.
 
-    Raises BadRequest `message_has_too_many_parts`.
+    Raises BadRequest `message_has_too_many_parts` if the message then has too many parts.
     """
     given = [plugin for plugin in request.plugins or () if plugin.parameters]
     if not given:
@@ -82,19 +83,21 @@ def with_parameters(request: StartRequest) -> StartRequest:
 
 
 def _parameters_of(plugin: PluginSpec) -> str:
-    place = f"{plugin.source}/{plugin.repo_path}" if plugin.repo_path else plugin.source
+    plugin_location = f"{plugin.source}/{plugin.repo_path}" if plugin.repo_path else plugin.source
     values = [
         f"- {name}: {value if isinstance(value, str) else orjson.dumps(value).decode()}"
         for name, value in (plugin.parameters or {}).items()
     ]
-    return "\n".join((f"Parameters of the plugin {place}:", *values))
+    return "\n".join((f"Parameters of the plugin {plugin_location}:", *values))
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
     """Returns a copy of the start request for a conversation that begins from a snapshot. The copy has the
-    repository of the conversation whose sandbox is in the snapshot, if that conversation has one.
+    repositories of the conversation from which the snapshot was taken, if that conversation has any. A
+    request without a snapshot is returned unchanged.
 
-    Raises BadRequest `two_origins`, NotFound `snapshot_not_found`.
+    Raises BadRequest `two_origins` if the request names both a snapshot and a repository. Raises NotFound
+    `snapshot_not_found` if the user has no such snapshot.
     """
     if request.snapshot_id is None:
         return request
@@ -122,11 +125,13 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
 
 
 async def with_clone_settings(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns a copy of the start request with a clone mode and a setting for submodules. If the request does
-    not contain these values, they are taken from the user's present settings. A request that begins from a
-    snapshot gets no clone mode, because the files of the snapshot already have a history.
+    """Returns a copy of the start request with a clone mode (how much of the history git fetches) and a
+    setting for submodules. If the request does not contain these values, they are taken from the user's
+    present settings. A request that begins from a snapshot gets no clone mode, because the files of the
+    snapshot already have a history.
 
-    Raises Forbidden `setting_enforced`.
+    Raises Forbidden `setting_enforced` if an enforced setting of the organisation or of a team forbids a
+    value in the request.
     """
     mode, wanted = SettingName.CLONE, request.clone and request.clone.value
     clone = (
@@ -137,9 +142,9 @@ async def with_clone_settings(session: AsyncSession, user: User, request: StartR
 
 
 async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted: Any, default: Any) -> Any:
-    """Returns the value of a setting for the new conversation: `wanted` if the user may choose this value. If
-    `wanted` is None, returns the value from the user's settings. If the settings have no value either,
-    returns `default`. Raises Forbidden `setting_enforced` if the user may not choose `wanted`.
+    """Returns the value of the setting `name` for the new conversation. This is `wanted`, the value in the
+    request, if it is not None. Otherwise it is the value in the user's settings, or `default` if the settings
+    have no value. Raises Forbidden `setting_enforced` if the user may not choose `wanted`.
     """
     if wanted is not None:
         await require_allowed(session, user.id, name, wanted)
@@ -152,8 +157,9 @@ def with_directory(request: StartRequest) -> StartRequest:
     """Returns a copy of the start request in which the path of the agent's working folder is normalised
     (without `.` and double slashes).
 
-    Raises BadRequest `branch_without_repository`, `directory_without_repository`,
-    `directory_outside_repository`.
+    Raises BadRequest `branch_without_repository` if the request names a branch but no repository. Raises
+    BadRequest `directory_without_repository` if it names a folder but no repository. Raises BadRequest
+    `directory_outside_repository` if the folder is not in the repository.
     """
     if request.selected_branch is not None and request.selected_repository is None:
         raise BadRequest(
@@ -177,10 +183,13 @@ async def with_spec(
     """Returns a copy of the start request with a sandbox spec (the image and settings of new sandboxes). If
     the request names no spec, the spec is taken from the user's present settings.
 
-    A request that begins from a snapshot and names no spec is returned unchanged. This rule has two
-    exceptions: the user may not choose a spec, or the user's organisation or team enforces a spec.
-    `permission`: which specs the user may choose. Raises NotFound `sandbox_spec_not_found`, Forbidden
-    `sandbox_specs_not_allowed` and `setting_enforced`.
+    A request that begins from a snapshot and names no spec is returned unchanged, so that the image of the
+    snapshot is used. But if the user may not choose a spec, or if the user's organisation or team enforces a
+    spec, such a request also gets a spec. `permission`: which specs the user may choose.
+
+    Raises NotFound `sandbox_spec_not_found` if the spec does not exist. Raises Forbidden
+    `sandbox_specs_not_allowed` if the user may not choose a spec. Raises Forbidden `setting_enforced` if
+    another spec is enforced.
     """
     given = request.sandbox_spec_id
     may_keep = given is None and request.snapshot_id is not None and permission.why_not_own is None
@@ -194,9 +203,10 @@ async def with_spec(
 
 async def checked_address(request: StartRequest, user: User, home: Path) -> Address | None:
     """Checks the first repository of the start request and returns the repository's address. Returns None if
-    the request has no repository.
+    the request has no repository. `home`: the data directory of the server.
 
-    Raises InvalidRepository, Forbidden `repository_not_allowed`.
+    Raises InvalidRepository if the address is not valid or the repository does not exist on the server's
+    machine. Raises Forbidden `repository_not_allowed` if the user may not use the repository.
     """
     if request.selected_repository is None:
         return None
@@ -210,22 +220,24 @@ async def checked_more(
     description of each, with the name of its directory in the sandbox.
 
     `first`: the address of the first repository; None if there is none. `home`: the data directory of the
-    server. Raises InvalidRepository, Forbidden `repository_not_allowed`, and BadRequest `more_without_first`,
-    `repository_has_password`, `repository_twice`.
+    server. Raises InvalidRepository and Forbidden `repository_not_allowed`, as `checked_address` does. Raises
+    BadRequest `more_without_first` if there is no first repository. Raises BadRequest
+    `repository_has_password` if a URL contains a password. Raises BadRequest `repository_twice` if a
+    repository is named twice.
     """
     given = request.more_repositories
     addresses = [parse_address(one.repository, one.git_provider) for one in given]
-    kept = with_directories(given, addresses, first)
+    repositories = with_directories(given, addresses, first)
     for address in addresses:
         await checked(address, user, home)
-    return kept
+    return repositories
 
 
 async def checked(address: Address, user: User, home: Path) -> Address:
     """Checks that the user may use the repository at this address, and returns the address unchanged. `home`:
     the data directory of the server.
 
-    Raises InvalidRepository if a repository on the server's machine does not exist, and Forbidden
+    Raises InvalidRepository if a repository on the server's machine does not exist. Raises Forbidden
     `repository_not_allowed` if the user may not use it.
     """
     try:

@@ -26,14 +26,20 @@ from app_server.users.models import User
 async def retry(
     session: AsyncSession, cipher: Cipher, home: Path, user: User, task_id: UUID, change: RetryStart | None
 ) -> StartTask:
-    """Reopens the failed start of a conversation, so that a start worker tries the start again. Returns the
-    start task, the row that describes the start. `change`: another branch or repository for the retry; None
-    if everything stays the same. `home`: the data directory of the app server. If the start has not failed
-    and `change` is None, the start task is returned unchanged.
+    """Reopens the failed start of a conversation, so that a start worker (a background task of an app server)
+    tries the start again. Returns the start task, the row that describes the start. `change`: another branch,
+    repository or working folder for the retry; None if everything stays the same. `home`: the data directory
+    of the app server. If the start has not failed and `change` is None, the start task is returned unchanged.
 
-    Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`. If `change` is given, also
-    raises Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`, InvalidRepository (422),
-    Forbidden `repository_not_allowed`, and BadRequest for a wrong branch or working folder.
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user does not own it. Raises Forbidden `repository_of_team` if a team allows a repository only to
+    its members and the user is not a member.
+
+    If `change` is given, more errors are possible. Raises Conflict `start_not_failed` if the start has not
+    failed. Raises Conflict `repository_is_there` if the files are already fetched. Raises Conflict
+    `sandbox_shared` if other conversations use the sandbox. Raises InvalidRepository if the address of the
+    new repository is not valid. Raises Forbidden `repository_not_allowed` if the user may not use it. Raises
+    BadRequest if the branch or the working folder is not valid.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
@@ -97,7 +103,8 @@ def _require_open(task: StartTask, conversation: Conversation, request: StartReq
     """Checks that the repository or branch of the start may be changed: the start has failed, and the
     conversation has no files yet.
 
-    Raises Conflict `start_not_failed`, `repository_is_there`.
+    Raises Conflict `start_not_failed` if the start has not failed. Raises Conflict `repository_is_there` if
+    the conversation has files.
     """
     if task.status != StartStatus.ERROR:
         raise Conflict(
@@ -117,7 +124,7 @@ def _require_open(task: StartTask, conversation: Conversation, request: StartReq
 async def _require_alone(session: AsyncSession, conversation: Conversation) -> None:
     """Checks that no other conversation uses the sandbox of this conversation. The network policy of a
     sandbox depends on the repositories of all its conversations, so another repository would change the
-    policy for the other conversations.
+    policy for the other conversations. Raises Conflict `sandbox_shared` if there is another conversation.
     """
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     if len(await residents_of(session, conversation.sandbox_id)) > 1:

@@ -1,8 +1,9 @@
 """Chooses the sandbox for a new conversation: a new sandbox, or a sandbox of the same user that already has a
 conversation.
 
-A conversation joins a sandbox with other conversations only if a new sandbox would have the same kind of
-machine and the same network policy. In such a sandbox, each conversation has a separate directory.
+A conversation joins an existing sandbox only if this sandbox has the kind, the image and the network policy
+that a new sandbox for this conversation would get. In a sandbox with several conversations, each conversation
+has a separate directory.
 """
 
 from collections.abc import Sequence
@@ -37,9 +38,9 @@ class NewConversation:
     """A new conversation for which a sandbox is chosen.
 
     backend: the name of the kind of sandboxes that this server creates. origin: the base image or snapshot
-    from which a new sandbox would be created. takes_any_image: whether a sandbox with another base image is
-    acceptable. repository: the identity of the conversation's repository. team_id: the user's team that owns
-    the repository; None if no team owns the repository.
+    from which a new sandbox would be created. takes_any_image: whether the conversation may also use a
+    sandbox with another base image than `origin` names. repository: the identity of the conversation's
+    repository. team_id: the user's team that owns the repository; None if no team owns the repository.
     """
 
     id: UUID
@@ -56,8 +57,8 @@ class SandboxPlacement:
     """The sandbox and the folder that were chosen for a new conversation.
 
     `folder`: the folder for the conversation's files, inside the root directory for work in the sandbox. None
-    means that the conversation uses the whole root directory. `is_open`: the sandbox is new, and later
-    conversations may share it.
+    means that the conversation uses the whole root directory. `is_open`: whether the sandbox is a new one
+    that later conversations may share.
     """
 
     sandbox_id: UUID
@@ -69,7 +70,8 @@ async def choose_sandbox(
     session: AsyncSession, config: Config, new_conversation: NewConversation, request: StartRequest
 ) -> SandboxPlacement:
     """Chooses the sandbox for the new conversation, and the folder in this sandbox. Returns both. The sandbox
-    is the one that the request names, one that the user's conversations can share, or a new one.
+    is the one that the request names, or a sandbox that several conversations of the user can share, or a new
+    one.
 
     Raises BadRequest `two_origins` if the request names both a sandbox and a snapshot. If the request names a
     sandbox that the conversation cannot use, raises NotFound or Conflict with the reason.
@@ -105,9 +107,10 @@ async def join(
     """Checks that the new conversation may use this sandbox together with the conversations that are already
     there. The sandbox's row stays locked until the transaction ends.
 
-    Raises NotFound `sandbox_not_found`, `sandbox_gone`; Conflict `sandbox_archived`, `sandbox_failed`,
-    `sandbox_of_other_kind`, `sandbox_of_other_image`, `sandbox_full`, `sandbox_not_shareable`,
-    `sandbox_policy_differs`.
+    Raises NotFound `sandbox_not_found` if the user has no such sandbox. Raises NotFound `sandbox_gone` if the
+    sandbox is being deleted. Raises Conflict if the sandbox is archived, has failed, has too many
+    conversations, or has a conversation that uses the whole project directory. Raises Conflict also if the
+    new conversation needs another kind of sandbox, another image or another network policy.
     """
     sandbox = await session.get(Sandbox, sandbox_id, with_for_update=True, populate_existing=True)
     if sandbox is None or sandbox.user_id != new_conversation.user_id:
@@ -131,8 +134,9 @@ async def _has_the_same_way_out(
     """Returns whether the new conversation would have the same network policy as the conversations that are
     already in the sandbox.
 
-    Returns False if the repositories differ and there are network credentials for only one repository. Also
-    returns False if the repositories belong to different teams.
+    Returns False if the new conversation and the existing ones have different repositories, and a credential
+    that the egress proxy adds to requests is stored for one of these repositories only. Also returns False if
+    these repositories belong to different teams.
     """
     user_id, there = new_conversation.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
@@ -153,7 +157,8 @@ async def find(
 ) -> UUID | None:
     """Returns the id of a sandbox of the user that the new conversation can share with other conversations.
     Running sandboxes are tried first. `strategy`: the order in which sandboxes are tried, as the user has set
-    it. Returns None if no sandbox fits, so that a new sandbox is needed.
+    it. Returns None if the conversation can share none of the user's sandboxes, so that a new sandbox must be
+    created.
     """
     for sandbox_id in await _candidates(session, new_conversation.user_id, strategy):
         try:

@@ -36,8 +36,8 @@ async def run_setup_script(start: Start) -> StepOutcome:
     ]
     seconds = max(1, int(start.config.setup_script_timeout_seconds))
     output = await scripts.run_setup_scripts(running.client, runs, seconds, start.progress.show)
-    told = [(checkout, f"Ran {script.path}" if script else why) for checkout, script, why in found]
-    return _outcome(told, is_done=bool(runs), output=output)
+    results = [(checkout, f"Ran {script.path}" if script else why) for checkout, script, why in found]
+    return _outcome(results, is_done=bool(runs), output=output)
 
 
 async def set_up_git_hooks(start: Start) -> StepOutcome:
@@ -59,17 +59,18 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
     for checkout, script, _ in found:
         if script is not None:
             await scripts.install_git_hook(client, checkout.directory, script)
-    told = [(checkout, f"Installed {script.path}" if script else why) for checkout, script, why in found]
-    return _outcome(told, is_done=any(script for _, script, _ in found))
+    results = [(checkout, f"Installed {script.path}" if script else why) for checkout, script, why in found]
+    return _outcome(results, is_done=any(script for _, script, _ in found))
 
 
 def _allowed(
     per_checkout: Sequence[CheckoutExecutables], kind: ExecutableKind
 ) -> list[tuple[Checkout, ProjectExecutable | None, str]]:
-    """Finds the set-up script or Git hook (`kind`) in each folder of the conversation. Returns a checkout, a
-    script and a sentence for each folder that has a script. If the script may not run, for example because
-    the user has not allowed its present version, None takes the script's place and the sentence gives the
-    reason. A repository without a script is returned with None and a sentence that says so.
+    """Finds the set-up script or Git hook (`kind`) in each folder of the conversation. Returns a checkout
+    (the repository's directory in the sandbox), a script and a sentence for each folder that has a script. If
+    the script may not run, for example because the user has not allowed its present version, the script is
+    None and the sentence gives the reason. A repository without a script is returned with None and a sentence
+    that says so.
     """
     found: list[tuple[Checkout, ProjectExecutable | None, str]] = []
     for one in per_checkout:
@@ -84,17 +85,17 @@ def _allowed(
 
 
 def _outcome(
-    told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
+    results: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
     """Returns the result of one step in the start of a conversation, for example of the step that runs the
     set-up scripts. The user sees this result. It combines the results in all checkouts (directories with a
     repository).
 
-    `told`: pairs of a checkout and a sentence about its result. If there are several pairs, the checkout's
+    `results`: pairs of a checkout and a sentence about its result. If there are several pairs, the checkout's
     name precedes each sentence. `is_done`: True gives the status `done`, False the status `skipped`.
     `output`: what the scripts have printed.
     """
-    each = list(told)
+    each = list(results)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]
     return StepOutcome("done" if is_done else "skipped", "; ".join(lines), output or None)
 

@@ -25,8 +25,8 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def encrypt_secrets(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
-    """Encrypts the secrets of a start request, so that they can be stored in the start task. Returns the
-    encrypted text, or None if there are no secrets.
+    """Encrypts the secrets of a start request, so that they can be stored in the start task, the row that
+    describes the conversation's start. Returns the encrypted text, or None if there are no secrets.
     """
     if not secrets:
         return None
@@ -35,8 +35,8 @@ def encrypt_secrets(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> 
 
 
 def decrypt_secrets(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
-    """Returns the secrets of a start request, by name. `encrypted`: the encrypted text in the start task.
-    Returns None if `encrypted` is None.
+    """Returns the secrets of a start request, by name. `encrypted`: the encrypted text that is stored in the
+    row of the conversation's start task. Returns None if `encrypted` is None.
     """
     if encrypted is None:
         return None
@@ -47,8 +47,8 @@ def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -
     """Returns the URL from which the conversation's sandbox fetches the value of a secret. Requests to this
     URL need the session key of this sandbox.
     """
-    place = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
-    return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{place}/secrets/{name}"
+    conversation_path = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
+    return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{conversation_path}/secrets/{name}"
 
 
 @inner_router.get(

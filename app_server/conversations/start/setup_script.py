@@ -2,7 +2,8 @@
 written to the start task, the row that describes the conversation's start.
 
 While the script runs, the server has the lease of the start task: for a limited time, no other server may
-work on it. If the lease expires while the script is marked as running, the server has died.
+work on it. If the lease has expired and the script is still marked as running, the server that ran the script
+has died.
 """
 
 import asyncio
@@ -37,7 +38,8 @@ MAX_ROUND = 100
 @dataclass(frozen=True)
 class SetupRun:
     """One run of a conversation's set-up scripts after the conversation's start is finished (READY). The
-    scripts run one after the other.
+    scripts run one after the other. `announce`: sends the progress to the clients that follow the
+    conversation. `owner`: a random id of this run.
     """
 
     conversation_id: UUID
@@ -49,9 +51,9 @@ class SetupRun:
     owner: str = field(default_factory=lambda: secrets.token_hex(16))
 
     async def claim(self) -> None:
-        """Takes the lease (the right to work for a limited time) of the conversation's start task for this
-        run, so that no other run of set-up scripts can begin. Raises Conflict `setup_script_runs` if another
-        run has the lease.
+        """Takes the lease (the right to work for a limited time) of the start task, the row that describes
+        the conversation's start. So no other run of set-up scripts can begin. Raises Conflict
+        `setup_script_runs` if another run has the lease.
         """
         async with self.database.session() as session:
             task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)
@@ -61,8 +63,9 @@ class SetupRun:
         await self.announce(self.conversation_id)
 
     async def run(self) -> None:
-        """Runs all set-up scripts and waits until they have ended. An error of a script is stored in the
-        start task, in the stage for set-up scripts. It is not raised.
+        """Runs all set-up scripts and waits until they have ended. An error of a script is not raised. It is
+        stored in the start task (the row that describes the conversation's start), in the stage for set-up
+        scripts.
         """
         progress = Progress()
         work = asyncio.create_task(
@@ -102,8 +105,8 @@ class SetupRun:
 
 
 def require_none(task: StartTask) -> None:
-    """Checks that no set-up script is running in the conversation of this start task. Raises Conflict
-    `setup_script_runs`.
+    """Checks that no set-up script is running in the conversation. `task`: the row that describes the
+    conversation's start. Raises Conflict `setup_script_runs` if a set-up script is running.
     """
     if _is_running(task) and task.lease_until > now():
         raise Conflict(

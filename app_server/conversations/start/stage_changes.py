@@ -11,8 +11,9 @@ from app_server.core.database import now
 
 
 def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
-    """Returns a function that ends the stage `stage` of a start task. It stores the result of the step
-    (`outcome`), its text for the user and its output in the stage.
+    """Returns a function that ends the stage `stage` in a start task, the row that describes a conversation's
+    start. The returned function stores in the stage the result of the step (`outcome`), its text for the user
+    and its output.
     """
 
     def finish(task: StartTask) -> None:

@@ -1,6 +1,6 @@
 """The steps that start a conversation: from creating the sandbox to sending the first message. The start
-worker (worker.py) runs them in order. Each step may be repeated, returns its outcome, and stores in SQL what
-later steps need.
+worker (worker.py) runs them in order. Each step may run again after a failure, returns its outcome, and
+stores in SQL what later steps need.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns the image or snapshot for the new sandbox. Raises StartFailure `sandbox_spec_missing`."""
+    """Returns the image or snapshot for the new sandbox. Raises StartFailure if it was deleted."""
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -223,8 +223,8 @@ async def start_conversation(start: Start) -> StepOutcome:
         await client.start_goal(start.id, goal)
     if new_title is not None:
         await send_title(start.database, client, start.id, new_title)
-    told = await left_out_of(client, start.id, loadable)
-    return StepOutcome(detail=" ".join((*told, *market.problems, *left_out)) or None)
+    unused_notices = await left_out_of(client, start.id, loadable)
+    return StepOutcome(detail=" ".join((*unused_notices, *market.problems, *left_out)) or None)
 
 
 STEPS: tuple[tuple[StartStatus, Step], ...] = (
@@ -253,22 +253,22 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
     """Checks out all repositories but the first one, each in a separate directory. Returns their URLs."""
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
-    kept = KeptRepository.all_of(conversation.more_repositories)
-    for one in kept:
+    more_repos = KeptRepository.all_of(conversation.more_repositories)
+    for one in more_repos:
         directory = f"{start.root(sandbox)}/{one.directory}"
         if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
             await _bring_in(start, one.address, one.branch, sandbox.client, directory)
         one.base_commit = one.base_commit or await repository.head_commit(sandbox.client, directory)
-    if kept:
+    if more_repos:
         async with start.database.session() as session:
             changed = update(Conversation).where(Conversation.id == start.id)
-            await session.execute(changed.values(more_repositories=[one.model_dump() for one in kept]))
-    return [one.address.public_url for one in kept]
+            await session.execute(changed.values(more_repositories=[one.model_dump() for one in more_repos]))
+    return [one.address.public_url for one in more_repos]
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches the git submodules of all repositories of the conversation and returns the submodules. A
-    submodule that is not fetched has a `reason`.
+    """Fetches and returns the git submodules of all repositories of the conversation. `directory`: that of
+    the first repository. A submodule that is not fetched has a `reason`.
     """
     address = _address(start.request)
     if address is None or start.request.submodules is False:
@@ -276,11 +276,11 @@ async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: st
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
     more = KeptRepository.all_of(conversation.more_repositories)
-    places = {directory: address} | {f"{start.root(sandbox)}/{one.directory}": one.address for one in more}
+    addresses = {directory: address} | {f"{start.root(sandbox)}/{one.directory}": one.address for one in more}
     found = [
         one
-        for place, named in places.items()
-        for one in submodules_in(await repository.submodule_settings(sandbox.client, place), named, place)
+        for path, named in addresses.items()
+        for one in submodules_in(await repository.submodule_settings(sandbox.client, path), named, path)
     ]
     if not found:
         return []

@@ -49,8 +49,8 @@ async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
     """Gives the worker `owner` the right to work on the oldest free start task for the time LEASE (a lease),
-    so that no other worker works on the start of this conversation. Returns the claim, or None if no start
-    task is free.
+    so that no other worker works on the start of this conversation. Returns the ids of the task and of its
+    sandbox, or None if no start task is free.
 
     Tasks of the users with the fewest active starts are taken first. So a user does not wait until all starts
     of another user have ended.
@@ -113,8 +113,9 @@ async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
 
 
 async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
-    """Extends the time for which only the worker `owner` may work on the start task (its lease). Raises
-    LeaseLost if another worker has the lease or the conversation is being deleted.
+    """Extends the time for which only the worker `owner` may work on the start task (its lease). A start task
+    describes the start of one conversation. Raises LeaseLost if another worker has the lease or the
+    conversation is being deleted.
     """
     alive = select(Conversation.id).where(Conversation.id == task_id, Conversation.deleted_at.is_(None))
     statement = (
@@ -144,8 +145,9 @@ async def release(session: AsyncSession, owner: str) -> None:
 async def change(
     session: AsyncSession, task_id: UUID, owner: str, apply: Callable[[StartTask], None]
 ) -> StartTask:
-    """Locks the row of the start task, changes the task with the function `apply`, and returns the task.
-    Raises LeaseLost if the worker `owner` no longer has the right to work on the task.
+    """Locks the row of the start task, which describes the start of one conversation. Changes the task with
+    the function `apply`, and returns the task. Raises LeaseLost if the worker `owner` no longer has the right
+    to work on the task.
     """
     task = await session.scalar(
         select(StartTask).where(StartTask.id == task_id, StartTask.lease_owner == owner).with_for_update()
@@ -161,8 +163,9 @@ async def change(
 
 
 def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
-    """Sets fields of one stage of the start task. `status`: the name of the stage. Replaces the whole list of
-    stages, because SQLAlchemy would not notice a change inside the list.
+    """Sets fields of one stage of the start task, which describes the start of one conversation. `status`:
+    the name of the stage. Replaces the whole list of stages, because SQLAlchemy would not notice a change
+    inside the list.
     """
     task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
 
@@ -198,8 +201,9 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def begin_again(task: StartTask) -> None:
-    """Reopens the start of a conversation whose start was finished (READY) before. The start worker then
-    wakes the sandbox and sends the waiting messages to the agent server.
+    """Reopens the start of a conversation whose start was finished (READY) before. The start worker (a
+    background task of the app server) then wakes the sandbox and sends the waiting messages to the agent
+    server.
     """
     task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()

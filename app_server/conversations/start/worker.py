@@ -3,7 +3,8 @@ start worker. Several app servers may run at the same time.
 
 Before a worker starts a conversation, it leases the start task in SQL: for a limited time, no other worker
 may work on this start. If a server dies, its leases expire, and another worker continues with the interrupted
-step. A new server in the same home directory continues at once.
+step. If the server is started again in the same home directory, it continues with its interrupted starts at
+once.
 """
 
 import asyncio
@@ -73,8 +74,8 @@ class StartWorker:
         has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
         """Creates a start worker that does not run yet. `has_own_tools`: a function that returns whether
-        Slipway's own MCP server has tools for an agent. The function is passed in because a higher layer
-        serves that MCP server.
+        Slipway's own MCP server has tools for an agent. The caller passes this function, because this module
+        may not import the modules that serve the MCP server.
         """
         self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config
@@ -90,8 +91,9 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. First frees the starts on which the previous worker of this home directory
-        worked, if that worker was killed. Only one server at a time may run a worker in a home directory.
+        """Starts the worker. If the previous worker of this home directory was killed, first ends the leases
+        of that worker (its rights to work on starts), so that these starts can continue. Only one server at a
+        time may run a worker in a home directory (a data directory of a server).
         """
         await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")
@@ -142,8 +144,9 @@ class StartWorker:
         await self.announce_sandbox(sandbox_id)
 
     async def _take_over(self) -> None:
-        """Releases the leases (rights to work on starts) of the worker that used this home directory before,
-        if that worker was killed. So this worker can continue the starts at once.
+        """Releases the leases (rights to work on starts) of the worker that used this home directory (the
+        data directory of the server) before, if that worker was killed. So this worker can continue the
+        starts at once.
         """
         note = self._config.home / _OWNER_FILE
         if before := await asyncio.to_thread(_exchange, note, self._owner):
@@ -267,7 +270,8 @@ class StartWorker:
         self, task_id: UUID, stage: StartStatus, progress: Progress, step: Awaitable[StepOutcome]
     ) -> StepOutcome:
         """Runs one step of a start and returns the step's outcome. While the step runs, its progress is
-        stored in the start task at intervals, so that the user can see it.
+        stored at intervals in the start task, the row that describes the start. So the user can see the
+        progress.
         """
         work = asyncio.ensure_future(step)
         saved = (progress.detail, progress.output)
@@ -282,9 +286,9 @@ class StartWorker:
             await asyncio.gather(work, return_exceptions=True)
 
     async def _hand_over(self, start: Start, outcome: StepOutcome) -> None:
-        """Sends the waiting messages of the conversation to the agent server in order. When no message waits
-        any more, sets the start to READY. `outcome`: the result of the last step, which is then stored in the
-        start task.
+        """Sends the waiting messages of the conversation to the agent server, oldest first. When no message
+        waits any more, sets the start to READY. `outcome`: the result of the last step, which is then stored
+        in the row of the start.
         """
         running, silences = await start.sandbox(), 0
 

@@ -28,8 +28,9 @@ class JobTrouble(StrEnum):
 
 
 def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
-    """Returns the problem of a job at the time `moment`: SILENT if its app server has probably stopped, LATE
-    if the job waits much too long. Returns None if the job has no problem or has ended.
+    """Returns the problem of a job at the time `moment`. SILENT: the app server that runs the job has
+    probably stopped. LATE: the job should have been started more than LATE_AFTER ago and still waits. Returns
+    None if the job has no problem or has ended.
     """
     if job.state == JobState.RUNNING and job.lease_until < moment:
         return JobTrouble.SILENT
@@ -39,8 +40,8 @@ def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
 
 
 async def troubled(session: AsyncSession, moment: datetime) -> int:
-    """Returns the number of jobs that have a problem at the time `moment`: their app server has probably
-    stopped, or they still wait long after they should have been started.
+    """Returns the number of jobs that have a problem at the time `moment`: jobs whose app server has probably
+    stopped, and jobs that still wait although they should have been started more than LATE_AFTER ago.
     """
     silent = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
     late = and_(Job.state == JobState.WAITING, Job.run_at < moment - LATE_AFTER)
@@ -77,7 +78,8 @@ async def counts(session: AsyncSession) -> list[tuple[str, JobState, int]]:
 
 async def retry(session: AsyncSession, job_id: UUID) -> Job:
     """Makes a dead, cancelled or waiting job run as soon as possible, with the full number of attempts, and
-    returns the job. Raises NotFound, and Conflict `job_not_retryable` for a job that runs or has succeeded.
+    returns the job. Raises NotFound if there is no such job. Raises Conflict `job_not_retryable` if the job
+    runs or has succeeded.
     """
     job = await _locked(session, job_id)
     if job.state not in (JobState.DEAD, JobState.CANCELLED, JobState.WAITING):
@@ -88,8 +90,9 @@ async def retry(session: AsyncSession, job_id: UUID) -> Job:
 
 
 async def cancel(session: AsyncSession, job_id: UUID) -> Job:
-    """Cancels a job and returns it. If the job runs, it is stopped within seconds. Raises NotFound, and
-    Conflict `job_not_cancellable` for a job that repeats or has ended.
+    """Cancels a job and returns it. If the job runs, it is stopped within seconds. Raises NotFound if there
+    is no such job. Raises Conflict `job_not_cancellable` if the job repeats, has succeeded or is cancelled
+    already.
     """
     job = await _locked(session, job_id)
     if job.every_seconds is not None or job.state not in (JobState.WAITING, JobState.RUNNING, JobState.DEAD):

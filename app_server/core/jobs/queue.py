@@ -184,8 +184,11 @@ async def claim(
     session: AsyncSession, owner: str, kinds: Collection[str], under_way: Collection[UUID] = ()
 ) -> Job | None:
     """Leases the most urgent free job to a worker and returns the job. During the lease, which lasts for the
-    time LEASE, no other worker runs the job. Returns None if no job is free. A job is also free if the lease
-    of its last attempt has expired; its `error` then says so until the next attempt ends.
+    time LEASE, no other worker runs the job. Returns None if no job is free.
+
+    A job is free if it is due and no job with the same key runs. A job is also free if its last attempt was
+    interrupted, so that the lease of this attempt has expired. The job's `error` then says that the attempt
+    was interrupted, until the next attempt ends.
 
     `owner`: the id of the worker. `kinds`: only jobs of these kinds. `under_way`: the ids of jobs that are
     left out, because the worker already runs them. Raises IntegrityError if another worker has leased a job
@@ -247,7 +250,7 @@ async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any)
 
 async def release(session: AsyncSession, owner: str) -> None:
     """Ends all leases of a worker that stops, so that other workers can run its jobs immediately. The
-    interrupted attempts do not count. `owner`: the id of the worker.
+    interrupted attempts do not count towards the maximum number of attempts. `owner`: the id of the worker.
     """
     await _free_held(session, Job.lease_owner == owner, attempts=Job.attempts - 1)
 
@@ -255,8 +258,8 @@ async def release(session: AsyncSession, owner: str) -> None:
 async def release_all(session: AsyncSession) -> None:
     """Ends all leases of jobs (the time-limited rights of workers to run them), so that the jobs can run
     again immediately. Called when the only server of the database starts, because the leases then belong to a
-    process that was killed. The interrupted attempts count as attempts, because a job may have caused the
-    crash.
+    process that was killed. The interrupted attempts count towards the maximum number of attempts, because a
+    job may have caused the crash.
     """
     await _free_held(session, error=CUT_OFF)
 

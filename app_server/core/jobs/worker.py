@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 SAFETY_SECONDS = 5.0
 """The time in seconds after which a worker looks for jobs in the database even if it was not woken. So it
-finds the jobs of servers that have died.
+also finds the interrupted jobs of servers that were killed.
 """
 
 RENEW_SECONDS = 4.0
@@ -164,8 +164,8 @@ class Jobs:
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
     async def _claim_free(self) -> datetime:
-        """Starts free jobs until this worker runs as many jobs as it may, or until no job is free. Returns
-        the time of the last look at the queue. Jobs that become due after this time were not considered.
+        """Starts free jobs until this worker runs its maximum number of jobs, or until no job is free.
+        Returns the time at which the queue was last read. Jobs that become due later were not considered.
         """
         moment = now()
         while kinds := self._with_room():
@@ -256,12 +256,12 @@ class Jobs:
                 continue
             try:
                 async with self._database.session() as session:
-                    kept = await queue.renew(session, list(self._running), self._owner)
+                    renewed = await queue.renew(session, list(self._running), self._owner)
             except UNAVAILABLE:
                 logger.warning("the leases of jobs were not renewed; the database cannot be reached")
                 continue
             for job_id, (_, task) in list(self._running.items()):
-                if job_id not in kept:
+                if job_id not in renewed:
                     task.cancel()
 
     async def _listen(self) -> None:

@@ -39,7 +39,8 @@ class Letter:
 
 async def send(server: MailServer, letter: Letter) -> None:
     """Sends an e-mail through the mail server, and returns when the mail server has accepted it. Raises
-    MailRefused, MailFailed, and ValueError if the subject has several lines.
+    MailRefused if the mail server refuses the e-mail permanently. Raises MailFailed if the e-mail could not
+    be sent now but may be sent later. Raises ValueError if the subject has several lines.
     """
     await asyncio.to_thread(_send, server, _message(server, letter))
 

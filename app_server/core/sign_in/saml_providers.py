@@ -40,7 +40,7 @@ class SamlProvider(SignInProvider):
     def issuer(self) -> str:
         """The text that identifies this provider in the database rows of the people who sign in with it. It
         is `entity_id` with the prefix `saml:`. The prefix is needed because an OpenID Connect provider may
-        have the same URL but other ids for the same people.
+        have the same URL and use other ids for the same people.
         """
         return f"saml:{self.entity_id}"
 

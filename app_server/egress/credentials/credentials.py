@@ -2,7 +2,8 @@
 credentials for a request.
 
 Each user manages the credentials for the user's sandboxes. The owner of the installation also manages the
-credentials of the server, which are for the sandboxes of all users of the default organisation.
+credentials of the server, which are for the sandboxes of all users of the default organisation (whose
+administrators manage the installation).
 """
 
 import base64
@@ -105,8 +106,8 @@ async def held_for(
     """Returns the credentials that can be added to a user's requests to this host and port. The order is by
     the length of the path prefix, longest first, and then from the narrowest scope to the widest.
 
-    repository: the identity of the repository of the sandbox; None leaves out the credentials for
-    repositories.
+    repository: the identity (`host/owner/name` or a path) of the repository of the sandbox; None leaves out
+    the credentials for repositories.
     """
     mine = EgressCredential.user_id == user_id
     of_repository = and_(
@@ -128,7 +129,9 @@ async def held_for(
 
 
 async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[str | None]) -> bool:
-    """Returns whether the user has saved a credential for one of these repositories."""
+    """Returns whether the user has saved a credential for one of these repositories. None values in
+    `repositories` are ignored.
+    """
     query = select(EgressCredential.id).where(
         EgressCredential.user_id == user_id,
         EgressCredential.scope == CredentialScope.REPOSITORY,
@@ -159,8 +162,9 @@ async def note_use(database: Database, held: Held, target: EgressTarget, method:
 
 
 async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCredential]:
-    """Returns the credentials that the user may see, sorted by host: the user's own ones, and for users of
-    the default organisation also those of the server. The values stay encrypted.
+    """Returns the credentials that the user may see, sorted by host: the user's credentials and, for users of
+    the default organisation (whose administrators manage the installation), also the credentials of the
+    server, which apply to all users of this organisation. The values stay encrypted.
     """
     query = select(EgressCredential).where(or_(EgressCredential.user_id == user_id, _of_server(user_id)))
     order = (EgressCredential.host, EgressCredential.port, EgressCredential.path_prefix, EgressCredential.id)
@@ -168,18 +172,18 @@ async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCreden
 
 
 async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) -> EgressCredential:
-    """Saves a credential and returns its database row. Replaces the credential with the same owner, scope,
-    repository, host, port and path prefix if there is one.
+    """Saves a credential and returns its database row. Replaces the credential with the same owner (the user
+    or the server), scope, repository, host, port and path prefix, if there is one.
 
-    Raises Conflict `too_many_credentials`, and `credential_exists` if another request saves the same
-    credential at the same time. Raises Forbidden if a user who is not the owner of the installation saves a
-    credential of the server.
+    Raises Conflict `too_many_credentials` if the owner already has MAX_CREDENTIALS credentials. Raises
+    Conflict `credential_exists` if another request saves the same credential at the same time. Raises
+    Forbidden if a user who is not the owner of the installation saves a credential of the server.
     """
     is_server = given.scope is CredentialScope.SERVER
     if is_server:
         _require_owner(user)
     owner = "" if is_server else user.id.hex
-    place = {
+    key_values = {
         "owner": owner,
         "scope": given.scope,
         "subject": given.subject,
@@ -187,14 +191,14 @@ async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) 
         "port": given.port,
         "path_prefix": given.path_prefix,
     }
-    row = await session.scalar(select(EgressCredential).filter_by(**place))
+    row = await session.scalar(select(EgressCredential).filter_by(**key_values))
     if row is None:
         known = select(EgressCredential.id).where(EgressCredential.owner == owner)
         if len((await session.scalars(known)).all()) >= MAX_CREDENTIALS:
             raise Conflict(
                 f"There can be at most {MAX_CREDENTIALS} credentials.", code="too_many_credentials"
             )
-        row = EgressCredential(**place, user_id=None if is_server else user.id)
+        row = EgressCredential(**key_values, user_id=None if is_server else user.id)
         session.add(row)
     row.kind, row.header, row.username = given.kind, given.header, given.username
     row.value_encrypted, row.updated_at = cipher.encrypt(given.value), now()
@@ -234,8 +238,9 @@ async def uses(
 ) -> Sequence[EgressCredentialUse]:
     """Returns the recorded requests that the credential was added to, latest first.
 
-    The owner of the installation gets the requests from all sandboxes. Other users get those from their
-    sandboxes. before: returns only records before this position, which is the time and the id of a record.
+    The owner of the installation gets the requests from all sandboxes. Other users get only the requests from
+    their sandboxes. before: the time and the id of a record; only older records are returned. None means the
+    latest records.
     """
     query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
     if not owns_installation(user):
@@ -274,8 +279,9 @@ def owns_installation(user: User) -> bool:
 
 
 def _of_server(user_id: UUID) -> ColumnElement[bool]:
-    """Returns an SQL condition that selects the credentials that apply to the whole installation. The
-    condition is false if the user is not in the default organisation, because only its members may use them.
+    """Returns an SQL condition that selects the credentials of the server if the user is in the default
+    organisation (whose administrators manage the installation). For other users the condition selects
+    nothing, because they may not use these credentials.
     """
     is_for_user = organisation_of(user_id) == DEFAULT_ORGANISATION_ID
     return and_(EgressCredential.scope == CredentialScope.SERVER, is_for_user)

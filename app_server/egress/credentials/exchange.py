@@ -35,8 +35,9 @@ class Exchange:
 
 
 def exchange(headers: Iterable[tuple[bytes, bytes]], variables: Sequence[BrokeredVariable]) -> Exchange:
-    """Returns the headers that contain placeholders of these variables, with the real values instead. Returns
-    an empty Exchange if there are none.
+    """Returns those headers that contain placeholders of these secret variables (secrets of which the sandbox
+    has only placeholders), with the real values in place of the placeholders. Returns an empty Exchange if no
+    header contains a placeholder.
 
     headers: all headers of a request, with names in lower case.
     """

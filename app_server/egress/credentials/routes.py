@@ -36,7 +36,8 @@ async def list_network_credentials(
     user: CurrentUser, session: ReadSession, request: Request
 ) -> list[NetworkCredential]:
     """Returns the credentials that the current user may see, without their values, sorted by host. These are
-    the user's own ones, and for users of the default organisation also those of the server.
+    the user's credentials and, for users of the default organisation (whose administrators manage the
+    installation), also the credentials of the server, which apply to all users of this organisation.
     """
     found = await credentials.visible(session, user.id)
     return [await _shown(session, request.state.config, user, row) for row in found]
@@ -51,9 +52,11 @@ async def save_network_credential(
     connection of a sandbox on.
 
     If `allow` is true, also adds the host to the allowed hosts in the network settings of the user or of the
-    repository. 403 for the scope `server` if the user is not the owner of the installation; 403
-    `setting_enforced`; 409 `too_many_credentials`, `credential_exists`, `too_many_hosts`; 422
-    `repository_not_found`.
+    repository. 403 for the scope `server` if the user is not the owner of the installation. 403
+    `setting_enforced` if an enforced rule denies the host. 409 `too_many_credentials` if the user (or the
+    server) already has the maximum number of credentials. 409 `credential_exists` if another request saves
+    the same credential at the same time. 409 `too_many_hosts` if too many hosts are allowed already. 422
+    `repository_not_found` if `repository` is not a repository.
     """
     subject = await _subject(session, user, body.repository) if body.repository else ""
     given = credentials.Given(
@@ -110,7 +113,8 @@ async def search_network_credential_uses(
     limit: Limit = 50,
 ) -> NetworkCredentialUsePage:
     """Returns a page of the requests that the credential was added to, latest first. The owner of the
-    installation gets the requests from all sandboxes. Other users get those from their sandboxes.
+    installation gets the requests from all sandboxes. Other users get only the requests from their
+    sandboxes.
     """
     await credentials.require(session, user, credential_id)
     before = position_of(page_id) if page_id else None

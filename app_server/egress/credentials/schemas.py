@@ -64,8 +64,8 @@ class SaveNetworkCredential(BaseModel):
     path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the
     sandboxes whose requests get the credential. repository: the repository for the scope `repository`, else
     null. kind: the form in which the credential is sent. username: the user name for the kind `basic`.
-    header: the name of the header for the kind `header`. value: the secret. allow: also adds the host to the
-    allowed hosts in the network settings, except for the scope `server`.
+    header: the name of the header for the kind `header`. value: the secret. allow: if true, the host is also
+    added to the allowed hosts in the network settings, except for the scope `server`.
     """
 
     host: Annotated[str, StringConstraints(min_length=1, max_length=255), AfterValidator(_one_host)]
@@ -84,7 +84,7 @@ class SaveNetworkCredential(BaseModel):
     allow: bool = True
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _fields_fit_together(self) -> Self:
         if (self.scope is CredentialScope.REPOSITORY) != (self.repository is not None):
             raise ValueError("a repository is named for the scope `repository`, and for no other")
         if self.kind is CredentialKind.HEADER:
@@ -99,9 +99,9 @@ class SaveNetworkCredential(BaseModel):
 class NetworkCredential(BaseModel):
     """A credential that the egress proxy adds to requests of sandboxes to one https host, without its value.
 
-    repository: the identity of the repository for the scope `repository`, else null. is_own: whether the
-    current user may replace and delete the credential. is_allowed: whether the user's sandboxes may call the
-    host.
+    repository: the identity of the repository (`host/owner/name` or a path) for the scope `repository`, else
+    null. is_own: whether the current user may replace and delete the credential. is_allowed: whether the
+    user's sandboxes may call the host.
     """
 
     id: Id

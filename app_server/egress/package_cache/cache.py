@@ -36,8 +36,9 @@ SENT = (
     (b"accept", b"*/*"),
     (b"accept-encoding", b"identity"),
 )
-"""The headers of a request to a package host. Only the Host header, a credential of the user and the headers
-of the connection are added.
+"""The headers that the app server sends to a package host in place of the program's headers. In addition, the
+app server sends only the Host header, a credential of the user if there is one, and the headers that
+control the connection.
 """
 
 _STORED_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
@@ -95,7 +96,8 @@ class Wanted:
         """Sends the package file from the cache to the program in the sandbox and returns True.
 
         Returns False and sends nothing if the file is not in the cache, or if the program requires a new
-        reply from the host. Raises OSError, Malformed.
+        reply from the host. Raises OSError if the file cannot be read or the connection is lost. Raises
+        Malformed if the program sends invalid data.
         """
         if wants_new(self._asked):
             return False

@@ -68,8 +68,8 @@ def is_plain(asked: Asked, replaced: str | None) -> bool:
     """Returns whether the reply depends only on the address of the request. This is so for a GET request that
     has only headers without influence on the content, such as User-Agent.
 
-    replaced: the name of a header that may also be there, because the egress proxy replaces its value by a
-    credential; None if there is none.
+    replaced: the name of a header that the request may contain in addition, because the egress proxy replaces
+    the value of this header by a credential; None if there is no such header.
     """
     names = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
     return asked.request.method == b"GET" and all(

@@ -23,12 +23,15 @@ logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 1024**2
 FREE_BYTES = 1024**3
-"""The minimum free disk space in bytes. A file is not stored if less would be left."""
+"""The minimum free disk space in bytes. A file is not stored if less free space than this would remain on the
+disk.
+"""
 
 _DRAFT = ".draft-"
 _ROOM = 0.9
-"""If the limit of a user is exceeded, files are deleted until their size is this fraction of the limit. So
-files need not be deleted again for the next stored file.
+"""If the limit of a user is exceeded, files of this user are deleted until the remaining files together have
+at most this fraction of the limit. The fraction is less than 1, so that the next stored file does not
+exceed the limit again.
 """
 
 Headers = Sequence[tuple[str, str]]
@@ -36,8 +39,8 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class StoredReply:
-    """A stored reply of a package host, with its file open for reading. It can be read even if the file is
-    deleted from the store meanwhile. `length`: the length of the body in bytes.
+    """A stored reply of a package host, with its file open for reading. The reply can be read even if the
+    file is deleted from the store after it was opened. `length`: the length of the body in bytes.
     """
 
     headers: Headers
@@ -45,7 +48,9 @@ class StoredReply:
     _file: BinaryIO
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yields the body of the stored reply in pieces, from its beginning. Raises OSError."""
+        """Yields the body of the stored reply in pieces, from its beginning. Raises OSError if the file
+        cannot be read.
+        """
         while piece := await asyncio.to_thread(self._file.read, PIECE_BYTES):
             yield piece
 
@@ -71,7 +76,7 @@ class Draft:
 
     async def write(self, piece: bytes) -> None:
         """Adds a piece to the reply's body. The pieces are collected and written to disk in larger blocks.
-        Raises OSError.
+        Raises OSError if the file cannot be written.
         """
         self._missing -= len(piece)
         self._pieces.append(piece)
@@ -81,7 +86,7 @@ class Draft:
 
     async def keep(self) -> None:
         """Finishes the file and moves it into the store, where later requests can read it. If the body does
-        not have the expected length, deletes the file instead. Raises OSError.
+        not have the expected length, deletes the file instead. Raises OSError if the file cannot be written.
         """
         if self._missing != 0:
             await self.drop()
@@ -138,7 +143,7 @@ class PackageStore:
 
     async def take_in(self, draft: Path, path: Path) -> None:
         """Moves a completely written temporary file (`draft`) into the store under `path`. Then deletes old
-        files of the user if the user's limit is exceeded. Raises OSError.
+        files of the user if the user's limit is exceeded. Raises OSError if the file cannot be moved.
         """
         async with self._changing:
             await asyncio.to_thread(self._take_in, draft, path)

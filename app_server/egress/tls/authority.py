@@ -40,8 +40,9 @@ class _Leaf:
 
 
 class Authority:
-    """The certificate authority of this installation. It creates the certificates with which the egress proxy
-    answers for hosts, and stores them in memory. There is one for each process.
+    """The certificate authority of this installation. It creates the certificates that the egress proxy shows
+    to sandboxes in place of the real certificates of hosts, and stores them in memory. There is one for each
+    process.
     """
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:

@@ -18,8 +18,9 @@ class NotTls(Exception):
 class Hello:
     """The first TLS message of a client.
 
-    content: all data that was read from the connection, to be sent to the host. server_name: the host that
-    the client names; None if it names none. alert: a TLS message to the client that refuses the connection.
+    content: all data that was read from the connection; the egress proxy sends it on to the host.
+    server_name: the host that the client names; None if it names none. alert: the TLS message with which the
+    connection can be refused.
     """
 
     content: bytes

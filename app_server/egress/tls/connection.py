@@ -45,7 +45,7 @@ class TlsSide:
 
     async def read(self, size: int = PIECE_BYTES, /) -> bytes:
         """Waits for decrypted data and returns it, at most `size` bytes. Returns empty bytes if the
-        connection has ended. Raises ssl.SSLError.
+        connection has ended. Raises ssl.SSLError if the received data is not valid TLS.
         """
         while True:
             try:

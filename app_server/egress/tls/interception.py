@@ -5,8 +5,8 @@ requests. At hosts of secret variables, it replaces the placeholders in the head
 the sandbox does not get. At git hosts of the user, it checks the requests. At package hosts, it caches files.
 
 The proxy calls the real host only over TLS and verifies its certificate. The proxy does not follow redirects.
-If the program in the sandbox follows one, its request to the new host gets the credential for that host, or
-none.
+If the program in the sandbox follows a redirect, its request to the new host gets only a credential that is
+stored for the new host.
 """
 
 import asyncio
@@ -38,7 +38,9 @@ logger = logging.getLogger(__name__)
 HANDSHAKE_SECONDS = 60.0
 TLS_PORT = 443
 DISTRUST_SECONDS = 600.0
-"""The time for which TLS to a package host is not decrypted after a handshake with the sandbox has failed."""
+"""The time in seconds during which the proxy does not decrypt TLS to a package host after a TLS handshake
+between the sandbox and the proxy has failed.
+"""
 
 _MAX_DISTRUSTED = 10_000
 
@@ -78,16 +80,17 @@ class TlsInterception:
     def reads(self, way: AllowedRoute) -> bool:
         """Returns whether the egress proxy decrypts the TLS of a tunnel to this host.
 
-        If the proxy would read the requests for the package cache only, returns False for DISTRUST_SECONDS
-        after a TLS handshake for this host failed in the same sandbox. So programs that do not trust the
-        proxy's certificate can still reach the host.
+        For a host whose requests are read only for the package cache, returns False for DISTRUST_SECONDS
+        after a TLS handshake for this host between the same sandbox and the proxy has failed. So programs
+        that do not trust the proxy's certificate can still reach the host.
         """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
         return way.must_be_read or (way.has_packages and until <= time.monotonic())
 
     async def serve(self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox) -> None:
         """Does the TLS handshake with the program in the sandbox, and then serves the requests in the tunnel
-        until it ends. If the handshake fails, only records the failure. Raises OSError, TimeoutError.
+        until it ends. If the handshake fails, only records the failure. Raises OSError if a connection is
+        lost. Raises TimeoutError if the program or the host takes too long.
 
         line: the connection to the program. early: the data that the program has already sent in the tunnel.
         way: the checked route to the host that the program asked for.

@@ -39,7 +39,8 @@ CALLBACK_PAGE = "/settings/git-hosts/callback"
 
 def callback_url(request: Request) -> str:
     """Returns the address of the Slipway page to which git hosts send browsers back after a sign-in. The
-    address has the host name that the browser uses.
+    address begins with the configured public URL; if none is configured, with the address that the browser
+    used for this request.
     """
     config: Config = request.state.config
     base = config.base_url if config.public_url else str(request.base_url).rstrip("/")
@@ -53,7 +54,7 @@ async def all_apps(session: AsyncSession) -> list[GitOAuthApp]:
 
 async def require_app(session: AsyncSession, app_id: UUID) -> GitOAuthApp:
     """Returns the registered OAuth application or GitHub App with this id. Raises NotFound
-    `git_app_not_found`.
+    `git_app_not_found` if there is none.
     """
     row = await session.get(GitOAuthApp, app_id)
     if row is None:
@@ -62,8 +63,8 @@ async def require_app(session: AsyncSession, app_id: UUID) -> GitOAuthApp:
 
 
 async def app_with_secrets(request: Request, app_id: UUID) -> OAuthApp:
-    """Returns an OAuth application or GitHub App with its secrets decrypted. Raises NotFound
-    `git_app_not_found`.
+    """Returns the OAuth application or GitHub App with this id, with its secrets decrypted. Raises NotFound
+    `git_app_not_found` if there is none.
     """
     database: Database = request.state.database
     async with database.read() as session:  # it ends before the host is asked
@@ -83,12 +84,13 @@ async def list_git_apps(session: ReadSession, request: Request) -> GitApps:
 async def save_git_app(
     trail: CurrentTrail, session: Session, body: SaveGitApp, cipher: ServerCipher, request: Request
 ) -> GitAppInfo:
-    """Registers an OAuth application or GitHub App. If one is registered for the same git host, replaces it.
-    Stored secrets that the request does not contain are removed. If the client_id changes, users who have
-    signed in with the application must connect again. If the certificate authorities change, the stored
-    tokens of these users get the new certificate authorities. Returns the application without its secrets.
+    """Registers an OAuth application or GitHub App. If an application is already registered for the same git
+    host, replaces it. Stored secrets that the request does not contain are removed. If the client_id
+    changes, users who have signed in with the application must sign in to the git host again. If the
+    certificate authorities change, Slipway also uses the new ones for the stored tokens of the users who
+    have signed in with the application. Returns the application without its secrets.
 
-    409 `git_app_exists`.
+    409 `git_app_exists` if another request registers an application for this host at the same moment.
     """
     row = await session.scalar(select(GitOAuthApp).where(GitOAuthApp.origin == body.host))
     if row is None:
@@ -128,7 +130,9 @@ async def list_installations(
 ) -> list[Installation]:
     """Returns at most 100 installations of a GitHub App, as GitHub lists them.
 
-    404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+    404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
+    application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502
+    `git_host_failed` if GitHub does not reply.
     """
     app = await app_with_secrets(request, app_id)
     return await installations_of(http_of(request, principal.user), app)
@@ -145,12 +149,14 @@ async def use_installation(
     request: Request,
 ) -> GitCredentialInfo:
     """Stores an installation of a GitHub App as the current administrator's credential for the git host, in
-    place of an earlier credential. Returns the credential without its token.
+    place of the credential that was stored for this host. Returns the credential without its token.
 
     Agents of this administrator then act as the GitHub App. Each token that they use is valid for one hour
     and one repository.
 
-    404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+    404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
+    application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502
+    `git_host_failed` if GitHub does not reply.
     """
     app = await app_with_secrets(request, app_id)
     granted = await installation_token(http_of(request, principal.user), app, installation_id)
@@ -177,10 +183,11 @@ async def use_installation(
 
 @router.delete("/{app_id}", status_code=204)
 async def delete_git_app(trail: CurrentTrail, session: Session, app_id: UUID) -> None:
-    """Deletes a registered OAuth application or GitHub App. Tokens from earlier sign-ins remain valid until
-    they expire. Then their users must sign in with another application or paste a token.
+    """Deletes a registered OAuth application or GitHub App. Tokens that users got by signing in with this
+    application remain valid until they expire. Then these users must sign in with another application or
+    paste a token.
 
-    404 `git_app_not_found`.
+    404 `git_app_not_found` if there is no application with this id.
     """
     row = await require_app(session, app_id)
     await session.delete(row)

@@ -55,7 +55,7 @@ class RedirectAttempt(_Attempt):
 
     def require_state(self, state: str) -> None:
         """Checks that `state`, which the git host has sent back through the browser, is the `state` of this
-        sign-in. Raises BadRequest `git_sign_in_expired`.
+        sign-in. Raises BadRequest `git_sign_in_expired` if the two texts differ.
         """
         if not secrets.compare_digest(self.state.encode(), state.encode()):
             raise expired()

@@ -16,14 +16,15 @@ from app_server.git.providers import GitProvider
 from app_server.http.additional_trust import AdditionalTrust
 
 _AZURE_DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
-"""The id of Azure DevOps among the resources of Microsoft Entra."""
+"""The id of Azure DevOps at Microsoft Entra (Microsoft's sign-in service)."""
 
 
 @dataclass(frozen=True)
 class _Paths:
     """The paths of a git host's OAuth endpoints, relative to the address of the host's sign-in. `authorize`:
-    the page where users sign in. `token`: grants tokens. `scopes`: the usual scopes, separated by spaces.
-    `device`: begins the device flow (RFC 8628); None if the host does not support this flow.
+    the page where users sign in. `token`: grants tokens. `scopes`: the scopes to request if the administrator
+    has entered none, separated by spaces. `device`: begins the device flow (RFC 8628); None if the host does
+    not support this flow.
     """
 
     authorize: str
@@ -61,9 +62,10 @@ DEVICE_PROVIDERS = frozenset(provider for provider, paths in _PATHS.items() if p
 class OAuthApp:
     """An OAuth application or GitHub App that an administrator has registered at a git host, with its secrets
     decrypted. `origin`: the host as a URL without a path. `api_url`, `sign_in_url`: the addresses of the
-    host's API and sign-in; None means the usual addresses. `stated_scopes`: the scopes that the administrator
-    has entered, separated by spaces; None means the usual scopes. `private_key`: PEM, only for a GitHub App.
-    `certificate_authorities`: additional authorities for the host, as PEM.
+    host's API and sign-in; None means the usual addresses. `stated_scopes`: the scopes that the
+    administrator has entered, separated by spaces; None means the usual scopes. `private_key`: PEM, only
+    for a GitHub App. `certificate_authorities`: the certificate authorities that are trusted for the host
+    in addition to the usual ones, as PEM; None if there are none.
     """
 
     id: UUID
@@ -115,7 +117,7 @@ class OAuthApp:
 
     @property
     def scopes(self) -> str:
-        """The OAuth scopes that a sign-in requests, separated by spaces."""
+        """The OAuth scopes that a sign-in with this application requests, separated by spaces."""
         return _PATHS[self.provider].scopes if self.stated_scopes is None else self.stated_scopes
 
     @property

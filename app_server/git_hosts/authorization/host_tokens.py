@@ -46,13 +46,15 @@ CLAIM_SECONDS = 60.0
 _SAVE_SECONDS = CLAIM_SECONDS - RENEW_SECONDS - 5
 _LOOK_AGAIN_SECONDS = 0.2
 _PAUSE_SECONDS = 60.0
-"""The pause before the next attempt, if a renewal has failed and the token is still valid."""
+"""If the renewal of a token has failed and the token is still valid, Slipway waits this long before it tries
+to renew the token again.
+"""
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """A user's token for a git host with the rows that belong to it, as they were when they were read from
-    the database. `grant`, `app`: None if the user has pasted the token.
+    """A user's token for a git host with the database rows that belong to the token. The values do not change
+    when the database rows change later. `grant`, `app`: None if the user has pasted the token.
     """
 
     row: GitCredential
@@ -63,8 +65,8 @@ class _Stored:
 
 class HostTokens:
     """The service that provides the tokens of all users for their git hosts, and renews these tokens. `http`:
-    the HTTP client for tokens of administrators. `guarded_http`: the HTTP client for tokens of other users;
-    it refuses private network addresses.
+    the HTTP client that renews tokens of administrators. `guarded_http`: the HTTP client that renews tokens
+    of other users; it refuses private network addresses.
     """
 
     def __init__(
@@ -77,12 +79,12 @@ class HostTokens:
         self._repository_tokens = RepositoryTokens()
 
     async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
-        """Returns the credentials with which git fetches and pushes this repository for the user. Returns
-        None if the user has no credentials for the repository's git host; then git can fetch only public
-        repositories there.
+        """Returns the credentials with which git fetches from this repository and pushes to it for the user.
+        Returns None if the user has no credentials for the repository's git host; then git can fetch only
+        public repositories there.
 
-        Raises an AppError if the token can no longer be renewed, or if the host cannot be reached to renew
-        it.
+        Raises an AppError (for example BadGateway `git_reconnect_needed`) if the token has expired and cannot
+        be renewed.
         """
         if given := given_with(address):
             async with self._database.read() as session:
@@ -103,14 +105,20 @@ class HostTokens:
     async def token(
         self, user_id: UUID, origin: str, *, refused: str | None = None, repository: str | None = None
     ) -> str | None:
-        """Returns a valid token of the user for the git host. Renews the token first if necessary. Returns
-        None if the user has no token for this host. If the token belongs to an installation of a GitHub App,
-        and `repository` is given and is part of the installation, the token is valid for this repository
-        only.
+        """Returns a valid token of the user for the git host. Renews the token first if it has expired or
+        soon expires. Returns None if the user has no token for this host. If the token belongs to an
+        installation of a GitHub App, and `repository` is part of the installation, the returned token is
+        valid only for this repository. In all other cases `repository` has no effect.
 
-        `refused`: a token that the host has refused; if a sign-in granted the token, it is renewed. Raises
-        BadGateway `git_reconnect_needed`, `git_sign_in_refused`, `git_app_refused` and `git_host_failed`,
-        Forbidden `git_installation_not_permitted` and `private_address`.
+        `refused`: a token that the host has just refused; None if there is none. If the stored token is this
+        token and a sign-in granted it, the stored token is renewed.
+
+        Raises BadGateway `git_reconnect_needed` if the user must sign in to the host again. Raises BadGateway
+        `git_sign_in_refused` if the host refuses to renew the token of a sign-in. Raises BadGateway
+        `git_app_refused` if GitHub refuses to grant a token of the installation. Raises BadGateway
+        `git_host_failed` if the host does not reply. Raises Forbidden `git_installation_not_permitted` if the
+        token belongs to an installation and the user is not an administrator. Raises Forbidden
+        `private_address` if the host is in a private network.
         """
         found = await self._valid(user_id, origin, refused)
         if found is None:
@@ -178,8 +186,8 @@ class HostTokens:
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
         """Renews a token that a sign-in granted, and returns the new token. This app server must have
-        reserved the row `grant`. `usable`: the present token, if it is still valid. If the git host fails to
-        renew the token, returns `usable`.
+        reserved the row `grant`. `usable`: the present token if it is still valid, otherwise None. If the
+        renewal fails, returns `usable`, or raises an AppError if `usable` is None.
         """
         assert stored.app is not None
         app = OAuthApp.of(stored.app, self._cipher)
@@ -233,11 +241,11 @@ class HostTokens:
     async def _save(
         self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str | None
     ) -> bool:
-        """Stores the renewed tokens. Returns False if the user has meanwhile disconnected from the git host
-        or signed in again.
+        """Stores the renewed tokens. Returns False, and stores nothing, if the user has disconnected from the
+        git host or signed in again since the renewal began.
 
-        If the database does not reply, repeats the request until it replies, because the old refresh token
-        may not be valid any more.
+        If the database does not reply, repeats the request until it replies. Otherwise the new tokens would
+        be lost, and the host may no longer accept the old refresh token.
         """
         deadline = asyncio.get_running_loop().time() + _SAVE_SECONDS
         while True:
@@ -307,8 +315,8 @@ class HostTokens:
         self, session: AsyncSession, grant: GitGrant, *conditions: Any, **values: Any
     ) -> bool:
         """Updates the row of a grant (a sign-in that granted a token). Does not update the row if the grant
-        was renewed or replaced meanwhile, or if one of the SQL `conditions` is false. Returns whether the row
-        was updated.
+        was renewed or replaced after the caller read it, or if one of the SQL `conditions` is false.
+        `values`: the new values of columns. Returns whether the row was updated.
         """
         statement = update(GitGrant).where(
             GitGrant.credential_id == grant.credential_id,

@@ -1,5 +1,5 @@
-"""Requests tokens for installations of GitHub Apps. Such a token is valid for an hour. If the repository is
-known, the token is valid for this repository only.
+"""Requests tokens for installations of GitHub Apps. Such a token is valid for an hour. If the caller names a
+repository, the token is valid for this repository only.
 
 Source: https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
 """
@@ -53,9 +53,11 @@ class RepositoryTokens:
     ) -> str | None:
         """Returns a token of a GitHub App's installation that is valid for this repository only. Returns None
         if the repository is not part of the installation. `repository`: `owner/name`. `refused`: a token that
-        GitHub has refused, so that it is not returned again.
+        GitHub has refused, so that it is not returned again; None if there is none.
 
-        Raises Conflict `git_app_has_no_key`, BadGateway `git_app_refused` and `git_host_failed`.
+        Raises Conflict `git_app_has_no_key` if the app has no private key. Raises BadGateway
+        `git_app_refused` if GitHub refuses the app. Raises BadGateway `git_host_failed` if GitHub does not
+        reply.
         """
         key = (credential_id, repository.casefold())
         token, ends = self._kept.get(key, ("", now()))
@@ -72,8 +74,9 @@ class RepositoryTokens:
 
 
 async def installations_of(http: httpx.AsyncClient, app: OAuthApp) -> list[Installation]:
-    """Returns the installations of a GitHub App, at most 100. Raises Conflict `git_app_has_no_key`,
-    BadGateway `git_app_refused` and `git_host_failed`.
+    """Returns the installations of a GitHub App, at most 100. Raises Conflict `git_app_has_no_key` if the app
+    has no private key. Raises BadGateway `git_app_refused` if GitHub refuses the app. Raises BadGateway
+    `git_host_failed` if GitHub does not reply.
     """
     url = f"{app.api}/app/installations?per_page=100"
     status, content = await send(http, app, "GET", url, bearer=_proof_of(app))
@@ -98,7 +101,8 @@ async def installation_token(
     only repository that the token is for; None means all repositories of the installation. Returns None if
     the repository is not part of the installation.
 
-    Raises Conflict `git_app_has_no_key`, BadGateway `git_app_refused` and `git_host_failed`.
+    Raises Conflict `git_app_has_no_key` if the app has no private key. Raises BadGateway `git_app_refused` if
+    GitHub refuses the app. Raises BadGateway `git_host_failed` if GitHub does not reply.
     """
     url = f"{app.api}/app/installations/{int(installation_id)}/access_tokens"
     body = {"repositories": [repository.rpartition("/")[2]]} if repository else {}

@@ -22,8 +22,8 @@ _ALREADY_GONE = frozenset((401, 404, 422))
 
 
 class Revocations:
-    """The handler of the background jobs that revoke tokens at git hosts. The module `git.grants` stores
-    these jobs.
+    """The handler of the background jobs that revoke tokens at git hosts. The module `git.grants` adds these
+    jobs to the queue.
     """
 
     def __init__(

@@ -154,8 +154,8 @@ class StartGitSignIn(BaseModel):
 
 
 class GitSignInStarted(BaseModel):
-    """The reply that starts a sign-in to a git host. `authorization_url`: the address that the user's browser
-    must open.
+    """The reply to a request that starts a sign-in to a git host. `authorization_url`: the address that the
+    user's browser must open.
     """
 
     authorization_url: str
@@ -163,7 +163,8 @@ class GitSignInStarted(BaseModel):
 
 class FinishGitSignIn(BaseModel):
     """The request body that finishes a sign-in: the query parameters with which the git host sent the browser
-    back to Slipway.
+    back to Slipway. `code`: null if the host has refused the sign-in. `error`: the reason of a refusal; null
+    if there is none.
     """
 
     state: Annotated[str, Field(min_length=1, max_length=500)]
@@ -172,10 +173,10 @@ class FinishGitSignIn(BaseModel):
 
 
 class GitDeviceCode(BaseModel):
-    """The reply that starts a sign-in by a code: the user must type `user_code` at the address
+    """The reply to a request that starts a sign-in by a code: the user must type `user_code` at the address
     `verification_uri`. `attempt`: the encrypted data of the sign-in, which the client sends with its next
     request to `/device/poll`; only the session that started the sign-in can use it. `interval`: how many
-    seconds the client must wait before this request.
+    seconds the client must wait before it sends this request.
     """
 
     attempt: str
@@ -199,7 +200,7 @@ class DeviceStatus(StrEnum):
 class GitDeviceState(BaseModel):
     """The reply of `/device/poll` about a sign-in by a code. `pending`: the user has not typed the code yet;
     the client polls again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
-    complete; `credential` is set.
+    complete; then `credential` is set, and `attempt` and `interval` are null.
     """
 
     status: DeviceStatus

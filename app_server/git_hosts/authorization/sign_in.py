@@ -69,7 +69,8 @@ async def tokens_for_code(
     http: httpx.AsyncClient, app: OAuthApp, attempt: RedirectAttempt, code: str
 ) -> GrantedTokens:
     """Exchanges the code that the browser has brought back for tokens, and returns the tokens. Raises
-    BadGateway `git_sign_in_refused`, `git_host_failed` and Forbidden `private_address`.
+    BadGateway `git_sign_in_refused` if the git host refuses the code. Raises BadGateway `git_host_failed`
+    if the host does not reply. Raises Forbidden `private_address` if the host is in a private network.
     """
     form = {
         "grant_type": "authorization_code",
@@ -87,8 +88,11 @@ async def begin_device(
     http: httpx.AsyncClient, app: OAuthApp, user_id: UUID, credential_id: UUID
 ) -> DeviceCode:
     """Starts a sign-in by a code: asks the git host for a code that the user types there. Returns the
-    unfinished sign-in with the code. Raises BadRequest `git_host_cannot` if the host does not support such
-    sign-ins, BadGateway `git_sign_in_refused` and `git_host_failed`, and Forbidden `private_address`.
+    unfinished sign-in with the code.
+
+    Raises BadRequest `git_host_cannot` if the host does not support such sign-ins. Raises BadGateway
+    `git_sign_in_refused` if the host refuses the request. Raises BadGateway `git_host_failed` if the host
+    does not reply. Raises Forbidden `private_address` if the host is in a private network.
     """
     if app.device_url is None:
         raise errors.cannot(app.host, "let users sign in with a code")
@@ -96,11 +100,11 @@ async def begin_device(
         reply = await ask(http, app, app.device_url, {"scope": app.scopes})
     except TokenRefusal as refusal:
         raise refused(app, refusal) from refusal
-    place = reply.get("verification_uri")
-    texts = (reply.get("device_code"), reply.get("user_code"), place)
+    verification_uri = reply.get("verification_uri")
+    texts = (reply.get("device_code"), reply.get("user_code"), verification_uri)
     if not all(isinstance(text, str) and 0 < len(text) <= 2000 for text in texts):
         raise errors.failed(app.host, "its answer has an unknown form")
-    if urlsplit(str(place)).scheme not in {"http", "https"}:
+    if urlsplit(str(verification_uri)).scheme not in {"http", "https"}:
         raise errors.failed(app.host, "its page for the code has no web address")
     interval = _interval(reply.get("interval"))
     life = reply.get("expires_in")
@@ -114,7 +118,7 @@ async def begin_device(
         interval=interval,
         ask_at=now() + timedelta(seconds=interval),
         user_code=str(texts[1]),
-        verification_uri=str(place),
+        verification_uri=str(verification_uri),
     )
 
 
@@ -122,11 +126,14 @@ async def ask_about_device(
     http: httpx.AsyncClient, app: OAuthApp, attempt: DeviceAttempt
 ) -> GrantedTokens | DeviceAttempt:
     """Asks the git host whether the user has typed the code of this sign-in at the host. Returns the tokens
-    if the user has. Otherwise returns the unfinished sign-in with the earliest time of the next question
-    (`ask_at`). If `attempt.ask_at` is not reached yet, returns `attempt` and asks nothing.
+    if the user has typed the code. Otherwise returns the unfinished sign-in with the earliest time of the
+    next request to the host (`ask_at`). If `attempt.ask_at` is not reached yet, returns `attempt` and does
+    not ask the host.
 
-    Raises BadRequest `git_sign_in_denied` if the user refused or the code expired, BadGateway
-    `git_sign_in_refused` and `git_host_failed`, and Forbidden `private_address`.
+    Raises BadRequest `git_sign_in_denied` if the user refused the sign-in at the host or the code expired.
+    Raises BadGateway `git_sign_in_refused` if the host refuses the request. Raises BadGateway
+    `git_host_failed` if the host does not reply. Raises Forbidden `private_address` if the host is in a
+    private network.
     """
     if now() < attempt.ask_at:
         return attempt
@@ -154,10 +161,13 @@ async def connect(
     installation_id: str | None = None,
 ) -> tuple[GitCredential, GitGrant]:
     """Stores the tokens that a git host granted at a sign-in as the user's credential for the host. Replaces
-    an earlier credential for this host, but keeps the user's setting which branches agents may push to.
+    the user's stored credential for this host, if there is one, but keeps the setting that states to which
+    branches agents may push. Returns the stored rows.
 
     `installation_id`: the installation of a GitHub App that the tokens belong to; None for tokens of the
-    user. Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
+    user. Raises Conflict `too_many_git_credentials` if the user already has tokens for the maximum number of
+    hosts. Raises Conflict `git_credential_exists` if another request stores a token for this host at the same
+    moment.
     """
     known = await credential_of_origin(session, user_id, app.origin)
     given = SaveGitCredential(

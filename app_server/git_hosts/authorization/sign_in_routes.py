@@ -69,10 +69,12 @@ async def finish_git_sign_in(
     response: Response,
 ) -> GitCredentialInfo:
     """Finishes a sign-in with the data that the browser brings back from the git host. Stores the granted
-    token in place of an earlier token for the host. Only the session that started the sign-in can finish it.
-    Returns the stored credential without its token.
+    token in place of the token that was stored for the host, if there was one. Only the session that started
+    the sign-in can finish it. Returns the stored credential without its token.
 
-    400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+    400 `git_sign_in_expired` if the sign-in has expired, or if another session or browser started it. 400
+    `git_sign_in_denied` if the user refused the sign-in at the host. 502 `git_sign_in_refused` if the host
+    refuses the code. 502 `git_host_failed` if the host does not reply.
     """
     encrypted = attempts.COOKIE.read(request, config)
     attempt = attempts.decrypt(RedirectAttempt, encrypted, cipher, principal.user.id, principal.credential.id)
@@ -92,7 +94,9 @@ async def start_device_sign_in(
     """Starts a sign-in by a code that the user types at the git host, and returns the code. The client then
     polls `/device/poll` until the sign-in is complete.
 
-    400 `git_host_cannot`; 404 `git_app_not_found`; 502 `git_sign_in_refused`, `git_host_failed`.
+    400 `git_host_cannot` if the host does not support such sign-ins. 404 `git_app_not_found` if there is no
+    OAuth application with the id in the request. 502 `git_sign_in_refused` if the host refuses the request.
+    502 `git_host_failed` if the host does not reply.
     """
     app = await app_with_secrets(request, body.app_id)
     http = http_of(request, principal.user)
@@ -114,11 +118,13 @@ async def ask_about_device_sign_in(
     cipher: ServerCipher,
     request: Request,
 ) -> GitDeviceState:
-    """Asks the git host whether the user has typed the code, and stores the granted token if so. If the
-    client sends a request before `interval` seconds have passed, Slipway does not ask the host. If the host
-    wants fewer requests, the reply contains a longer `interval`.
+    """Asks the git host whether the user has typed the code there. If the user has, stores the granted token.
+    If the client sends this request less than `interval` seconds after the last one, Slipway does not ask the
+    host. If the host asks for fewer requests, the reply contains a longer `interval`.
 
-    400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+    400 `git_sign_in_expired` if the sign-in has expired or another session started it. 400
+    `git_sign_in_denied` if the user refused the sign-in at the host or the code expired. 502
+    `git_sign_in_refused` if the host refuses the request. 502 `git_host_failed` if the host does not reply.
     """
     attempt = attempts.decrypt(
         DeviceAttempt, body.attempt, cipher, principal.user.id, principal.credential.id

@@ -49,8 +49,9 @@ class TokenRefusal(Exception):
 
 @dataclass(frozen=True)
 class GrantedTokens:
-    """The tokens that a git host has granted. `scopes`: separated by spaces; None if the host does not say.
-    `expires_at` and `renew_at` are None if the access token does not expire.
+    """The tokens that a git host has granted. `refresh_token`: None if the host has granted none. `scopes`:
+    separated by spaces; None if the host does not say. `expires_at` and `renew_at` are None if the access
+    token does not expire.
     """
 
     access_token: str = field(repr=False)
@@ -71,9 +72,10 @@ class GrantedTokens:
 
 async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[str, str]) -> GrantedTokens:
     """Requests tokens from the token endpoint of the git host and returns them. `form`: the form fields of
-    the request, without the id and secret of the application, which are added.
+    the request. The id and the secret of the application are added to these fields.
 
-    Raises TokenRefusal if the host refuses, BadGateway `git_host_failed` and Forbidden `private_address`.
+    Raises TokenRefusal if the host refuses. Raises BadGateway `git_host_failed` if the host does not reply.
+    Raises Forbidden `private_address` if the host is in a private network.
     """
     reply = await ask(http, app, app.token_url, form)
     token: Any = reply.get("access_token")
@@ -96,8 +98,9 @@ async def ask(http: httpx.AsyncClient, app: OAuthApp, url: str, form: Mapping[st
     """Sends a form with the id and secret of the application to `url` at the git host, and returns the JSON
     object of the reply.
 
-    Raises TokenRefusal if the reply states an OAuth error, BadGateway `git_host_failed` and Forbidden
-    `private_address`.
+    Raises TokenRefusal if the reply states an OAuth error. Raises BadGateway `git_host_failed` if the host
+    does not reply or the reply is not a JSON object. Raises Forbidden `private_address` if the host is in a
+    private network.
     """
     named = {"client_id": app.client_id}
     basic: tuple[str, str] | None = None
@@ -133,7 +136,8 @@ async def send(
     body of the reply. `data`: form fields. `basic`: a user name and password for HTTP Basic authentication.
     `bearer`: a bearer token.
 
-    Raises BadGateway `git_host_failed` and Forbidden `private_address`.
+    Raises BadGateway `git_host_failed` if the host does not reply. Raises Forbidden `private_address` if the
+    host is in a private network.
     """
     headers = {"Accept": "application/json", "User-Agent": "slipway", **IDENTITY}
     if bearer is not None:

@@ -1,5 +1,5 @@
-"""Sends requests to the REST API of Azure DevOps: finds the organisation, the repository and the address to
-call.
+"""Sends requests to the REST API of Azure DevOps. Determines the organisation, the repository and the base
+address for each request.
 
 Source: https://learn.microsoft.com/rest/api/azure/devops/. Each request states the version of the API.
 """
@@ -77,16 +77,21 @@ class AzureApi:
             raise errors.refused(self.host, 404, "names are written as organization/project/repository")
         return AzureRepository(*names)
 
-    def web(self, place: AzureRepository) -> str:
+    def web(self, azure_repository: AzureRepository) -> str:
         """Returns the web address of a repository. Browsers and git use the same address."""
-        names = f"{part(place.organization)}/{part(place.project)}/_git/{part(place.name)}"
+        names = (
+            f"{part(azure_repository.organization)}/{part(azure_repository.project)}"
+            f"/_git/{part(azure_repository.name)}"
+        )
         return f"{self._api.api_url}/{names}"
 
     async def get(self, path: str, query: Query | None = None, version: str = VERSION) -> HostReply:
         return await self._api.get(path, {**(query or {}), "api-version": version})
 
     async def all(self, path: str, query: Query | None = None, version: str = VERSION) -> list[Any]:
-        """Requests a list that Azure DevOps does not split into pages, and returns its items."""
+        """Requests a list that Azure DevOps does not split into pages, and returns its items. `version`: the
+        version of the REST API.
+        """
         return parsing.items((await self.get(path, query, version)).json())
 
     async def send(
@@ -95,8 +100,10 @@ class AzureApi:
         return (await self._api.send(method, path, body, {**(query or {}), "api-version": version})).json()
 
     async def raw(self, path: str, query: Query, accept: str, max_bytes: int | None = None) -> bytes | None:
-        """Requests a resource that is not JSON, such as a file or a log, and returns its bytes. Returns None
-        for status 404.
+        """Requests a resource that is not JSON, such as a file or a log, and returns its bytes. `accept`: the
+        media type that Azure DevOps shall send. `max_bytes`: the largest accepted size of the resource. If
+        `max_bytes` is None, the function returns None for a reply with status 404. If `max_bytes` is a
+        number, the function raises an error for a reply with status 404 and for a larger resource.
         """
         words = {**query, "api-version": VERSION}
         if max_bytes is None:
@@ -118,8 +125,9 @@ class AzureApi:
         return sorted(one["accountName"] for one in found)[:_MAX_ORGANIZATIONS]
 
     async def profile(self) -> dict[str, Any]:
-        """Returns the profile of the token's user. Raises BadGateway `git_token_refused`, also for a token of
-        one organisation, because such a token may not read the profile.
+        """Returns the profile of the token's user. Raises BadGateway `git_token_refused` if the token is not
+        valid. Raises the same error if the token is valid for one organisation only, because such a token may
+        not read the profile.
         """
         try:
             reply = await self._profiles.get("/_apis/profile/profiles/me", {"api-version": VERSION})
@@ -137,8 +145,9 @@ class AzureApi:
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
         """Returns the token's user as a member of an organisation, in Azure DevOps' JSON. If `organization`
-        is None, uses the organisation that the token is limited to. Returns None if the token is not limited
-        to one. Raises BadGateway `git_token_refused`.
+        is None, uses the only organisation that the token is valid for. Returns None if `organization` is
+        None and the token is valid for all organisations of the user. Raises BadGateway `git_token_refused`
+        if the token is not valid.
         """
         name = organization or self._organization
         if name is None:
@@ -160,8 +169,8 @@ class AzureApi:
 
 
 def azure_api(access: HostAccess) -> AzureApi:
-    """Returns the API client for this token. The `api_url` of `access` is
-    `https://dev.azure.com/ORGANIZATION`, or the address of a collection of Azure DevOps Server.
+    """Returns the API client for this token. `access.api_url`: `https://dev.azure.com/ORGANIZATION`, or the
+    address of a collection (a group of projects) at Azure DevOps Server; None means `access.origin`.
     """
     base, organization = _base(access.origin, access.api_url)
     headers = {"Authorization": _authorization(access.token), "Accept": "application/json"}

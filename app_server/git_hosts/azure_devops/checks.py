@@ -34,29 +34,29 @@ _EVALUATIONS = {
 }
 
 
-async def checks(api: AzureApi, place: AzureRepository, pull: PullRequest) -> list[Check]:
-    repository = (await api.get(place.path)).json()
-    builds = await _builds(api, place, pull, repository["id"])
-    statuses = await api.all(f"{place.path}/pullRequests/{pull.number}/statuses")
+async def checks(api: AzureApi, azure_repository: AzureRepository, pull: PullRequest) -> list[Check]:
+    repository = (await api.get(azure_repository.path)).json()
+    builds = await _builds(api, azure_repository, pull, repository["id"])
+    statuses = await api.all(f"{azure_repository.path}/pullRequests/{pull.number}/statuses")
     found = {
         **{one.name: one for one in map(_of_build, builds)},
         **{one.name: one for one in _latest(statuses)},
     }
-    for one in await evaluations(api, place, repository["project"]["id"], pull.number):
+    for one in await evaluations(api, azure_repository, repository["project"]["id"], pull.number):
         if (check := _of_policy(one)) and check.name not in found:
             found[check.name] = check
     return list(found.values())
 
 
 async def evaluations(
-    api: AzureApi, place: AzureRepository, project_id: str, number: int
+    api: AzureApi, azure_repository: AzureRepository, project_id: str, number: int
 ) -> list[dict[str, Any]]:
     """Returns how Azure DevOps has evaluated each policy of the target branch for a pull request, as JSON.
     Returns an empty list if the token may not read the policies.
     """
     query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
     try:
-        return await api.all(f"{place.project_path}/policy/evaluations", query, PREVIEW)
+        return await api.all(f"{azure_repository.project_path}/policy/evaluations", query, PREVIEW)
     except AppError:
         return []
 
@@ -68,11 +68,11 @@ def is_blocking(evaluation: dict[str, Any]) -> bool:
     return bool(is_on) and evaluation.get("status") not in {"approved", "notApplicable"}
 
 
-async def log(api: AzureApi, place: AzureRepository, check_id: str) -> str:
+async def log(api: AzureApi, azure_repository: AzureRepository, check_id: str) -> str:
     """Returns the logs of the failed tasks of a build. If no task failed, returns the logs of all tasks of
     the build. `check_id`: identifies the build.
     """
-    path = f"{place.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
+    path = f"{azure_repository.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
     records = (await api.get(f"{path}/timeline")).json().get("records") or []
     tasks = [one for one in records if one.get("log") and one.get("type") == "Task"]
     tasks.sort(key=lambda one: one.get("finishTime") or "")
@@ -84,15 +84,15 @@ async def log(api: AzureApi, place: AzureRepository, check_id: str) -> str:
 
 
 async def _builds(
-    api: AzureApi, place: AzureRepository, pull: PullRequest, repository_id: str
+    api: AzureApi, azure_repository: AzureRepository, pull: PullRequest, repository_id: str
 ) -> list[dict[str, Any]]:
     """Returns the newest build of each pipeline: a build of the pull request, or, if there is none, of the
     pull request's last commit.
     """
-    path = f"{place.project_path}/build/builds"
+    path = f"{azure_repository.project_path}/build/builds"
     newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}
     found = await api.all(path, {**newest, "branchName": f"refs/pull/{pull.number}/merge"})
-    if pull.head_repository == place.full_name:
+    if pull.head_repository == azure_repository.full_name:
         own = {"branchName": HEADS + pull.head, "repositoryId": repository_id, "repositoryType": "TfsGit"}
         of_branch = await api.all(path, {**newest, **own})
         found += [one for one in of_branch if one.get("sourceVersion") == pull.head_commit]

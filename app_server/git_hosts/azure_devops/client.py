@@ -47,7 +47,9 @@ _MAX_LOOKED_AT = 10
 _MAX_ORGANIZATIONS_LOOKED_AT = 5
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _GIT = "2e9eb7ed-3c0a-47d4-87c1-0ffdd275fd87"
-"""The security namespace of git repositories. Its permission 4 is GenericContribute: to push."""
+"""The id of the security namespace of git repositories at Azure DevOps. The bit 4 (GenericContribute) of a
+permission in this namespace means the permission to push.
+"""
 _PUSH = 4
 _STATES = {
     PullRequestState.OPEN: "active",
@@ -89,8 +91,8 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories sorted by name. Azure DevOps does not tell when a repository changed, so they
-        cannot be sorted by time.
+        """Returns repositories sorted by name. Azure DevOps does not tell when a repository changed, so the
+        repositories cannot be sorted by time.
         """
         names = [organization] if organization else await self._api.organizations()
         found = [one for rows in await all_at_once(map(self._repositories, names)) for one in rows]
@@ -98,8 +100,10 @@ class AzureDevOps:
         return _cut(sorted(found, key=lambda one: one.full_name.casefold()), page, limit)
 
     async def repository(self, repository: str) -> HostRepository:
-        place = self._api.place(repository)
-        return parsing.repository((await self._api.get(place.path)).json(), place.organization)
+        azure_repository = self._api.place(repository)
+        return parsing.repository(
+            (await self._api.get(azure_repository.path)).json(), azure_repository.organization
+        )
 
     async def branches(
         self, repository: str, query: str = "", *, page: str | None = None, limit: int = 30
@@ -117,7 +121,7 @@ class AzureDevOps:
         )
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        place = f"{self._api.place(repository).path}/items"
+        items_path = f"{self._api.place(repository).path}/items"
         kinds = ("",) if ref is None else ("commit",) if _COMMIT.fullmatch(ref) else ("branch", "tag")
         for kind in kinds:
             words: Query = {
@@ -127,7 +131,7 @@ class AzureDevOps:
                 "versionDescriptor.versionType": kind or None,
             }
             try:
-                content = await self._api.raw(place, words, "application/octet-stream")
+                content = await self._api.raw(items_path, words, "application/octet-stream")
             except BadRequest:
                 continue  # a directory
             if content is not None:
@@ -135,13 +139,13 @@ class AzureDevOps:
         return None
 
     async def may_push(self, repository: str, login: str) -> bool:
-        place = self._api.place(repository)
-        if (person := await self._api.person(place.organization, login)) is None:
+        azure_repository = self._api.place(repository)
+        if (person := await self._api.person(azure_repository.organization, login)) is None:
             return False
-        found = (await self._api.get(place.path)).json()
+        found = (await self._api.get(azure_repository.path)).json()
         token = f"repoV2/{found['project']['id']}/{found['id']}"
-        organization = part(place.organization)
-        me = await self._api.me(place.organization)
+        organization = part(azure_repository.organization)
+        me = await self._api.me(azure_repository.organization)
         if me and me["id"] == person["id"]:
             path = f"/{organization}/_apis/permissions/{_GIT}/{_PUSH}"
             return parsing.items((await self._api.get(path, {"tokens": token})).json()) == [True]
@@ -157,16 +161,16 @@ class AzureDevOps:
         )
 
     async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
-        place = self._api.place(repository)
+        azure_repository = self._api.place(repository)
         fork = None
         if new.head_repository not in {None, repository}:
             fork = (await self._api.get(self._api.place(str(new.head_repository)).path)).json()["id"]
-        if known := await self._open_one(place, new, fork):
+        if known := await self._open_one(azure_repository, new, fork):
             return OpenedPullRequest(pull_request=known, is_new=False)
         reviewers: list[dict[str, str]] = []
         left_out: list[str] = []
         for login in dict.fromkeys(new.reviewers):
-            if found := await self._api.person(place.organization, login):
+            if found := await self._api.person(azure_repository.organization, login):
                 reviewers.append({"id": found["id"]})
             else:
                 left_out.append(
@@ -185,21 +189,23 @@ class AzureDevOps:
         if fork:
             body["forkSource"] = {"repository": {"id": fork}}
         try:
-            opened = await self._api.send("POST", f"{place.path}/pullrequests", body)
+            opened = await self._api.send("POST", f"{azure_repository.path}/pullrequests", body)
         except Conflict:
-            if known := await self._open_one(place, new, fork):
+            if known := await self._open_one(azure_repository, new, fork):
                 return OpenedPullRequest(pull_request=known, is_new=False)
             raise
         return OpenedPullRequest(
-            pull_request=self._read(place, opened), is_new=True, left_out=tuple(left_out)
+            pull_request=self._read(azure_repository, opened), is_new=True, left_out=tuple(left_out)
         )
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
-        place = self._api.place(repository)
-        found = (await self._api.get(f"{place.path}/pullrequests/{number}")).json()
-        pull = self._read(place, found)
+        azure_repository = self._api.place(repository)
+        found = (await self._api.get(f"{azure_repository.path}/pullrequests/{number}")).json()
+        pull = self._read(azure_repository, found)
         if pull.mergeability is Mergeability.CLEAN:
-            said = await checks.evaluations(self._api, place, found["repository"]["project"]["id"], number)
+            said = await checks.evaluations(
+                self._api, azure_repository, found["repository"]["project"]["id"], number
+            )
             if any(map(checks.is_blocking, said)):
                 return pull.model_copy(update={"mergeability": Mergeability.BLOCKED})
         return pull
@@ -216,17 +222,17 @@ class AzureDevOps:
         """Returns pull requests, the newest first. In this list, descriptions are cut to 400 characters by
         Azure DevOps.
         """
-        place, start = self._api.place(repository), _start(page)
+        azure_repository, start = self._api.place(repository), _start(page)
         words: Query = {
             "searchCriteria.status": _STATES[state],
             "searchCriteria.sourceRefName": None if head is None else parsing.HEADS + head,
             "$top": limit,
             "$skip": start,
         }
-        found = await self._api.all(f"{place.path}/pullrequests", words)
+        found = await self._api.all(f"{azure_repository.path}/pullrequests", words)
         next_page = str(start + limit) if len(found) == limit else None
         own = found if head is None else [one for one in found if not one.get("forkSource")]
-        return Slice(items=tuple(self._read(place, one) for one in own), next_page=next_page)
+        return Slice(items=tuple(self._read(azure_repository, one) for one in own), next_page=next_page)
 
     async def update_pull_request(
         self, repository: str, number: int, changes: PullRequestChanges
@@ -247,49 +253,53 @@ class AzureDevOps:
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
     ) -> Slice[Comment]:
-        place = self._api.place(repository)
+        azure_repository = self._api.place(repository)
         if kind is ItemKind.ISSUE:
-            rows, next_page = await work_items.comments(self._api, place, number, page)
+            rows, next_page = await work_items.comments(self._api, azure_repository, number, page)
             return Slice(items=tuple(rows), next_page=next_page)
         return Slice(
-            items=tuple(parsing.comments(await self._threads(place, number), self._url(place, number)))
+            items=tuple(
+                parsing.comments(
+                    await self._threads(azure_repository, number), self._url(azure_repository, number)
+                )
+            )
         )
 
     async def add_comment(self, repository: str, kind: ItemKind, number: int, body: str) -> Comment:
-        place, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        azure_repository, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
         if kind is ItemKind.ISSUE:
-            return await work_items.write_comment(self._api, place, number, text)
+            return await work_items.write_comment(self._api, azure_repository, number, text)
         # Without a status the comment does not have to be resolved before the pull request can be merged.
         first = {"parentCommentId": 0, "content": text, "commentType": "text"}
-        thread = await self._api.send("POST", _threads(place, number), {"comments": [first]})
-        return parsing.comment(thread["comments"][0], thread["id"], self._url(place, number))
+        thread = await self._api.send("POST", _threads(azure_repository, number), {"comments": [first]})
+        return parsing.comment(thread["comments"][0], thread["id"], self._url(azure_repository, number))
 
     async def edit_comment(
         self, repository: str, kind: ItemKind, number: int, comment_id: str, body: str
     ) -> Comment:
-        place, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        azure_repository, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
         if kind is ItemKind.ISSUE:
-            return await work_items.write_comment(self._api, place, number, text, comment_id)
+            return await work_items.write_comment(self._api, azure_repository, number, text, comment_id)
         thread, _, comment = comment_id.partition("/")
-        path = f"{_threads(place, number)}/{part(thread)}/comments/{part(comment)}"
+        path = f"{_threads(azure_repository, number)}/{part(thread)}/comments/{part(comment)}"
         found = await self._api.send("PATCH", path, {"content": text})
-        return parsing.comment(found, int(thread), self._url(place, number))
+        return parsing.comment(found, int(thread), self._url(azure_repository, number))
 
     async def review_threads(self, repository: str, number: int) -> Sequence[ReviewThread]:
-        place = self._api.place(repository)
-        threads = await self._threads(place, number)
-        return parsing.review_threads(threads, self._url(place, number))[:_MAX_ITEMS]
+        azure_repository = self._api.place(repository)
+        threads = await self._threads(azure_repository, number)
+        return parsing.review_threads(threads, self._url(azure_repository, number))[:_MAX_ITEMS]
 
     async def reviews(self, repository: str, number: int) -> Sequence[Review]:
         path = f"{self._api.place(repository).path}/pullrequests/{number}"
         return parsing.reviews((await self._api.get(path)).json())
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
-        place, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
-        path = f"{_threads(place, number)}/{part(thread_id)}/comments"
+        azure_repository, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        path = f"{_threads(azure_repository, number)}/{part(thread_id)}/comments"
         words = {"parentCommentId": 1, "content": text, "commentType": "text"}
         found = await self._api.send("POST", path, words)
-        return parsing.comment(found, int(thread_id), self._url(place, number))
+        return parsing.comment(found, int(thread_id), self._url(azure_repository, number))
 
     async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
         path = f"{_threads(self._api.place(repository), number)}/{part(thread_id)}"
@@ -328,24 +338,26 @@ class AzureDevOps:
         return [task for task in pulls if task] + items
 
     async def _task(self, organization: str, row: dict[str, Any]) -> HostTask | None:
-        place = AzureRepository(organization, row["repository"]["project"]["name"], row["repository"]["name"])
-        pull = self._read(place, row)
+        repository = AzureRepository(
+            organization, row["repository"]["project"]["name"], row["repository"]["name"]
+        )
+        pull = self._read(repository, row)
         if pull.mergeability is Mergeability.CONFLICTS:
             kind = TaskKind.MERGE_CONFLICTS
-        elif any(one.state is CheckState.FAILED for one in await checks.checks(self._api, place, pull)):
+        elif any(one.state is CheckState.FAILED for one in await checks.checks(self._api, repository, pull)):
             kind = TaskKind.FAILING_CHECKS
-        elif any(not one.is_resolved for one in await self.review_threads(place.full_name, pull.number)):
+        elif any(not one.is_resolved for one in await self.review_threads(repository.full_name, pull.number)):
             kind = TaskKind.UNRESOLVED_COMMENTS
         else:
             return None
-        return HostTask(kind=kind, repository=place.full_name, number=pull.number, title=pull.title)
+        return HostTask(kind=kind, repository=repository.full_name, number=pull.number, title=pull.title)
 
     async def _repositories(self, organization: str) -> list[HostRepository]:
         found = await self._api.all(f"/{part(organization)}/_apis/git/repositories")
         return [parsing.repository(one, organization) for one in found if not one.get("isDisabled")]
 
     async def _open_one(
-        self, place: AzureRepository, new: NewPullRequest, fork: str | None
+        self, azure_repository: AzureRepository, new: NewPullRequest, fork: str | None
     ) -> PullRequest | None:
         words: Query = {
             "searchCriteria.status": "active",
@@ -353,23 +365,24 @@ class AzureDevOps:
             "searchCriteria.targetRefName": parsing.HEADS + new.base,
             "searchCriteria.sourceRepositoryId": fork,
         }
-        found = await self._api.all(f"{place.path}/pullrequests", words)
+        found = await self._api.all(f"{azure_repository.path}/pullrequests", words)
         return next(
-            (self._read(place, one) for one in found if bool(one.get("forkSource")) == bool(fork)), None
+            (self._read(azure_repository, one) for one in found if bool(one.get("forkSource")) == bool(fork)),
+            None,
         )
 
-    async def _threads(self, place: AzureRepository, number: int) -> list[dict[str, Any]]:
-        return await self._api.all(_threads(place, number))
+    async def _threads(self, azure_repository: AzureRepository, number: int) -> list[dict[str, Any]]:
+        return await self._api.all(_threads(azure_repository, number))
 
-    def _read(self, place: AzureRepository, found: dict[str, Any]) -> PullRequest:
-        return parsing.pull_request(found, place.organization, self._api.web(place))
+    def _read(self, azure_repository: AzureRepository, found: dict[str, Any]) -> PullRequest:
+        return parsing.pull_request(found, azure_repository.organization, self._api.web(azure_repository))
 
-    def _url(self, place: AzureRepository, number: int) -> str:
-        return f"{self._api.web(place)}/pullrequest/{number}"
+    def _url(self, azure_repository: AzureRepository, number: int) -> str:
+        return f"{self._api.web(azure_repository)}/pullrequest/{number}"
 
 
-def _threads(place: AzureRepository, number: int) -> str:
-    return f"{place.path}/pullRequests/{number}/threads"
+def _threads(azure_repository: AzureRepository, number: int) -> str:
+    return f"{azure_repository.path}/pullRequests/{number}/threads"
 
 
 def _start(page: str | None) -> int:

@@ -62,8 +62,8 @@ def user_of_connection(found: Json) -> HostUser:
 
 
 def is_called(identity: Json, name: str) -> bool:
-    """Returns whether a user of Azure DevOps has this name or e-mail address. `name`: what a person has
-    typed. Returns False for groups.
+    """Returns whether a user of Azure DevOps has this name or e-mail address. Ignores upper and lower case.
+    `name`: the name or address that a person has typed. Returns False for groups.
     """
     known = [_property(identity, one) for one in _NAMES] + [identity.get("providerDisplayName")]
     return not identity.get("isContainer") and name.casefold() in {one.casefold() for one in known if one}
@@ -96,8 +96,8 @@ def repository(found: Json, organization: str) -> HostRepository:
 
 def _without_user(address: str) -> str:
     parts = urlsplit(address)
-    whole = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=quote(parts.path, safe="/%"))
-    return urlunsplit(whole)
+    cleaned = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=quote(parts.path, safe="/%"))
+    return urlunsplit(cleaned)
 
 
 def short(ref: str) -> str:
@@ -111,7 +111,9 @@ def branch(found: Json) -> HostBranch:
 
 
 def pull_request(found: Json, organization: str, web: str) -> PullRequest:
-    """Converts a pull request from Azure DevOps' JSON. `web`: the address of the repository for browsers."""
+    """Converts a pull request from Azure DevOps' JSON. `organization`: the organisation that contains the
+    repository. `web`: the address of the repository for browsers.
+    """
     fork = (found.get("forkSource") or {}).get("repository")
     source = fork or found["repository"]
     is_open = found["status"] == "active"
@@ -137,8 +139,8 @@ def pull_request(found: Json, organization: str, web: str) -> PullRequest:
 
 
 def comment(found: Json, thread_id: int, url: str) -> Comment:
-    """Converts a comment from Azure DevOps' JSON. Azure DevOps numbers the comments of each thread from 1, so
-    the id also contains the id of the thread.
+    """Converts a comment from Azure DevOps' JSON. Azure DevOps numbers the comments of each thread from 1.
+    Therefore the id of the returned comment contains the id of the thread and the number.
     """
     return Comment(
         id=f"{thread_id}/{found['id']}",
@@ -151,7 +153,9 @@ def comment(found: Json, thread_id: int, url: str) -> Comment:
 
 
 def comments(threads: list[Json], url: str) -> list[Comment]:
-    """Returns the comments of the threads that are not about a file, the oldest first."""
+    """Returns all comments of those threads of a pull request that are not about a file. The oldest comment
+    comes first.
+    """
     found = [
         comment(one, thread["id"], url)
         for thread in threads

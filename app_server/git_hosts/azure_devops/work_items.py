@@ -21,8 +21,8 @@ _MINE = (
 )
 
 
-async def issue(api: AzureApi, place: AzureRepository, number: int) -> Issue:
-    found = (await api.get(f"{place.project_path}/wit/workitems/{number}", {"$expand": "all"})).json()
+async def issue(api: AzureApi, repository: AzureRepository, number: int) -> Issue:
+    found = (await api.get(f"{repository.project_path}/wit/workitems/{number}", {"$expand": "all"})).json()
     fields = found["fields"]
     texts = [_text(found, name) for name in _TEXTS]
     assigned = fields.get("System.AssignedTo")
@@ -30,7 +30,7 @@ async def issue(api: AzureApi, place: AzureRepository, number: int) -> Issue:
         number=found["id"],
         title=fields["System.Title"],
         body="\n\n".join(text for text in texts if text),
-        url=_url(api, place, number),
+        url=_url(api, repository, number),
         is_open=fields.get("System.State") not in _CLOSED,
         author=_person(fields.get("System.CreatedBy")),
         labels=tuple(one.strip() for one in (fields.get("System.Tags") or "").split(";") if one.strip()),
@@ -39,32 +39,33 @@ async def issue(api: AzureApi, place: AzureRepository, number: int) -> Issue:
 
 
 async def comments(
-    api: AzureApi, place: AzureRepository, number: int, page: str | None
+    api: AzureApi, repository: AzureRepository, number: int, page: str | None
 ) -> tuple[list[Comment], str | None]:
     query: Query = {"order": "asc", "$top": 100, "continuationToken": page}
-    found = (await api.get(_comments(place, number), query, COMMENTS)).json()
-    rows = [_comment(api, place, number, one) for one in found["comments"] if not one.get("isDeleted")]
+    found = (await api.get(_comments(repository, number), query, COMMENTS)).json()
+    rows = [_comment(api, repository, number, one) for one in found["comments"] if not one.get("isDeleted")]
     return rows, found.get("continuationToken")
 
 
 async def write_comment(
-    api: AzureApi, place: AzureRepository, number: int, body: str, comment_id: str | None = None
+    api: AzureApi, repository: AzureRepository, number: int, body: str, comment_id: str | None = None
 ) -> Comment:
     """Adds a comment to a work item, or replaces the text of a comment. Returns the comment. `comment_id`:
     the comment whose text is replaced; None means that a new comment is added.
     """
-    path = _comments(place, number)
+    path = _comments(repository, number)
     text = {"text": to_html(body)}
     if comment_id is None:
         found = await api.send("POST", path, text, COMMENTS)
     else:
         found = await api.send("PATCH", f"{path}/{int(comment_id)}", text, COMMENTS)
-    return _comment(api, place, number, found)
+    return _comment(api, repository, number, found)
 
 
 async def assigned(api: AzureApi, organization: str, repositories: dict[str, str]) -> list[HostTask]:
-    """Returns the open work items that are assigned to the user. `repositories`: the repository to name for
-    each project, because a work item belongs to a project and to no repository.
+    """Returns the open work items of an organisation that are assigned to the user, as tasks. A work item
+    belongs to a project, but a task must name a repository. `repositories`: for each project, the name of the
+    repository that its tasks name. Work items of other projects are left out.
     """
     found = await api.send(
         "POST", f"/{organization}/_apis/wit/wiql", {"query": _MINE}, query={"$top": MAX_TASKS}
@@ -92,23 +93,23 @@ def _text(found: dict[str, Any], name: str) -> str:
     return text if formats.get(name) == "markdown" else from_html(text)
 
 
-def _comment(api: AzureApi, place: AzureRepository, number: int, found: dict[str, Any]) -> Comment:
+def _comment(api: AzureApi, repository: AzureRepository, number: int, found: dict[str, Any]) -> Comment:
     text = found.get("text") or ""
     return Comment(
         id=str(found["id"]),
         author=login(found.get("createdBy")),
         body=text if found.get("format") == "markdown" else from_html(text),
         created_at=found.get("createdDate"),
-        url=f"{_url(api, place, number)}#{found['id']}",
+        url=f"{_url(api, repository, number)}#{found['id']}",
     )
 
 
-def _comments(place: AzureRepository, number: int) -> str:
-    return f"{place.project_path}/wit/workItems/{number}/comments"
+def _comments(repository: AzureRepository, number: int) -> str:
+    return f"{repository.project_path}/wit/workItems/{number}/comments"
 
 
-def _url(api: AzureApi, place: AzureRepository, number: int) -> str:
-    return f"{api.web(place).rpartition('/_git/')[0]}/_workitems/edit/{number}"
+def _url(api: AzureApi, repository: AzureRepository, number: int) -> str:
+    return f"{api.web(repository).rpartition('/_git/')[0]}/_workitems/edit/{number}"
 
 
 def _person(found: Any) -> str:

@@ -102,8 +102,8 @@ class BitbucketCloud:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories of the user. Bitbucket lists the repositories of one workspace at a time, so
-        `Slice.next_page` contains one address for each workspace: that of its next page.
+        """Returns repositories of the user. Bitbucket has a separate list for each workspace. So
+        `Slice.next_page` contains the address of the next page of each list.
         """
         if page:
             pages = await all_at_once(self._page(one, {}, one) for one in page.split())
@@ -139,13 +139,13 @@ class BitbucketCloud:
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
         if (commit := await self._commit(repository, ref)) is None:
             return None
-        place = f"{_of(repository)}/src/{part(commit)}/{parts(path)}"
-        reply = await self._api.find(place, accept="*/*")
+        api_path = f"{_of(repository)}/src/{part(commit)}/{parts(path)}"
+        reply = await self._api.find(api_path, accept="*/*")
         if reply is None or len(reply.content) > MAX_FILE_BYTES:
             return None
         if "json" in reply.headers.get("content-type", ""):
             # A file, or the list of a directory.
-            about = await self._api.find(place, {"format": "meta"})
+            about = await self._api.find(api_path, {"format": "meta"})
             if about is None or about.json().get("type") != "commit_file":
                 return None
         return reply.content
@@ -238,11 +238,11 @@ class BitbucketCloud:
         wanted = parsing.changed_fields(changes, self.max_body_characters)
         if wanted:
             # Without them Bitbucket refuses the call, or takes the reviewers away.
-            kept = {
+            current_fields = {
                 "title": known["title"],
                 "reviewers": [{"uuid": one["uuid"]} for one in known["reviewers"]],
             }
-            known = (await self._api.send("PUT", path, {**kept, **wanted})).json()
+            known = (await self._api.send("PUT", path, {**current_fields, **wanted})).json()
         is_open = known["state"] == "OPEN"
         if changes.state is PullRequestState.OPEN and not is_open:
             raise errors.cannot(self._api.host, "open a pull request again. Open a new one")
@@ -255,8 +255,8 @@ class BitbucketCloud:
     ) -> Slice[Comment]:
         words: Query = {"pagelen": 100, "sort": "created_on"}
         found, next_page = await self._page(f"{self._item(repository, kind, number)}/comments", words, page)
-        kept = [one for one in found if not one.get("deleted") and not one.get("inline")]
-        return Slice(items=tuple(map(parsing.comment, kept)), next_page=next_page)
+        remaining = [one for one in found if not one.get("deleted") and not one.get("inline")]
+        return Slice(items=tuple(map(parsing.comment, remaining)), next_page=next_page)
 
     async def add_comment(self, repository: str, kind: ItemKind, number: int, body: str) -> Comment:
         return await self._write("POST", f"{self._item(repository, kind, number)}/comments", body)
@@ -343,8 +343,8 @@ class BitbucketCloud:
         return parsing.reviewers(members, me, wanted)
 
     async def _commit(self, repository: str, ref: str | None) -> str | None:
-        """Returns the hash of the commit of a branch, tag or hash; for None, of the default branch. Returns
-        None if there is no such commit. Paths of the API cannot contain a branch name with a slash.
+        """Returns the hash of the commit at `ref`, a branch, tag or hash; None means the default branch. URL
+        paths need the hash, because names can contain slashes. Returns None if there is no such commit.
         """
         name = ref or (await self.repository(repository)).default_branch
         if name is None or _COMMIT.fullmatch(name):

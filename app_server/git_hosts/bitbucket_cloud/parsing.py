@@ -56,15 +56,17 @@ def user(found: Json, emails: Iterable[Json], scopes: str | None) -> HostUser:
 
 
 def login(account: Json | None) -> str:
-    """Returns the name of a Bitbucket account. Returns `ghost` if `account` is None or has no name, because
-    the account was deleted.
+    """Returns the name of a Bitbucket account. Returns `ghost` if the account was deleted; then `account` is
+    None or has no name.
     """
     found = account or {}
     return found.get("nickname") or found.get("username") or found.get("display_name") or "ghost"
 
 
 def is_called(account: Json, name: str) -> bool:
-    """Returns whether this account has the given name or id. `name`: what a person has typed."""
+    """Returns whether this account has the given name or id. Ignores upper and lower case. `name`: the name
+    or id that a person has typed.
+    """
     known = ("account_id", "uuid", "nickname", "username", "display_name")
     return name.casefold() in {str(account[one]).casefold() for one in known if account.get(one)}
 
@@ -141,8 +143,8 @@ def title(text: str) -> str:
 
 
 def changed_fields(changes: PullRequestChanges, max_characters: int) -> Json:
-    """Returns the changed fields of a pull request as Bitbucket's API expects them. The state (open or
-    closed) is not included.
+    """Returns the changed fields of a pull request in the form that Bitbucket's API expects. The state (open
+    or closed) is not included. `max_characters`: the length to which the description is cut.
     """
     fields = {
         "title": None if changes.title is None else title(changes.title),

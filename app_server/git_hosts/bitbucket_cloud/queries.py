@@ -32,8 +32,8 @@ def pull_requests(repository: str, state: PullRequestState, head: str | None) ->
 
 
 def open_one(repository: str, new: NewPullRequest) -> str:
-    """Returns the query that finds an open pull request with the same source branch and target branch as
-    `new`.
+    """Returns the query that finds an open pull request of the repository with the same source branch and
+    target branch as `new`.
     """
     source = new.head_repository or repository
     base = f"destination.branch.name={quoted(new.base)}"

@@ -54,8 +54,8 @@ _STATES = {
 
 
 def bitbucket_data_center(access: HostAccess) -> "BitbucketDataCenter":
-    """Returns a client of Bitbucket Data Center. `access`: the user's HTTP access token, and the address of
-    the server. The usual address of the API is below `ORIGIN/rest`.
+    """Returns a client of Bitbucket Data Center. `access`: the user's HTTP access token and the address of
+    the server. Without `access.api_url`, the client uses the API below `ORIGIN/rest`.
     """
     base = _VERSION_IN_PATH.sub("", access.api_url or f"{access.origin}/rest")
     headers = {"Authorization": f"Bearer {access.token}"}
@@ -120,10 +120,10 @@ class BitbucketDataCenter:
         return Slice(items=tuple(map(parsing.branch, found)), next_page=next_page)
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        place = f"{_of(repository)}/raw/{parts(path)}"
-        is_whole = ref is None or _COMMIT.fullmatch(ref) or ref.startswith("refs/")
-        for at in (ref,) if is_whole else (f"refs/heads/{ref}", f"refs/tags/{ref}"):
-            if reply := await self._api.find(place, {"at": at}, accept="*/*"):
+        api_path = f"{_of(repository)}/raw/{parts(path)}"
+        is_full_ref = ref is None or _COMMIT.fullmatch(ref) or ref.startswith("refs/")
+        for at in (ref,) if is_full_ref else (f"refs/heads/{ref}", f"refs/tags/{ref}"):
+            if reply := await self._api.find(api_path, {"at": at}, accept="*/*"):
                 return reply.content if len(reply.content) <= MAX_FILE_BYTES else None
         return None
 
@@ -225,8 +225,8 @@ class BitbucketDataCenter:
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
     ) -> Slice[Comment]:
-        """Returns all comments as a single page, oldest first. Bitbucket's own pages begin with the newest
-        comment.
+        """Returns all comments as a single page, oldest first. Bitbucket's API returns the newest comment
+        first, so all its pages must be read. `page` has no effect.
         """
         activities = await self._activities(self._item(repository, kind, number))
         return Slice(items=tuple(parsing.comments(activities, self._url(repository, number))))
@@ -346,9 +346,9 @@ class BitbucketDataCenter:
 
 
 async def _twice(change: Callable[[], Awaitable[Result]]) -> Result:
-    """Calls `change`, and calls it once more if the host reports that another client has changed the same
-    object in between. Returns the result. `change`: a function that reads an object of Bitbucket, such as a
-    pull request, and then changes it.
+    """Calls `change` and returns the result. If the host reports that another client has changed the same
+    object at the same time, calls `change` a second time. `change`: a function that reads an object of
+    Bitbucket, such as a pull request, and then changes it.
     """
     try:
         return await change()

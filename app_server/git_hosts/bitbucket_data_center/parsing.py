@@ -53,8 +53,9 @@ def user(found: Json) -> HostUser:
 def repository(
     found: Json, default_branch: str | None = None, *, can_push: bool | None = None
 ) -> HostRepository:
-    """Converts a repository from Bitbucket's JSON. `default_branch`: comes from another call, because the
-    JSON of a repository does not contain it.
+    """Converts a repository from Bitbucket's JSON. `default_branch`: the name of the default branch.
+    `can_push`: whether the user may push. The caller gets these two values from other calls of the host,
+    because the JSON of a repository does not contain them; None means not known.
     """
     project = found["project"]
     web_url = _link(found, "self").removesuffix("/browse")
@@ -137,8 +138,9 @@ def ref(repository_name: str, branch_name: str) -> Json:
 
 def changed(known: Json, changes: PullRequestChanges, max_characters: int) -> Json:
     """Returns the JSON of the whole pull request with `changes` applied, in the form that Bitbucket's API
-    expects. `known`: the present JSON of the pull request. The result contains all fields, because Bitbucket
-    deletes a field that is missing in a request.
+    expects. The result contains all fields, because Bitbucket deletes a field that is missing in a request.
+    `known`: the present JSON of the pull request. `max_characters`: the length to which the description is
+    cut.
     """
     to_ref = known["toRef"]
     return {
@@ -177,8 +179,8 @@ def added_comments(activities: list[Json]) -> list[Json]:
 
 
 def comments(activities: list[Json], item_url: str) -> list[Comment]:
-    """Returns the comments of a pull request that are not on lines of a file, with the replies to these
-    comments.
+    """Returns the comments of a pull request that do not belong to a line of a file, with the replies to
+    these comments. `item_url`: the web address of the pull request.
     """
     return [
         comment(one, item_url)

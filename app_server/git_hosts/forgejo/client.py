@@ -36,7 +36,9 @@ from app_server.git_hosts.schemas import (
 
 MAX_FILE_BYTES = 1024 * 1024
 PAGE_ITEMS = 50
-"""The most that a host returns on a page unless its administrator allows more."""
+"""The largest number of items that Forgejo and Gitea return on a page with their default configuration. An
+administrator of the git host can set a larger number.
+"""
 _MAX_ITEMS = 200
 _MAX_BRANCHES = 300
 _MAX_LOOKED_AT = 10
@@ -45,8 +47,8 @@ _ALREADY_THERE = "already exists"
 
 
 def forgejo(access: HostAccess) -> "Forgejo":
-    """Returns a client of Forgejo or Gitea. `access`: the user's token, and the address of the server. The
-    usual address of the API is `ORIGIN/api/v1`.
+    """Returns a client of Forgejo or Gitea. `access`: the user's token and the address of the server. Without
+    `access.api_url`, the client uses the API at `ORIGIN/api/v1`.
     """
     headers = {"Authorization": f"token {access.token}", "Accept": "application/json"}
     base = access.api_url or f"{access.origin}/api/v1"
@@ -111,8 +113,8 @@ class Forgejo:
         return Slice(items=tuple(map(parsing.branch, reply.json())), next_page=reply.next_link)
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        place = f"{_of(repository)}/raw/{parts(path)}"
-        reply = await self._api.find(place, {"ref": ref}, accept="*/*")
+        api_path = f"{_of(repository)}/raw/{parts(path)}"
+        reply = await self._api.find(api_path, {"ref": ref}, accept="*/*")
         return reply.content if reply and len(reply.content) <= MAX_FILE_BYTES else None
 
     async def may_push(self, repository: str, login: str) -> bool:
@@ -208,8 +210,8 @@ class Forgejo:
 
     async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
         file = FormFile("attachment", image.name, image.media_type, image.content)
-        place = f"{_of(repository)}/issues/{number}/assets"
-        return str((await self._api.send("POST", place, file)).json()["browser_download_url"])
+        path = f"{_of(repository)}/issues/{number}/assets"
+        return str((await self._api.send("POST", path, file)).json()["browser_download_url"])
 
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None

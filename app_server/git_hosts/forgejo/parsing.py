@@ -121,8 +121,8 @@ def is_draft_title(title: str) -> bool:
 
 
 def titled(title: str, *, is_draft: bool) -> str:
-    """Returns the title of a pull request. The title of a draft gets the prefix that makes the pull request a
-    draft. Otherwise this prefix is removed.
+    """Returns the title of a pull request. If `is_draft`, the returned title begins with the prefix that
+    makes the pull request a draft. Otherwise this prefix is removed.
     """
     if is_draft:
         return title if is_draft_title(title) else DRAFT_PREFIX + title
@@ -154,8 +154,8 @@ def issue(found: Json) -> Issue:
 
 
 def reviews(found: Iterable[Json]) -> list[Review]:
-    """Returns the latest review of each reviewer. A review that only comments does not replace an earlier
-    approval or request for changes.
+    """Returns the latest review of each reviewer. A later review that only comments does not replace an
+    approval or a request for changes of the same reviewer.
     """
     return latest_reviews(
         (_login(one), None if one.get("dismissed") else _VERDICTS.get(one["state"]), one.get("body"))
@@ -168,16 +168,16 @@ def threads(found: Iterable[Json]) -> list[ReviewThread]:
     """Groups review comments into threads. All comments on one line of a file form one thread, as the git
     host shows them. The id of a thread is the line number, a space and the path of the file.
     """
-    by_place: dict[str, list[Json]] = {}
+    by_thread_id: dict[str, list[Json]] = {}
     for one in found:
-        by_place.setdefault(f"{one.get('position') or 0} {one['path']}", []).append(one)
-    return [_thread(place, comments) for place, comments in by_place.items()]
+        by_thread_id.setdefault(f"{one.get('position') or 0} {one['path']}", []).append(one)
+    return [_thread(thread_id, comments) for thread_id, comments in by_thread_id.items()]
 
 
-def _thread(place: str, comments: list[Json]) -> ReviewThread:
-    line, _, path = place.partition(" ")
+def _thread(thread_id: str, comments: list[Json]) -> ReviewThread:
+    line, _, path = thread_id.partition(" ")
     return ReviewThread(
-        id=place,
+        id=thread_id,
         path=path,
         line=int(line) or None,
         is_resolved=any(one.get("resolver") for one in comments),

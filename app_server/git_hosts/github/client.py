@@ -1,7 +1,7 @@
 """The client of GitHub and GitHub Enterprise Server, REST API version 2022-11-28.
 
-Source: https://docs.github.com/en/rest. GitHub's GraphQL API is used for review threads and for suggested
-tasks (issues and pull requests that the user could give to an agent).
+Source: https://docs.github.com/en/rest. The client uses GitHub's GraphQL API only for review threads and for
+suggested tasks (issues and pull requests that the user could give to an agent).
 """
 
 from collections.abc import Sequence
@@ -47,8 +47,9 @@ _ALREADY_THERE = "already exists"
 
 
 def github(access: HostAccess) -> "GitHub":
-    """Returns a client of GitHub. `access`: the user's token, and the address of the server. The usual
-    address of the API is api.github.com, or `ORIGIN/api/v3` for GitHub Enterprise Server.
+    """Returns a client of GitHub. `access`: the user's token and the address of the server. Without
+    `access.api_url`, the client uses the API at `https://api.github.com`, or at `ORIGIN/api/v3` for GitHub
+    Enterprise Server.
     """
     headers = {
         "Authorization": f"Bearer {access.token}",
@@ -161,8 +162,8 @@ class GitHub:
         return Slice(items=tuple(by_name.values())[:limit])
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        place = f"{_of(repository)}/contents/{parts(path)}"
-        reply = await self._api.find(place, {"ref": ref}, accept=_RAW)
+        api_path = f"{_of(repository)}/contents/{parts(path)}"
+        reply = await self._api.find(api_path, {"ref": ref}, accept=_RAW)
         # A directory or a submodule is answered in JSON whatever was asked for.
         is_file = reply is not None and "raw" in reply.headers.get("content-type", "raw")
         return reply.content if reply and is_file and len(reply.content) <= MAX_FILE_BYTES else None

@@ -1,4 +1,5 @@
-"""The client of GitHub for a token of a GitHub App's installation. Such a token belongs to no user.
+"""The client of GitHub for a token of a GitHub App's installation. Such a token belongs to the app and not to
+a user.
 
 Source: https://docs.github.com/en/rest/apps/installations.
 """
@@ -24,8 +25,8 @@ def github_of_token(access: HostAccess) -> GitHub:
 
 
 class InstallationGitHub(GitHub):
-    """A GitHub client that acts as a GitHub App and not as a user. It can reach the repositories of one
-    installation. It returns no organisations and no suggested tasks.
+    """A GitHub client that acts as a GitHub App and not as a user. It can reach only the repositories of one
+    installation of the app. It returns no organisations and no suggested tasks.
     """
 
     async def me(self) -> HostUser:

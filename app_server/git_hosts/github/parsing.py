@@ -163,8 +163,8 @@ def issue(found: Json) -> Issue:
 
 
 def reviews(found: list[Json]) -> list[Review]:
-    """Returns the latest review of each reviewer. A review that only comments does not replace an earlier
-    approval or request for changes.
+    """Returns the latest review of each reviewer. A later review that only comments does not replace an
+    approval or a request for changes of the same reviewer.
     """
     return latest_reviews(
         (_login(one), None if one["state"] == "DISMISSED" else _VERDICTS.get(one["state"]), one.get("body"))

@@ -54,7 +54,7 @@ _PERSONAL_TOKEN = ("glpat-", "gldt-")
 
 
 def gitlab(access: HostAccess) -> "GitLab":
-    """Returns a client of GitLab. `access`: the token and the server. The usual API is at `ORIGIN/api/v4`."""
+    """Returns a client of GitLab. Without `access.api_url`, the API is at `ORIGIN/api/v4`."""
     is_personal = access.token.startswith(_PERSONAL_TOKEN)
     headers = {"PRIVATE-TOKEN": access.token} if is_personal else {"Authorization": f"Bearer {access.token}"}
     base = access.api_url or f"{access.origin}/api/v4"
@@ -124,8 +124,8 @@ class GitLab:
         return Slice(items=tuple(map(parsing.branch, reply.json())), next_page=reply.next_link)
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        place = f"{_of(repository)}/repository/files/{part(path)}/raw"
-        reply = await self._api.find(place, {"ref": ref or "HEAD"}, accept="*/*")
+        api_path = f"{_of(repository)}/repository/files/{part(path)}/raw"
+        reply = await self._api.find(api_path, {"ref": ref or "HEAD"}, accept="*/*")
         return reply.content if reply and len(reply.content) <= MAX_FILE_BYTES else None
 
     async def may_push(self, repository: str, login: str) -> bool:
@@ -262,7 +262,7 @@ class GitLab:
         return parsing.issue((await self._api.get(_item(repository, ItemKind.ISSUE, number))).json())
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the jobs of the newest pipeline of the last commit, and this commit's statuses."""
+        """Returns the newest pipeline's jobs, and the last commit's statuses that belong to no job."""
         path = _item(repository, ItemKind.PULL_REQUEST, pull_request.number)
         commit = pull_request.head_commit
         pipelines = (await self._api.get(f"{path}/pipelines")).json()
@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of forks they come from."""
+        """Converts GitLab's JSON of merge requests. Asks GitLab for the names of forks they come from."""
         rows = list(found)
         forks = {
             one["source_project_id"]

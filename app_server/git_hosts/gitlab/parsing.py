@@ -87,8 +87,8 @@ def user(found: Json, token: Json | None) -> HostUser:
 
 
 def addresses(user: Json, emails: Iterable[Json]) -> frozenset[str]:
-    """Returns the confirmed e-mail addresses of a user in lower case. `emails`: the additional addresses; the
-    primary address and the one for commits are only in `user`.
+    """Returns the confirmed e-mail addresses of a user in lower case. `user`: GitLab's JSON of the user, with
+    the primary address and the address for commits. `emails`: the user's other addresses.
     """
     own = (user.get("email"), user.get("commit_email")) if user.get("confirmed_at") else ()
     listed = (one["email"] for one in emails if one.get("confirmed_at"))
@@ -166,8 +166,12 @@ def titled(title: str, *, is_draft: bool) -> str:
     `Draft:`.
     """
     bare = without_draft(title)
-    whole = f"Draft: {bare}" if is_draft else bare
-    return whole if len(whole) <= MAX_TITLE_CHARACTERS else whole[: MAX_TITLE_CHARACTERS - 1] + "…"
+    full_title = f"Draft: {bare}" if is_draft else bare
+    return (
+        full_title
+        if len(full_title) <= MAX_TITLE_CHARACTERS
+        else full_title[: MAX_TITLE_CHARACTERS - 1] + "…"
+    )
 
 
 def without_draft(title: str) -> str:
@@ -206,8 +210,8 @@ def thread(found: Json, item_url: str) -> ReviewThread | None:
 
 
 def reviews(reviewers: list[Json], approvals: Json) -> list[Review]:
-    """Converts GitLab's states of reviewers and its approvals to reviews. Approvals may also come from people
-    who were not asked to review.
+    """Converts what GitLab states about a merge request's reviewers and approvals to reviews. The result also
+    contains approvals of people who were not asked to review.
     """
     found = {
         one["user"]["username"]: _VERDICTS[one["state"]]
@@ -233,8 +237,8 @@ def issue(found: Json) -> Issue:
 
 
 def job(found: Json, project_id: int) -> Check:
-    """Converts a CI job to a Check. The pipeline of a fork belongs to the project of the fork, so the id of
-    the check contains the project's id.
+    """Converts a CI job to a Check. `project_id`: the project that the pipeline belongs to; for a pull
+    request from a fork, it is the project of the fork. The id of the check contains `project_id`.
     """
     return Check(
         id=f"{project_id}:{found['id']}",
@@ -262,14 +266,16 @@ def _check_state(found: Json) -> CheckState:
 
 
 def repository_of(found: Json) -> str:
-    """Returns the full name of the repository that an issue or a merge request belongs to."""
+    """Returns the full name of the repository that an issue or a merge request belongs to. `found`: GitLab's
+    JSON of the issue or merge request.
+    """
     full = (found.get("references") or {}).get("full") or ""
     return str(re.split("[!#]", full)[0])
 
 
 def reason_of(said: Any) -> str:
-    """Returns the error message in an error reply of GitLab. The field `message` is a text, a list, or an
-    object with lists of texts by field.
+    """Returns the error message in an error reply of GitLab. `said`: the JSON of the reply. Its field
+    `message` is a text, a list, or an object that maps names of fields to lists of texts.
     """
     if not isinstance(said, dict):
         return ""

@@ -1,7 +1,8 @@
 """Parses the service hooks of Azure DevOps, which are its webhooks. Does no I/O.
 
-Service hooks are not signed. Therefore code that handles such an event must first read the work item or pull
-request again through the API. Source: https://learn.microsoft.com/en-us/azure/devops/service-hooks/events.
+Service hooks are not signed. Therefore code that handles an event of a service hook must first read the work
+item or pull request again through the API. Source:
+https://learn.microsoft.com/en-us/azure/devops/service-hooks/events.
 """
 
 from typing import Any

@@ -8,7 +8,7 @@ from app_server.git_hosts.schemas import ReviewVerdict, Value
 
 Json = dict[str, Any]
 Headers = Mapping[str, str]
-"""Header names are in lower case, or case is ignored."""
+"""HTTP headers by name. The names are in lower case, or the mapping ignores the case of names."""
 
 
 class EventKind(StrEnum):
@@ -37,8 +37,8 @@ class HostEvent(Value):
     the host's id of the thread that a comment belongs to. `association`: the relation of the actor to the
     repository, such as `MEMBER`, if the host states it. `branch`, `commit`, `paths`: set for pushes and
     checks; `paths` has only the paths that the host lists. `leaves_out_comments`: true if the event is a
-    review and no delivery contains the review's comments on lines of code. `delivery_id`: the host's id of
-    the delivery; it stays the same if the host repeats the delivery.
+    review and the host sends no webhook delivery that contains the review's comments on lines of code.
+    `delivery_id`: the host's id of the delivery; it stays the same if the host repeats the delivery.
     """
 
     kind: EventKind

@@ -23,8 +23,9 @@ def events(event: str, body: Json) -> list[HostEvent]:
     The request about a review does not contain the review's comments on lines of code. The request about a
     failed commit status does not contain the name of the branch.
 
-    Forgejo reports that labels or assignees changed, but not which. Therefore each label and each assignee
-    that the issue or pull request has now counts as added. Gitea names the new labels.
+    Forgejo reports that labels or assignees changed, but not which of them. Therefore the function treats all
+    present labels and assignees of the issue or pull request as added. Only the labels of Gitea are an
+    exception, because Gitea states which labels are new.
     """
     if "repository" not in body:
         return []

@@ -44,7 +44,9 @@ def read(provider: GitProvider, headers: Headers, body: bytes) -> list[HostEvent
     """Returns the events in a webhook delivery. Returns an empty list if Slipway does not use this kind of
     event. Returns several events if the delivery reports several.
 
-    Raises BadRequest `webhook_not_json`, `webhook_too_large` for too many values, `webhook_unreadable`.
+    Raises BadRequest `webhook_not_json` if the body is not JSON. Raises BadRequest `webhook_too_large` if the
+    body contains too many JSON values. Raises BadRequest `webhook_unreadable` if the content of the body has
+    an unexpected form.
     """
     if "json" not in headers.get("content-type", "").lower():
         raise BadRequest(

@@ -1,13 +1,14 @@
-"""Checks whether a webhook delivery comes from the git host that knows the secret. Does no I/O.
+"""Checks whether the sender of a webhook delivery knows the secret of the webhook. Does no I/O. Each git host
+proves with the value of a header that it knows the secret:
 
 provider        header                      value
-GitHub          X-Hub-Signature-256         sha256= and the HMAC of the body in hexadecimal digits
-GitLab          webhook-signature           v1, and the HMAC of `id.timestamp.body` in Base64; `whsec_…`
-GitLab, old     X-Gitlab-Token              the secret
-Bitbucket       X-Hub-Signature             as GitHub
-Azure DevOps    Authorization               Basic; the secret is `user:password`
-Forgejo         X-Forgejo-Signature         the HMAC in hexadecimal digits
-Gitea           X-Gitea-Signature           the same
+GitHub          X-Hub-Signature-256         `sha256=` and the HMAC of the body in hexadecimal digits
+GitLab          webhook-signature           `v1,` and the HMAC of `id.timestamp.body` in Base64
+GitLab          X-Gitlab-Token              the secret, if the secret does not begin with `whsec_`
+Bitbucket       X-Hub-Signature             `sha256=` and the HMAC of the body in hexadecimal digits
+Azure DevOps    Authorization               HTTP Basic authentication; the secret is `user:password`
+Forgejo         X-Forgejo-Signature         the HMAC of the body in hexadecimal digits
+Gitea           X-Gitea-Signature           the HMAC of the body in hexadecimal digits
 """
 
 import base64
@@ -24,12 +25,13 @@ _SIGNING = "whsec_"
 
 
 def verify(provider: GitProvider, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> bool:
-    """Returns whether the delivery was signed with one of the secrets.
+    """Returns whether the webhook delivery (`headers` and `body`) was signed with one of the secrets.
 
-    `body`: the bytes as they arrived, before any parsing. `secrets`: the current secret of the webhook, and
-    the previous one while it is being replaced; an empty secret matches nothing. `now`: epoch seconds; a
-    delivery whose signed time differs by more than five minutes is refused. Returns False for the ping of
-    Bitbucket Data Center (`diagnostics:ping`), because it is not signed.
+    `body`: the bytes as they arrived, before any parsing. `secrets`: the current secret of the webhook and,
+    for some time after a change of the secret, the previous one; empty secrets are ignored. `now`: epoch
+    seconds; the function returns False if the time in the delivery differs from `now` by more than five
+    minutes. Returns False for the test request of Bitbucket Data Center (`diagnostics:ping`), because it is
+    not signed.
     """
     given = [secret for secret in secrets if secret]
     if provider is GitProvider.GITLAB and any(secret.startswith(_SIGNING) for secret in given):

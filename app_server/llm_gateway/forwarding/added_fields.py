@@ -1,5 +1,5 @@
-"""The API key, extra headers and extra body fields that this server adds to the model calls of a profile.
-Sandboxes never receive these values.
+"""The API key, extra headers and extra body fields that this server adds to the model calls of a model
+profile (a model with its address, key and options). Sandboxes never receive these values.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ class Additions:
     body: Mapping[str, Any] = field(default_factory=dict)
 
     def hidden_in(self, content: bytes) -> bytes:
-        """Returns the vendor's reply in which `[key]` replaces the profile's API key and the values of its
-        extra headers.
+        """Replaces the API key and the values of the extra headers of the model profile by `[key]` in
+        `content`, a reply of the vendor. Returns the result.
         """
         secrets = [value for value in self.headers.values() if len(value) >= _SHORTEST_SECRET]
         for secret in filter(None, [self.api_key, *secrets]):

@@ -1,8 +1,10 @@
-"""Makes sure that litellm sends requests only to the address that the profile names.
+"""Makes sure that litellm sends requests only to the address that the model profile (the saved model with its
+address and key) names.
 
 litellm creates HTTP clients and shares them among its calls. All these clients send through one transport,
-which this module sets. The transport sends a request only if its origin is one of those that the present call
-may reach. So a field of the call, a redirect or an image cannot lead a request to another origin.
+which this module sets. The transport sends a request only to origins (scheme, host and port) that are allowed
+for the model call that runs now. So a field of the call, a redirect or an image cannot lead a request to
+another origin.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +21,9 @@ from app_server.http.guarded_client import Guard, GuardedSyncTransport, Route
 from app_server.http.outgoing_proxy import Upstream, upstream_of
 
 Origin = tuple[str, str, int | None]
-"""Scheme, host, port."""
+"""An origin: the scheme, the host and the port of a URL. The port is None only if the URL has no port and the
+scheme has no default port.
+"""
 
 _Send = Callable[[httpx.Request], httpx.Response]
 MAX_REPLY_BYTES = 64 * 1024**2
@@ -32,7 +36,7 @@ _under_way: set[object] = set()
 
 
 class OutOfBoundsError(httpx.ConnectError):
-    """The error that is raised if litellm wants to send a request to an origin that is not allowed. Nothing
+    """The error that is raised if litellm tries to send a request to an origin that is not allowed. Nothing
     was sent.
     """
 
@@ -77,11 +81,12 @@ def bounded(
     guard: Guard | None,
     location: str | None = None,
 ) -> Iterator[None]:
-    """Lets litellm, in this thread and while the `with` block runs, send requests to the origins of this
-    model. All other origins are refused.
+    """Lets litellm send requests to the origins of this model, in this thread and while the `with` block
+    runs. Refuses requests to all other origins.
 
-    `guard`: checks each address; None allows any address. `location`: the location of a model at Vertex AI.
-    Works only in threads of anyio.
+    `base_url`: the address in the model profile; None if the profile has none. `guard`: checks each address;
+    None allows any address. `location`: the location of a model at Vertex AI; None for other vendors. Works
+    only in threads that anyio has started.
     """
     origins = _origins(litellm, model, base_url, location)
     if not origins:
@@ -154,8 +159,9 @@ class _Bounded(httpx.BaseTransport):
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async HTTP transport for litellm that refuses to send a request while a model call of the gateway
-    runs. Such a call must use litellm's synchronous transport, which checks where each request goes.
+    """An async HTTP transport for litellm that refuses to send a request while a model call runs. This app
+    server makes all its model calls with litellm's synchronous transport, which checks where each request
+    goes. So no model call can avoid this check.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""Checks the messages of a model call before litellm gets them. Otherwise litellm would fetch any address in
-the messages from this server.
+"""Checks the messages of a model call before litellm gets them. Without this check, litellm would send
+requests from this server to any address in the messages.
 
 This module does no I/O. Fields that the agent server never sends are refused. If an image is given by its
 address, a short text replaces it.
@@ -99,10 +99,10 @@ def _without_numbers(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_state(fields: dict[str, Any], where: str) -> None:
-    """Checks the fields of a message in which a vendor gets back data of its earlier replies, such as
-    signatures of reasoning. The values of these fields may be anything, but only known fields with the right
-    types are allowed. `where`: the place of the message, for the error. Raises BadRequest
-    `unknown_model_field`.
+    """Checks those fields of a message that send data of earlier replies back to a vendor, such as signatures
+    of reasoning. The values of these fields may be anything, but only known fields with the right types are
+    allowed. Raises BadRequest `unknown_model_field` for other fields. `where`: the position of the message in
+    the request body, for the error text.
     """
     _check_vendor_fields(fields, where)
     for name in _LISTS_OF_OBJECTS & fields.keys():

@@ -1,8 +1,8 @@
 """The fields that a sandbox may send in a model call. This module does no I/O.
 
-All other fields are refused by name. A list of forbidden fields would not be enough: libraries and proxies
-read many fields that send a call to another server, with the vendor's key. Only the profile decides which
-server and which model a call goes to.
+All other fields are refused, and the error names them. A list of forbidden fields would not be enough:
+libraries and proxies read many fields that send a call to another server, with the vendor's key. Only the
+model profile (the saved model with its address and key) decides which server and which model a call goes to.
 """
 
 from typing import Any, Literal
@@ -34,7 +34,7 @@ class ResponseFormat(Closed):
 
 class Tool(Closed):
     """A tool in a chat completion. The agent runs the tool. Tools that a vendor runs are not allowed, because
-    an agent could use them to get around the sandbox.
+    an agent could use them to act outside the sandbox.
     """
 
     type: Literal["function", "custom"]
@@ -50,7 +50,8 @@ class Thinking(Closed):
 
 class ChatFields(Closed):
     """The fields of a chat completion that OpenAI defines and that are allowed for every vendor. The protocol
-    requires `model`, but its value is ignored, because the call is sent to the profile's model.
+    requires `model`, but its value is ignored, because the call is sent to the model in the user's model
+    profile.
     """
 
     model: str | None = None
@@ -86,7 +87,7 @@ class ChatFields(Closed):
 
 class CompatibleFields(ChatFields):
     """The allowed fields of a chat completion for servers that implement OpenAI's protocol themselves: the
-    fields of ChatFields and further ones.
+    fields of ChatFields, and the fields of this class, which only some of these servers know.
     """
 
     metadata: dict[str, str] | None = None
@@ -117,7 +118,8 @@ class CompatibleFields(ChatFields):
 
 def check(body: dict[str, Any], fields: type[Closed]) -> None:
     """Checks that the request body has only the fields that the pydantic model `fields` defines. Raises
-    BadRequest `unknown_model_field`, and RequestValidationError for a wrong type.
+    BadRequest `unknown_model_field` for another field. Raises RequestValidationError for a field with a
+    wrong type.
     """
     try:
         fields.model_validate(body)

@@ -48,11 +48,15 @@ async def pass_through(
 ) -> Response:
     """Sends the body to the vendor and returns the vendor's reply as it arrives.
 
-    `path`: the path of the protocol's endpoint below the vendor's base URL. `own_headers`: the headers of a
-    protocol whose key is sent as `x-api-key`; None for a protocol of OpenAI, whose key is a bearer token.
+    `added`: the API key and other values to add to the request. `headers`: the headers of the request that
+    this server has received. `path`: the path of the protocol's endpoint below the vendor's base URL.
+    `own_headers`: None for OpenAI's protocols, in which the API key is sent as a bearer token. For
+    Anthropic's protocol, the additional headers of this protocol; the API key is then sent in the header
+    `x-api-key`.
 
-    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent` if the vendor does not reply,
-    `llm_base_url_wrong` if an HTML page replies, and `llm_vendor_redirected` for a redirect.
+    Raises BadGateway `llm_vendor_unreachable` if no connection to the vendor can be opened. Raises BadGateway
+    `llm_vendor_silent` if the vendor does not reply. Raises BadGateway `llm_base_url_wrong` if the reply is
+    an HTML page. Raises BadGateway `llm_vendor_redirected` if the reply is a redirect.
     """
     content = orjson.dumps({**body, **added.body, "model": vendor.model})
     length = str(len(content))
@@ -82,7 +86,7 @@ async def pass_through(
 
 
 async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
-    """Returns the vendor's error reply, with the profile's key hidden if the vendor repeats it. Raises
+    """Returns the vendor's error reply, with the vendor's API key hidden if the vendor repeats it. Raises
     BadGateway `llm_vendor_redirected` for a redirect.
     """
     if reply.is_redirect:
@@ -103,7 +107,7 @@ async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
 
 async def _let_go(content: bytes) -> AsyncIterator[bytes]:
     """Yields the request body and then drops the reference to it. So the memory of the body is free while the
-    gateway waits for the vendor's reply, which may take minutes.
+    app server waits for the vendor's reply, which may take minutes.
     """
     yield content
 

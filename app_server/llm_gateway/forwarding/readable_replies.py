@@ -1,5 +1,5 @@
-"""Changes litellm's replies, so that OpenAI's package can read them and a program can send them back to the
-gateway. This module does no I/O.
+"""Changes litellm's replies, so that OpenAI's Python package can read them, and so that a program can send
+them back in its next call. This module does no I/O.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ JsonObject = dict[str, Any]
 
 
 def readable(completion: JsonObject) -> JsonObject:
-    """Changes a whole chat completion in place so that OpenAI's package can read it, and returns it."""
+    """Changes a chat completion in place so that OpenAI's Python package can read it, and returns it."""
     for choice in completion.get("choices", ()):
         _leave_out_repetitions(choice.get("message", {}))
     return completion
@@ -18,8 +18,8 @@ def readable(completion: JsonObject) -> JsonObject:
 
 class ReadableStream:
     """A converter for the chunks of one streamed reply. It gives all pieces of a thinking block the same
-    `index`, which is the index of the block. OpenAI's package joins the pieces by this index, and fails
-    without it.
+    `index`, which is the index of the block. OpenAI's Python package joins the pieces by this index, and
+    fails if it is missing.
     """
 
     def __init__(self) -> None:
@@ -27,8 +27,8 @@ class ReadableStream:
         self._is_ended = False
 
     def readable(self, chunk: JsonObject) -> JsonObject:
-        """Changes the chunk so that OpenAI's package can read it, and returns it. Call this method with the
-        chunks in order.
+        """Changes the chunk so that OpenAI's Python package can read it, and returns it. The caller must pass
+        the chunks in the order of the stream.
         """
         for choice in chunk.get("choices", ()):
             delta = choice.get("delta", {})
@@ -38,11 +38,11 @@ class ReadableStream:
         return chunk
 
     def _number(self, block: JsonObject) -> None:
-        is_whole = block.get("type") == "redacted_thinking"
-        if self._index < 0 or self._is_ended or is_whole:
+        is_complete = block.get("type") == "redacted_thinking"
+        if self._index < 0 or self._is_ended or is_complete:
             self._index += 1
         block["index"] = self._index
-        self._is_ended = is_whole or bool(block.get("signature"))
+        self._is_ended = is_complete or bool(block.get("signature"))
 
 
 def _leave_out_repetitions(message: JsonObject) -> None:
@@ -54,5 +54,5 @@ def _leave_out_repetitions(message: JsonObject) -> None:
         del message[name]
     for holder in (message, *(message.get("tool_calls") or ())):
         given = holder.pop("provider_specific_fields", None) or {}
-        if kept := {name: value for name, value in given.items() if name in STATES_OF_LITELLM and value}:
-            holder["provider_specific_fields"] = kept
+        if states := {name: value for name, value in given.items() if name in STATES_OF_LITELLM and value}:
+            holder["provider_specific_fields"] = states

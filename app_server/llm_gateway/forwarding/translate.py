@@ -52,19 +52,20 @@ async def translate(
 
     `body`: a chat completion whose fields are already checked. `guard`: a check of network addresses that
     allows public addresses only; None if this server or an administrator has set the address. `headers`:
-    extra headers of the profile. `api_key`: for Vertex AI an access token.
+    extra headers of the model profile (the saved model with its address and key). `api_key`: the vendor's
+    key, or an access token for Vertex AI; None if the profile has no key.
 
-    Raises BadRequest `unknown_model_field` for a field in a message that is not allowed, BadRequest
-    `model_field_unsupported` if the call sets `response_format` and litellm does not support it for the
-    model, and BadGateway `llm_vendor_unreachable`.
+    Raises BadRequest `unknown_model_field` if a message contains a field that is not allowed. Raises
+    BadRequest `model_field_unsupported` if the call sets `response_format` and litellm does not support this
+    field for the model. Raises BadGateway `llm_vendor_unreachable` if the vendor cannot be reached.
     """
     options = {name: value for name, value in body.items() if name in _FIELDS}
-    place = vendor.place
-    if place is not None:
+    project_and_location = vendor.place
+    if project_and_location is not None:
         options |= {
             "vertex_credentials": api_key,
-            "vertex_project": place[0],
-            "vertex_location": place[1],
+            "vertex_project": project_and_location[0],
+            "vertex_location": project_and_location[1],
         }
     messages = without_addresses(body["messages"])
     if vendor.model.startswith(_KNOWS_NO_CACHE_MARKS):
@@ -74,7 +75,7 @@ async def translate(
         vendor.model,
         messages,
         base_url=vendor.base_url,
-        api_key=None if place else api_key,
+        api_key=None if project_and_location else api_key,
         timeout_seconds=timeout_seconds,
         options=options | ({"extra_headers": dict(headers)} if headers else {}),
     )

@@ -23,7 +23,8 @@ class Translated:
     """A vendor that does not use OpenAI's protocol. The library litellm recognises the vendor by the whole
     model name, and translates the calls.
 
-    `place`: the Google Cloud project and the location of a model at Vertex AI.
+    `base_url`: the address in the model profile; None if the profile has none. `place`: the Google Cloud
+    project and the location of a model at Vertex AI; None for other vendors.
     """
 
     model: str
@@ -33,8 +34,8 @@ class Translated:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A vendor that is no real model: the gateway plays back a recording of model replies in place of a call.
-    `name`: the name of the recording.
+    """A vendor that is no real model: the app server returns stored replies from a recording in place of a
+    call. `name`: the name of the recording.
     """
 
     name: str
@@ -45,7 +46,8 @@ Vendor = PassThrough | Translated | Recorded
 
 def vendor_of(model: str, base_url: str | None) -> Vendor:
     """Determines from a model name which vendor offers the model, and returns how to call this vendor.
-    `base_url`: an address to use in place of the vendor's usual one; None if the profile has none.
+    `base_url`: an address to use in place of the vendor's usual one; None if the model profile (the saved
+    model with its options) has none.
     """
     prefix, _, rest = model.partition("/")
     if model.startswith(RECORDED_PREFIX):

@@ -40,8 +40,8 @@ class SignIn:
 
 
 class SignInRefused(Exception):
-    """The error that is raised if Google does not accept the service account's key, or if the profile has no
-    key. The error's text gives the reason.
+    """The error that is raised if Google does not accept the service account's key, or if the model profile
+    (the saved model) has no key. The error's text gives the reason.
     """
 
 
@@ -52,8 +52,9 @@ async def sign_in(key: str | None, http: httpx.AsyncClient) -> SignIn:
     """Signs in to Google with the key of a service account. Returns the access token and the Google Cloud
     project. Requests a new token only if the last token of this key has ended or ends soon.
 
-    Raises SignInRefused if there is no key or Google does not accept it, BadGateway `llm_vendor_unreachable`
-    if Google cannot be reached, and BadRequest `vertex_key_invalid` if the key cannot be read.
+    Raises SignInRefused if there is no key or Google does not accept it. Raises BadGateway
+    `llm_vendor_unreachable` if Google cannot be reached. Raises BadRequest `vertex_key_invalid` if the key
+    cannot be read.
     """
     if not key:
         raise SignInRefused("This model at Vertex AI has no key. Save the key of a service account with it.")

@@ -38,7 +38,7 @@ class UserLimit(AdministeredLimit):
 
 class SharedBudgetInfo(BaseModel):
     """A monthly budget of a team, or of the organisation if `team_id` is null. limit: the budget in dollars.
-    spent: the dollars that were spent in this month.
+    spent: the dollars that the members have spent in this month.
     """
 
     team_id: Id | None
@@ -82,10 +82,11 @@ async def set_default_spending_limit(
     request: Request,
     body: SetSpendingLimit,
 ) -> SetSpendingLimit:
-    """Sets the default limit of the installation. The limit applies at once to all users of all organisations
-    who have no individual limit.
+    """Sets the default limit of the installation. The limit applies at once to all users, in all
+    organisations, who have no individual limit.
 
-    403 `permission_missing` for administrators of other organisations than the default one.
+    403 `permission_missing` for administrators of all organisations except the default organisation, because
+    only its administrators manage the installation.
     """
     if not principal.may(Permission.INSTALLATION):
         raise permission_missing(Permission.INSTALLATION)
@@ -105,8 +106,8 @@ async def set_spending_limit_of_user(
     user_id: UUID,
     body: SetSpendingLimit,
 ) -> UserLimit:
-    """Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
-    set; the lower one counts. Returns the limit and what the user has spent in the current period.
+    """Sets an individual limit for one user. The limit applies at once. If the user has also set a limit,
+    both limits apply. Returns the individual limit and what the user has spent in the current period.
     """
     user = await _user(session, manager, user_id)
     account = await spending.administered_account(session, user.id)
@@ -157,8 +158,8 @@ async def _user(session: Session, manager: User, user_id: UUID) -> User:
 
 
 def _untouched(default: SpendingDefault) -> SpendingAccount:
-    """Returns a new account for a user who has never called a model. The account is not stored in the
-    database.
+    """Returns a new spending account (a limit and the spent amount) with the default limit, for a user who
+    has never called a model. Does not store the account in the database.
     """
     return SpendingAccount(
         period=default.period, allowed=default.allowed, spent=0, began_at=now(), follows_default=True

@@ -2,8 +2,8 @@
 The reservation is renewed while the call runs. The real cost replaces the reservation when the call ends.
 
 A call may begin if the spent amount and the reserved amounts together are below all limits. Therefore
-parallel calls exceed a limit by at most one reservation. A new call waits until this process has charged the
-ended calls of the same user, because an agent makes its next call within milliseconds.
+parallel calls exceed a limit by at most one reservation. An agent makes its next call within milliseconds.
+Therefore a new call waits until the costs of the user's ended calls are stored.
 
 Every model call waits for the code of this module. To be fast, its SQL statements are built only once, and
 they fetch rows, not ORM objects.
@@ -30,8 +30,9 @@ from app_server.llm_gateway.limits.shared_budgets import budgets_of, lock_budget
 from app_server.llm_gateway.limits.spending import Payer, begin_anew_if_due, ensure_accounts, monthly_id
 
 SPENT = Frame("spending")
-"""Published on the channel with the id of a user when the amount that this user has spent, or a limit, has
-changed.
+"""The message that is published when the amount that a user has spent, or a limit of the user, has changed.
+It is published in the channel of the user (the name of the channel is the user's id), or in the channel of
+all users if the default limit has changed.
 """
 
 LEASE = timedelta(seconds=90)
@@ -82,11 +83,13 @@ class Spending:
         self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
 
     async def reserve(self, payer: Payer, micros: int | None) -> UUID:
-        """Reserves the cost of a call and returns the id of the call. After this, the caller may send the
-        call. `micros`: the likely cost in millionths of a dollar; None if it is unknown.
+        """Reserves the cost of a call, if a limit or budget applies to the payer, and returns the id of the
+        call. After this, the caller may send the call. `micros`: the likely cost in millionths of a dollar;
+        None if it is unknown.
 
-        Raises PaymentRequired if one of the payer's limits or of the shared budgets is reached, or if the
-        cost is unknown and a limit per day or month applies.
+        Raises PaymentRequired if a limit of the payer, or a monthly budget of a team or of the organisation,
+        is reached. Also raises PaymentRequired if the cost is unknown and a monthly budget or a limit per day
+        or month applies to the payer.
         """
         call_id = uuid4()
         allowed = await self._allowed(payer)
@@ -102,17 +105,17 @@ class Spending:
         return call_id
 
     def settle(self, call_id: UUID, payer: Payer, micros: int, usage: Usage | None = None) -> None:
-        """Stores the real cost of a call that has ended, in the background. It replaces the amount that was
-        reserved for the call. `micros`: the real cost in millionths of a dollar. `usage`: the token usage of
-        the call; None for a call that the vendor did not answer.
+        """Stores the real cost of a call that has ended, in the background. The real cost replaces the amount
+        that was reserved for the call. `micros`: the real cost in millionths of a dollar. `usage`: the
+        token usage of the call; None for a call that the vendor did not answer.
         """
         task = self._settling.start(self._settle(call_id, payer, micros, usage), name="settle a call")
         self._unsettled[payer.user_id].add(task)
         task.add_done_callback(lambda done: self._settled(payer.user_id, done))
 
     async def release_all(self) -> None:
-        """Deletes all reservations. Called when the only server of a database starts, because the calls of an
-        earlier server process have ended.
+        """Deletes all reservations. The app server calls this method at its start if it is the only server of
+        the database. All reservations then belong to an earlier server process, whose calls have ended.
         """
         async with self._database.session() as session:
             await session.execute(delete(SpendingReservation))
@@ -138,9 +141,9 @@ class Spending:
             del self._unsettled[user_id]
 
     async def _allowed(self, payer: Payer) -> Mapping[UUID, int | None]:
-        """Returns the limits of the spending accounts of the payer (the user and the conversation that pay
-        for a model call) in millionths of a dollar, by account id. None means that the account has no limit.
-        If an account is missing, creates it with the default limit first.
+        """Returns the limits of the payer's spending accounts in millionths of a dollar, by account id. The
+        payer is the user and the conversation that pay for a model call. A spending account is a limit with
+        the amount that was spent. None means that the account has no limit. Creates missing accounts first.
         """
         if len(allowed := await self._stored(payer)) < len(payer.periods):
             async with self._database.brief_session() as session:
@@ -203,8 +206,9 @@ async def _reserve(
 
 
 async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """Locks the rows of the payer's accounts until this transaction ends. Returns copies of these accounts
-    that belong to no SQLAlchemy session. If the period of an account has ended, its copy starts a new period.
+    """Locks the rows of the payer's spending accounts until this transaction ends. A spending account is a
+    limit with the amount that was spent. Returns copies of these accounts; changes of a copy are not stored
+    in the database. If the period of an account has ended, its copy starts a new period.
     """
     rows = await session.execute(_LOCKED, {"ids": list(payer.periods)})
     accounts = [SpendingAccount(**row) for row in rows.mappings()]
@@ -214,8 +218,9 @@ async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
 
 
 async def _reserved(session: AsyncSession, account_ids: Collection[UUID]) -> Mapping[UUID, int]:
-    """Returns the amount that running calls have reserved in each account, in millionths of a dollar, by
-    account id. Expired reservations, whose server no longer runs, do not count.
+    """Returns the amount that running model calls have reserved in each spending account (a limit with the
+    amount that was spent), in millionths of a dollar, by account id. Expired reservations, whose server no
+    longer runs, do not count.
     """
     rows = await session.execute(_RESERVED, {"ids": list(account_ids), "now": now()})
     return {account_id: int(amount) for account_id, amount in rows}

@@ -66,8 +66,8 @@ class SpendingLimit(AdministeredLimit):
     """The reply with the spending limit that the user has set. `raised`: dollars added to the limit for the
     current period.
 
-    `administered`: the administrator's limit, which applies in addition; null if no administrator has set a
-    limit.
+    `administered`: the limit that an administrator has set for the user, which applies in addition to the
+    user's limit; null if no administrator has set a limit.
     """
 
     raised: float
@@ -83,9 +83,9 @@ async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLim
 async def set_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: SetSpendingLimit
 ) -> SpendingLimit:
-    """Sets the user's spending limit. The limit applies at once, and a temporary raise ends. The amount spent
-    in the current period still counts. A change to daily periods can begin a new period; then the spent
-    amount is 0 again.
+    """Sets the user's spending limit. The limit applies at once, and a temporary raise of the limit ends. The
+    amount spent in the current period still counts. There is one exception: if the new period is a day and
+    the current period began on an earlier day, a new period begins with the spent amount 0.
     """
     account = await spending.user_account(session, user.id)
     allow(account, body)
@@ -118,8 +118,8 @@ async def raise_spending_limit(
 
 
 def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
-    """Sets the limit and the period of a spending account. If the account's period has ended, starts a new
-    period.
+    """Sets the limit and the period of a spending account (a limit with the amount that was spent). If the
+    account's period has ended, starts a new period.
     """
     account.allowed = None if limit.limit is None else spending.to_micros(limit.limit)
     account.period = Period(limit.period)
@@ -127,8 +127,8 @@ def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
 
 
 def shown(account: SpendingAccount) -> dict[str, object]:
-    """Returns the limit, the period, its beginning and the spent dollars of a spending account, as fields for
-    the reply AdministeredLimit.
+    """Returns the limit, the period, its beginning and the spent dollars of a spending account (a limit with
+    the amount that was spent), as fields for the reply AdministeredLimit.
     """
     return {
         "limit": None if account.allowed is None else account.allowed / MICROS,
@@ -139,7 +139,7 @@ def shown(account: SpendingAccount) -> dict[str, object]:
 
 
 async def read_limit(session: AsyncSession, user_id: UUID) -> SpendingLimit:
-    """Returns the user's limits and spending. Locks and changes no account."""
+    """Returns the user's spending limits and the spent amounts. Locks and changes no rows."""
     own, administered = await spending.seen_accounts(session, user_id)
     return _limits(own, administered)
 

@@ -15,8 +15,8 @@ MAX_LINE_BYTES = 1024**2
 MAX_DOCUMENT_BYTES = 16 * 1024**2
 _BYTES_PER_TOKEN = 4
 _ENDINGS = {"response.completed", "response.incomplete", "response.failed", "message_stop"}
-"""The types of the last event of a stream in the Responses and Messages protocols. No `[DONE]` follows
-them.
+"""The types of the last event of a stream in the Responses and Messages protocols. In these protocols, no
+`[DONE]` marks the end of the stream.
 """
 
 
@@ -39,10 +39,10 @@ class Meter(Protocol):
 
 class EventStreamMeter:
     """A meter (a reader of the token usage) for a reply that is a stream of server-sent events. It returns
-    the token usage of the last event that reports one.
+    the token usage of the last event that reports a usage.
 
     Anthropic's Messages protocol reports the usage in two events: the prompt's tokens at the start, and the
-    final counts at the end.
+    final counts at the end. The meter combines them.
     """
 
     def __init__(self) -> None:
@@ -112,8 +112,8 @@ def meter_for(content_type: str | None) -> Meter:
 
 
 def estimated(request_bytes: int, reply_bytes: int) -> Usage:
-    """Estimates the token usage from the sizes in bytes, for a reply that ended without a reported usage.
-    Returns the estimate.
+    """Estimates the token usage from the sizes in bytes, for a reply in which the vendor has reported no
+    token usage. Returns the estimate.
     """
     return Usage(
         prompt_tokens=request_bytes // _BYTES_PER_TOKEN, completion_tokens=reply_bytes // _BYTES_PER_TOKEN

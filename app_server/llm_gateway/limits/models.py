@@ -26,16 +26,16 @@ class Period(StrEnum):
 
 
 class SpendingAccount(Base):
-    """One row of the table of spending accounts: the spent amount and the limit of a user in the current
-    period, or of a conversation over its whole life. The row's id is the id of that user or conversation.
-
-    A user has a second account for the administrator's limit. Only this account has a value in
-    `follows_default`, which says whether the default limit for all users applies.
+    """One row of the table of spending accounts: an amount of money that was spent, and its limit. A
+    conversation has one account, whose period is its whole life. A user has three accounts: one with the
+    limit that the user has set, one with the administrator's limit, and one without a limit that counts what
+    the user spends in each month. The id of the row is the id of the conversation or the user, or is computed
+    from the user's id.
 
     `allowed`: the limit; None means no limit. `raised`: the amount that the user has added to the limit for
     this period. `share`: the additional amount that a conversation gets when the user lets it continue after
-    its budget is spent. A third account of the user has no limit and counts what the user spends in each
-    month.
+    its budget is spent. `follows_default`: whether the default limit for all users applies, because the user
+    has no individual limit; None in all accounts except the one with the administrator's limit.
     """
 
     __tablename__ = "spending_accounts"
@@ -49,8 +49,8 @@ class SpendingAccount(Base):
     raised: Mapped[int] = mapped_column(BigInteger, default=0)
     spent: Mapped[int] = mapped_column(BigInteger, default=0)
     program_usage: Mapped[dict[str, Any] | None]
-    """What programs in the sandbox have used, as ProgramUsage. Only a conversation's account has it. It is
-    part of `spent`.
+    """The token usage and cost of programs in the sandbox, in the form of ProgramUsage; None in accounts of
+    users. The amount `spent` includes this cost.
     """
     follows_default: Mapped[bool | None]
 
@@ -78,7 +78,8 @@ class SpendingDefault(Base):
 
 class SpendingReservation(Base):
     """One row of the table of reservations: the likely cost of a model call that is running. The row is
-    deleted when the call ends. If its server dies, the row is deleted after the time for which it is valid.
+    deleted when the call ends. If the server of the call stops unexpectedly, the row is deleted after
+    `lease_until`.
     """
 
     __tablename__ = "spending_reservations"

@@ -54,7 +54,8 @@ def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
 def shared_budget_reached(budget: LevelValue, spent: int, reserved: int) -> PaymentRequired:
     """Returns the error for a call that the monthly budget of a team or the organisation does not allow.
 
-    spent, reserved: millionths of a dollar.
+    spent: what was spent in this month. reserved: what running calls have reserved. Both are in millionths of
+    a dollar.
     """
     ends = end_of(Period.MONTH, now())
     assert ends is not None

@@ -41,10 +41,12 @@ async def require_shared_budgets(
     profile: LLMProfile,
     budgets: Sequence[LevelValue] | None = None,
 ) -> None:
-    """Checks that the budgets of the user's teams and of the organisation are not spent. budgets: these
-    budgets, if the caller has read them already; None means that this function reads them.
+    """Checks that the monthly budgets of the user's teams and of the organisation are not spent. budgets:
+    these budgets; None means that this function reads them from the database.
 
-    Raises PaymentRequired `llm_administrator_limit_reached`, `llm_price_unknown`.
+    Raises PaymentRequired `llm_administrator_limit_reached` if a budget is spent. Raises PaymentRequired
+    `llm_price_unknown` if there is a budget and the price of the model in `profile` (a saved model with its
+    options) is not known.
     """
     if profile.is_recording:
         return
@@ -65,7 +67,8 @@ async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValu
 
 async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
     """Locks the rows of these budgets until this transaction ends, so that two calls are never checked at the
-    same time.
+    same time. Without the lock, both calls could be allowed because of the same money that is left in a
+    budget.
     """
     owners = [budget.owner_id for budget in budgets]
     query = select(LevelSetting.owner_id).where(
@@ -76,8 +79,8 @@ async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
 
 
 async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Checks that none of these monthly budgets is completely spent or reserved. Raises PaymentRequired
-    `llm_administrator_limit_reached` for the first budget that is.
+    """Checks that each of these monthly budgets has money left that is neither spent nor reserved. Otherwise
+    raises PaymentRequired `llm_administrator_limit_reached` for the first budget without money left.
     """
     for budget in budgets:
         accounts = await _accounts(session, budget)
@@ -87,8 +90,8 @@ async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
 
 
 async def shared_budgets(session: AsyncSession, organisation_id: UUID) -> Sequence[SharedBudget]:
-    """Returns all budgets of an organisation and its teams with the amounts spent, the organisation's budget
-    first.
+    """Returns the monthly budgets of an organisation and its teams, each with the amount that its members
+    have spent. The organisation's budget comes first.
     """
     values = [
         as_value(row, team_name)
@@ -102,7 +105,9 @@ async def shared_budgets(session: AsyncSession, organisation_id: UUID) -> Sequen
 
 
 async def _accounts(session: AsyncSession, budget: LevelValue) -> Sequence[UUID]:
-    """Returns the ids of the accounts that count the monthly spending of the budget's members."""
+    """Returns the ids of the spending accounts that count what the members of the budget's team or
+    organisation spend in each month.
+    """
     assert budget.owner_id is not None, "budgets are stored values"
     members = members_of(budget.owner_id)
     if budget.team_id is not None:
@@ -111,7 +116,9 @@ async def _accounts(session: AsyncSession, budget: LevelValue) -> Sequence[UUID]
 
 
 async def _spent(session: AsyncSession, accounts: Sequence[UUID]) -> int:
-    """Returns the amount that these accounts have spent in this month, in millionths of a dollar."""
+    """Returns the amount that was spent in this month according to these spending accounts, in millionths of
+    a dollar.
+    """
     of_month = select(func.sum(SpendingAccount.spent)).where(
         SpendingAccount.id.in_(accounts), SpendingAccount.began_at >= start_of(Period.MONTH, now())
     )
@@ -119,7 +126,9 @@ async def _spent(session: AsyncSession, accounts: Sequence[UUID]) -> int:
 
 
 async def _reserved(session: AsyncSession, accounts: Sequence[UUID]) -> int:
-    """Returns the amount that running calls have reserved in these accounts, in millionths of a dollar."""
+    """Returns the amount that running model calls have reserved in these spending accounts, in millionths of
+    a dollar.
+    """
     under_way = select(func.sum(SpendingReservation.amount)).where(
         SpendingReservation.account_id.in_(accounts), SpendingReservation.lease_until > now()
     )

@@ -21,8 +21,9 @@ from app_server.settings.task_budget import is_budget_enforced
 
 @dataclass(frozen=True)
 class Payer:
-    """The user who pays for a model call, whose limits apply to the call, and the conversation if there is
-    one. `is_program`: a program in the sandbox makes the call, and not the agent.
+    """The user who pays for a model call. `conversation_id`: the conversation that makes the call and whose
+    limit also applies; None if the user makes the call without a conversation. `is_program`: whether a
+    program in the sandbox makes the call, and not the agent.
     """
 
     user_id: UUID
@@ -31,13 +32,13 @@ class Payer:
 
     @property
     def periods(self) -> dict[UUID, Period]:
-        """The ids of the spending accounts from which a call of this payer is paid: three accounts of the
-        user and, if a conversation makes the call, one of the conversation. The value for each id is the
-        period that a new account starts with.
+        """The spending accounts to which a call of this payer is charged: three accounts of the user and, if
+        a conversation makes the call, the account of the conversation. The keys are the ids of the accounts.
+        Each value is the period that a new account gets.
         """
-        whole = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
+        of_conversation = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
         own = (self.user_id, administered_id(self.user_id), monthly_id(self.user_id))
-        return {**dict.fromkeys(own, Period.MONTH), **whole}
+        return {**dict.fromkeys(own, Period.MONTH), **of_conversation}
 
 
 def administered_id(user_id: UUID) -> UUID:
@@ -53,7 +54,7 @@ def monthly_id(user_id: UUID) -> UUID:
 
 
 async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """Returns the spending accounts from which a model call of this payer is paid. Creates missing accounts.
+    """Returns the spending accounts to which a model call of this payer is charged. Creates missing accounts.
     If the period of an account has ended, starts a new period. The rows are locked until this transaction
     ends.
     """
@@ -103,8 +104,8 @@ async def administered_account(session: AsyncSession, user_id: UUID) -> Spending
 
 async def seen_accounts(session: AsyncSession, user_id: UUID) -> tuple[SpendingAccount, SpendingAccount]:
     """Returns copies of the user's two accounts with limits: the one with the limit that the user has set and
-    the one with the administrator's limit. The copies belong to no database session. No row is locked or
-    created.
+    the one with the administrator's limit. Changes of a copy are not stored in the database. The function
+    does not lock or create rows.
     """
     own_id, administered = user_id, administered_id(user_id)
     query = select(SpendingAccount.__table__).where(SpendingAccount.id.in_([own_id, administered]))
@@ -134,14 +135,17 @@ async def administered_accounts(session: AsyncSession) -> Sequence[SpendingAccou
 
 
 async def default_limit(session: AsyncSession, *, lock: bool = False) -> SpendingDefault:
-    """Returns the default limit. `lock`: prevents changes of it until this transaction ends."""
+    """Returns the default spending limit, which applies to all users without an individual limit. `lock`:
+    locks the row of the default limit against changes until this transaction ends.
+    """
     query = select(SpendingDefault)
     return (await session.scalars(query.with_for_update(read=True) if lock else query)).one()
 
 
 async def set_default(session: AsyncSession, allowed: int | None, period: Period) -> SpendingDefault:
-    """Sets the default limit, also in the accounts that follow it. Returns the row of the default limit.
-    `allowed`: millionths of a dollar; None means any amount.
+    """Sets the default spending limit (the limit of users without an individual limit). Also changes the
+    accounts of all users to which the default limit applies. Returns the row of the default limit.
+    `allowed`: the limit in millionths of a dollar; None means no limit.
     """
     default = (await session.scalars(select(SpendingDefault).with_for_update())).one()
     default.allowed, default.period = allowed, period
@@ -154,11 +158,11 @@ async def set_default(session: AsyncSession, allowed: int | None, period: Period
 async def allow_conversation(
     session: AsyncSession, payer: Payer, dollars: float | None, *, spent_before: float = 0.0
 ) -> None:
-    """Sets how much a conversation may cost in total. `dollars`: None means no limit.
+    """Sets how much a conversation may cost in total. `dollars`: the limit; None means no limit.
 
-    `spent_before`: the conversation's cost so far, as the caller has counted it. The account's own count may
-    be higher, because it includes replies that broke off. This difference does not reduce the amount that the
-    user allows.
+    `spent_before`: the conversation's cost so far, as the caller has counted it. The spent amount of the
+    account may be higher, because it includes the cost of replies that broke off. In this case the difference
+    is added to the limit.
     """
     account = await _conversation_account(session, payer)
     uncounted = max(account.spent - to_micros(spent_before), 0)
@@ -173,10 +177,11 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue after its budget is spent: the conversation may spend the amount of its
-    first budget once more.
+    """Lets a conversation continue after its budget is spent: adds the amount of its first budget to the
+    spent amount, and makes the sum the new budget.
 
-    Changes nothing if the budget is not spent, or if the organisation or a team enforces the budget per task.
+    Changes nothing if the budget is not spent, or if the organisation or a team enforces how much each
+    conversation may cost.
     """
     if await is_budget_enforced(session, payer.user_id):
         return
@@ -207,7 +212,9 @@ def start_of(period: Period, moment: datetime) -> datetime:
 
 
 def end_of(period: Period, moment: datetime) -> datetime | None:
-    """Returns the time in UTC at which the next period begins. Returns None for WHOLE."""
+    """Returns the time in UTC at which the next period begins. Returns None for WHOLE, the period that never
+    ends.
+    """
     match period:
         case Period.DAY:
             return start_of(period, moment) + timedelta(days=1)

@@ -1,5 +1,5 @@
-"""Decides which parts of a chat completion get the marks of Anthropic's prompt cache (`cache_control`), for
-each vendor. This module does no I/O.
+"""Decides for each vendor which parts of a chat completion get the field `cache_control`. This field, a mark
+of Anthropic's prompt cache, tells the vendor which part of a request to cache. This module does no I/O.
 """
 
 from typing import Any, Literal
@@ -9,14 +9,16 @@ from app_server.llm_gateway.forwarding.fields import Object
 from app_server.llm_gateway.forwarding.vendors import Translated, Vendor
 
 Marks = Literal["beside", "inside"] | None
-"""Where the mark of a tool's result stands: beside its content, or in it as OpenRouter reads it. None: no
-marks are sent.
+"""Where a vendor reads the cache mark (`cache_control`) of a tool's result. `beside`: in the message, next to
+the field `content`. `inside`: in the field `content`, for OpenRouter. None means that the vendor reads no
+marks.
 """
 
 
 def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
-    """Returns in which parts of a request the vendor reads cache marks (`cache_control`), which say what the
-    vendor stores in its prompt cache. `model`: the model's name in the profile.
+    """Returns where the vendor reads cache marks (`cache_control`). Such a mark tells the vendor which part
+    of a request to store in its prompt cache. Returns None if the vendor reads no marks. `model`: the model's
+    name in the model profile (the saved model with its options).
     """
     if not isinstance(vendor, Translated) and not facts.marks_cache:
         return None
@@ -24,9 +26,9 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Returns `result`, a message of a chat completion with the text result of a tool, with a mark for the
-    vendor's prompt cache (`cache_control`). `mark`: the mark; None adds none. `marks`: the form in which the
-    vendor reads marks; if empty, none is added.
+    """Adds a mark for the vendor's prompt cache (`cache_control`) to `result`, a message of a chat completion
+    with the text result of a tool. Returns the message. `mark`: the mark; None means that no mark is added.
+    `marks`: where the vendor reads marks; None means that no mark is added.
     """
     if not marks or not mark:
         return result

@@ -1,9 +1,9 @@
 """Converts chat completions to calls of OpenAI's Responses protocol, for models that support no other
 protocol. This module does no I/O.
 
-Fields that the Responses protocol does not have are refused by name. Sampling parameters that the model
-refuses are left out, because many programs always send them. A program that sends back whole messages also
-sends back the model's reasoning in them (kept_reasoning).
+Fields that the Responses protocol does not have are refused, and the error names them. Sampling parameters
+that the model refuses are left out, because many programs always send them. The messages that a program sends
+back can contain the model's earlier reasoning, which the vendor then receives again (kept_reasoning.py).
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,17 +53,18 @@ _NOT_SENT = frozenset(("model", "stream_options"))
 
 
 def is_needed(model: Effective) -> bool:
-    """Returns whether the model supports the Responses protocol and no other one."""
+    """Returns whether the model supports the Responses protocol but not chat completions."""
     return model.asks_responses and "chat" not in model.facts.protocols
 
 
 def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, Any]:
     """Converts a chat completion to the body of a call of the Responses protocol. The body tells the vendor
-    to store nothing. `body`: a chat completion that contains only allowed fields. `facts`: the data of the
-    model catalogue about the model. `model`: the vendor's model, which gets back only its own reasoning.
+    to store nothing. `body`: a chat completion that contains only allowed fields. `facts`: what the model
+    catalogue (the server's list of known models) says about the model. `model`: the name of the model at the
+    vendor; reasoning of other models is left out.
 
-    Raises BadRequest `model_field_unsupported` for a field that the Responses protocol does not have, and
-    `unknown_model_input`.
+    Raises BadRequest `model_field_unsupported` for a field that the Responses protocol does not have. Raises
+    BadRequest `unknown_model_input` for a message that cannot be converted.
     """
     given = {name: value for name, value in body.items() if value is not None and name not in _NOT_SENT}
     for name, value in given.items():
@@ -73,7 +74,7 @@ def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, 
                 code="model_field_unsupported",
                 fix="Leave the field out, or choose another model for the conversation.",
             )
-    kept = {name: given[name] for name in _SAME if name in given and name not in facts.refused}
+    copied = {name: given[name] for name in _SAME if name in given and name not in facts.refused}
     limit = given.get("max_completion_tokens") or given.get("max_tokens")
     text = {"verbosity": given.get("verbosity"), "format": _format(given.get("response_format"))}
     optional = {
@@ -84,7 +85,7 @@ def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, 
         "tool_choice": _choice(given.get("tool_choice")),
     }
     said = {name: value for name, value in optional.items() if value is not None}
-    call = {**kept, **said, "input": list(_input(given["messages"], model))}
+    call = {**copied, **said, "input": list(_input(given["messages"], model))}
     call["include"] = kept_reasoning.INCLUDED
     fields.check(call, responses.ResponsesFields)
     responses.check_input(call)

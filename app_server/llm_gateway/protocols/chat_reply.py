@@ -26,8 +26,8 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 class ChatReply(ConvertedReply):
     """An HTTP response that converts a reply of the Responses protocol to a reply of a chat completion while
-    it is sent. `model`: the name of the model that the reply states. `made_by`: the vendor's model that wrote
-    the reply.
+    it is sent. `model`: the name of the model that the reply states. `made_by`: the name of the model at the
+    vendor.
     """
 
     def __init__(self, response: Response, model: str, made_by: str) -> None:
@@ -71,9 +71,9 @@ class _Chunks:
         self._line = b""
         self._frame: dict[str, Any] = {}
         self._calls: dict[Any, int] = {}
-        """The number of each call, by its place in the output."""
+        """Maps the position of each tool call in the output to the number of the tool call."""
         self._streamed: set[Any] = set()
-        """The places in the output of which something was streamed."""
+        """The positions of the output items of which at least one piece was already sent."""
         self._is_over = False
 
     def feed(self, piece: bytes, *, is_last: bool) -> Iterator[bytes]:
@@ -86,7 +86,7 @@ class _Chunks:
             yield from self._failed({"message": "The model's reply broke off."})
 
     def _read(self, event: dict[str, Any]) -> Iterator[bytes]:
-        kind, place = event.get("type"), event.get("output_index")
+        kind, position = event.get("type"), event.get("output_index")
         if kind in {"error", "response.failed"}:
             error = a_dict(event.get("response")).get("error") or event.get("error")
             yield from self._failed(a_dict(error) or event)
@@ -95,43 +95,43 @@ class _Chunks:
             self._frame = _frame(a_dict(event.get("response")), "chat.completion.chunk", self._model)
             yield self._chunk({"role": "assistant", "content": ""})
         if kind == "response.output_text.delta":
-            self._streamed.add(place)
+            self._streamed.add(position)
             yield self._chunk({"content": str(event.get("delta") or "")})
         elif kind == "response.refusal.delta":
-            self._streamed.add(place)
+            self._streamed.add(position)
             yield self._chunk({"refusal": str(event.get("delta") or "")})
         elif kind == "response.output_item.added":
-            yield from self._begun(place, a_dict(event.get("item")))
-        elif kind in _CALL_DELTAS and place in self._calls:
-            self._streamed.add(place)
+            yield from self._begun(position, a_dict(event.get("item")))
+        elif kind in _CALL_DELTAS and position in self._calls:
+            self._streamed.add(position)
             argument = "input" if kind == "response.custom_tool_call_input.delta" else "arguments"
-            yield self._continued(place, argument, str(event.get("delta") or ""))
+            yield self._continued(position, argument, str(event.get("delta") or ""))
         elif kind == "response.output_item.done":
-            yield from self._whole(place, a_dict(event.get("item")))
+            yield from self._remaining(position, a_dict(event.get("item")))
         elif kind in _ENDINGS:
             yield from self._ended(a_dict(event.get("response")))
 
-    def _begun(self, place: Any, item: dict[str, Any]) -> Iterator[bytes]:
-        if item.get("type") in _CALLS and place not in self._calls:
+    def _begun(self, position: Any, item: dict[str, Any]) -> Iterator[bytes]:
+        if item.get("type") in _CALLS and position not in self._calls:
             kind, argument = _CALLS[item["type"]]
-            self._calls[place] = len(self._calls)
+            self._calls[position] = len(self._calls)
             named = {**_call(item), kind: {"name": item.get("name"), argument: ""}}
-            yield self._chunk({"tool_calls": [{"index": self._calls[place], **named}]})
+            yield self._chunk({"tool_calls": [{"index": self._calls[position], **named}]})
 
-    def _whole(self, place: Any, item: dict[str, Any]) -> Iterator[bytes]:
+    def _remaining(self, position: Any, item: dict[str, Any]) -> Iterator[bytes]:
         """Yields the chunks for those parts of a whole output item that were not streamed before: its
-        reasoning, its text or its tool call. Some servers send only whole items. `place`: the position of the
-        item in the reply.
+        reasoning, its text or its tool call. This is needed because some servers stream nothing and send
+        only whole items. `position`: the position of the item in the reply.
         """
         if found := detail(item, self._details, self._made_by):
             self._details += 1
             yield self._chunk({"reasoning_details": [found]})
-        yield from self._begun(place, item)
-        if place in self._streamed:
+        yield from self._begun(position, item)
+        if position in self._streamed:
             return
         if item.get("type") in _CALLS:
             _, argument = _CALLS[item["type"]]
-            yield self._continued(place, argument, str(item.get(argument) or ""))
+            yield self._continued(position, argument, str(item.get(argument) or ""))
         elif item.get("type") == "message":
             for part in _dicts(item.get("content")):
                 if text := part.get("text"):
@@ -139,9 +139,9 @@ class _Chunks:
                 elif refusal := part.get("refusal"):
                     yield self._chunk({"refusal": str(refusal)})
 
-    def _continued(self, place: Any, argument: str, text: str) -> bytes:
+    def _continued(self, position: Any, argument: str, text: str) -> bytes:
         kind = "custom" if argument == "input" else "function"
-        return self._chunk({"tool_calls": [{"index": self._calls[place], kind: {argument: text}}]})
+        return self._chunk({"tool_calls": [{"index": self._calls[position], kind: {argument: text}}]})
 
     def _ended(self, response: dict[str, Any]) -> Iterator[bytes]:
         self._is_over = True

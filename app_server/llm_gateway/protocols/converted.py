@@ -12,7 +12,7 @@ _KEPT = (b"retry-after", b"retry-after-ms")
 
 
 class Events(Protocol):
-    """The interface of converters for the bytes of one streamed reply."""
+    """The interface of objects that convert the bytes of one streamed reply from one protocol to another."""
 
     def feed(self, piece: bytes, *, is_last: bool) -> Iterator[bytes]: ...
 
@@ -40,7 +40,7 @@ class ConvertedReply(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start: Message = {}
         events: Events | None = None
-        whole = bytearray()
+        body = bytearray()
 
         async def speak(message: Message) -> None:
             nonlocal start, events
@@ -55,10 +55,10 @@ class ConvertedReply(Response):
                 piece = b"".join(events.feed(message.get("body", b""), is_last=is_last))
                 await send({**message, "body": piece})
                 return
-            if len(whole) < MAX_BYTES:
-                whole.extend(message.get("body", b""))
+            if len(body) < MAX_BYTES:
+                body.extend(message.get("body", b""))
             if is_last:
-                status, content = self._document(start["status"], bytes(whole))
+                status, content = self._document(start["status"], bytes(body))
                 await send(_started({**start, "status": status}, b"application/json"))
                 await send({"type": "http.response.body", "body": orjson.dumps(content)})
 
@@ -71,5 +71,5 @@ def _is_stream(start: Message) -> bool:
 
 
 def _started(start: Message, content_type: bytes) -> Message:
-    kept = [(name, value) for name, value in start["headers"] if name.lower() in _KEPT]
-    return {**start, "headers": [*kept, (b"content-type", content_type)]}
+    remaining = [(name, value) for name, value in start["headers"] if name.lower() in _KEPT]
+    return {**start, "headers": [*remaining, (b"content-type", content_type)]}

@@ -1,7 +1,7 @@
-"""Stores the reasoning of a model in the messages of chat completions, and reads it back from messages that a
+"""Stores the reasoning of a model in the messages of chat completions, and reads it from messages that a
 program sends again. This is needed for models that support only OpenAI's Responses protocol, because the
-vendor stores nothing. The reasoning is in the field `reasoning_details` of a message, which OpenRouter
-introduced. This module does no I/O.
+vendor does not store the reasoning. The reasoning is in the field `reasoning_details` of a message.
+OpenRouter introduced this field. This module does no I/O.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,9 @@ from typing import Any
 from agent_runtime.metering.lenient_numbers import a_dict
 
 INCLUDED = ["reasoning.encrypted_content"]
-"""What a call of Responses asks for, so that nothing has to be stored at the vendor."""
+"""The value of the field `include` in a call of the Responses protocol. It asks for encrypted reasoning in
+the reply, so that the vendor does not have to store the reasoning.
+"""
 
 _FORMAT = "openai-responses-v1"
 

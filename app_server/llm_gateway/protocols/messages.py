@@ -1,12 +1,12 @@
 """Anthropic's Messages protocol: which fields a program may send, and the translation of a call to a chat
 completion. This module does no I/O.
 
-Every model of a profile can be called in this protocol, because the call is translated. Calls of Anthropic's
-own models are checked here, too, but not translated, see `native_messages`. Tools that a vendor runs, MCP
-servers, containers, stored files and images by address are refused: they would let an agent get around the
-sandbox. The module `thinking` translates the fields about the model's thinking, and the module `output`
-translates the fields about the form of the reply. The field `metadata` is not passed on, because it only
-names the program's user.
+Every model can be called in this protocol, because the call is translated. This module also checks calls of
+Anthropic's own models, but does not translate them (native_messages.py). Tools that a vendor runs, MCP
+servers, containers, stored files and images by address are refused, because an agent could use them to act
+outside the sandbox. The module `thinking` translates the fields about the model's thinking, and the module
+`output` translates the fields about the form of the reply. The field `metadata` is not passed on, because it
+only names the program's user.
 """
 
 from collections.abc import Iterator
@@ -28,16 +28,19 @@ from app_server.settings.options import ProfileOptions
 
 _DEFAULT_TEMPERATURE = 1
 _PER_IMAGE = 1600
-"""The most tokens that Anthropic counts for an image of the usual sizes."""
+"""The maximum number of tokens that Anthropic counts for an image. It is used to estimate the number of
+tokens.
+"""
 _PER_PAGE = 2000
 _CHARACTERS_PER_PAGE = 70_000
-"""Of a PDF in base64: 50 kB."""
+"""The assumed number of characters for one page of a PDF in base64, which are about 50 kB."""
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
 def _without_nulls(value: Any) -> Any:
     """Returns the JSON value without the fields that are null. Client libraries for this protocol send null
-    for optional fields that a program has not set; without this, such a call would be refused.
+    for optional fields that a program has not set. If the null values were not removed, Slipway would refuse
+    such a call.
     """
     return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
@@ -137,7 +140,7 @@ class ToolChoice(Closed):
 
 class MessagesFields(Closed):
     """The allowed fields of a call in the Messages protocol. The protocol requires `model`, but its value is
-    ignored, because the call is sent to the profile's model.
+    ignored, because the call is sent to the model in the user's model profile.
     """
 
     model: str | None = None
@@ -175,8 +178,9 @@ def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) ->
     """Checks a call in the Messages protocol and returns its fields. `known`: the class that defines the
     allowed fields.
 
-    Raises BadRequest `vendor_tool_refused`, `unknown_model_input` or `unknown_model_field`, and
-    RequestValidationError for a wrong type.
+    Raises BadRequest `vendor_tool_refused` for a tool that the vendor runs. Raises BadRequest
+    `unknown_model_input` for an image or document in a form that is not allowed. Raises BadRequest
+    `unknown_model_field` for a field that is not allowed. Raises RequestValidationError for a wrong type.
     """
     for tool in _objects(body.get("tools")):
         if tool.get("type") not in (None, "custom"):
@@ -202,10 +206,11 @@ def as_chat(
     call: MessagesFields, vendor: Vendor, facts: Facts, model: str, chosen: ProfileOptions
 ) -> dict[str, Any]:
     """Translates a call in Anthropic's Messages protocol to a chat completion and returns its body. Marks of
-    the prompt cache stay in the call if the vendor reads them. `facts`: the data of the model catalogue about
-    the model. `model`, `chosen`: the model's name and the options of the profile.
+    the prompt cache (`cache_control`) stay in the call if the vendor reads them. `facts`: what the model
+    catalogue (the server's list of known models) says about the model. `model`, `chosen`: the model's name
+    and the options in the model profile (the saved model).
 
-    Raises BadRequest `unknown_model_input` for a document that the model does not accept, and BadRequest
+    Raises BadRequest `unknown_model_input` for a document that the model does not accept. Raises BadRequest
     `model_field_unsupported` or `unknown_model_field` for a field that cannot be translated.
     """
     max_output = facts.max_output

@@ -129,8 +129,8 @@ class _Events:
             yield from self._in(("text", 0), {"type": "text", "text": ""})
             yield self._delta({"type": "text_delta", "text": text})
         for number, (each, function) in enumerate(_calls(delta)):
-            place = each.get("index")
-            which = ("tool_use", place if isinstance(place, int) else number)
+            index = each.get("index")
+            which = ("tool_use", index if isinstance(index, int) else number)
             begun = {"type": "tool_use", "id": each.get("id"), "name": function.get("name"), "input": {}}
             yield from self._in(which, begun)
             if arguments := function.get("arguments"):
@@ -143,8 +143,8 @@ class _Events:
     def _thoughts(self, blocks: list[dict[str, Any]], delta: dict[str, Any]) -> Iterator[bytes]:
         pieces = delta.get("thinking_blocks") or [{}]
         for block, piece in zip(blocks, pieces, strict=False):
-            place = a_dict(piece).get("index")
-            which = (block["type"], place if isinstance(place, int) else 0)
+            index = a_dict(piece).get("index")
+            which = (block["type"], index if isinstance(index, int) else 0)
             if block["type"] == "redacted_thinking":
                 yield from self._in(which, block)
                 continue

@@ -1,9 +1,9 @@
 """Checks calls in Anthropic's Messages protocol for Anthropic's own models. The call is not translated.
-Therefore thinking with its signatures, marks of the prompt cache and the vendor's replies do not change. This
-module does no I/O.
+Therefore the thinking blocks with their signatures, the marks of the prompt cache (`cache_control`) and
+the vendor's replies do not change. This module does no I/O.
 
-Fields that would let an agent get around the sandbox are refused, as in `messages`. The field `metadata` is
-not passed on, because it names the program's user.
+Fields that an agent could use to act outside the sandbox are refused, as in the module `messages`. The field
+`metadata` is not passed on, because it names the program's user.
 """
 
 import re
@@ -41,15 +41,15 @@ _BETAS = frozenset(
         "token-efficient-tools",
     }
 )
-"""The previews that programs may ask for, without their dates. Those with other prices, stored files,
-or tools that the vendor runs are left out.
+"""The beta features that programs may request, without the dates in their names. Beta features with other
+prices, with files that the vendor stores, or with tools that the vendor runs are not allowed.
 """
 _DATED = re.compile(r"(.+)-\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class NativeFields(MessagesFields):
-    """The allowed fields of a call that is not translated. `cache_control`: asks the vendor to put a cache
-    mark at the end of the prompt.
+    """The allowed fields of a call in Anthropic's Messages protocol that is sent to Anthropic's own models
+    without translation. `cache_control`: asks the vendor to store the whole prompt in its prompt cache.
     """
 
     cache_control: Object | None = None
@@ -75,8 +75,9 @@ def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
 
 
 def headers_of(given: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers of the Messages protocol for a call. If the program asks for beta features, the
-    headers contain only those features that are allowed. `given`: the headers of the program's request.
+    """Returns the headers that Anthropic's Messages protocol requires for a call, such as its version. If the
+    program asks for beta features, the headers contain only those features that are allowed. `given`: the
+    headers of the program's request.
     """
     betas = [_DATED.fullmatch(name.strip()) for name in given.get("anthropic-beta", "").split(",")]
     allowed = [beta[0] for beta in betas if beta and beta[1] in _BETAS]
@@ -96,5 +97,5 @@ def with_error(response: Response) -> Response:
         is_shaped = False
     if is_shaped:
         return response
-    kept = {name: value for name, value in response.headers.items() if name.startswith("retry-after")}
-    return JSONResponse(error_of(response.status_code, content), response.status_code, headers=kept)
+    headers = {name: value for name, value in response.headers.items() if name.startswith("retry-after")}
+    return JSONResponse(error_of(response.status_code, content), response.status_code, headers=headers)

@@ -13,7 +13,9 @@ from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.fields import Closed, Object
 
 _CLEARS_THINKING = "clear_thinking_20251015"
-"""Drops the thinking of earlier replies. Other vendors get earlier thinking only if their model needs it."""
+"""The type of the entry in `context_management` that requests to remove the thinking of earlier replies. It
+needs no translation, because models of other vendors get earlier thinking only if they need it.
+"""
 
 
 class _Format(Closed):
@@ -44,7 +46,8 @@ def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
     empty dictionary if `output_config`, the field of a Messages call, sets no form. The effort in
     `output_config` is translated by the module `thinking`.
 
-    Raises BadRequest `unknown_model_field`, and RequestValidationError for a wrong type.
+    Raises BadRequest `unknown_model_field` if `output_config` has a field that is not allowed. Raises
+    RequestValidationError for a wrong type.
     """
     stated = {"output_config": output_config}
     fields.check(stated, _Stated)
@@ -57,9 +60,10 @@ def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_management(context_management: Mapping[str, Any] | None) -> None:
-    """Checks that the field `context_management` asks for nothing except that old thinking is removed. Only
-    Anthropic's own models support other changes. Raises BadRequest `model_field_unsupported` or
-    `unknown_model_field`, and RequestValidationError for a wrong type.
+    """Checks the field `context_management` of a call. It may only request that the thinking of earlier
+    replies is removed, because only Anthropic's own models support other requests in this field. Raises
+    BadRequest `model_field_unsupported` for another request. Raises BadRequest `unknown_model_field` for a
+    field that is not allowed. Raises RequestValidationError for a wrong type.
     """
     if context_management is None:
         return

@@ -3,7 +3,7 @@ protocol. This module does no I/O.
 
 The vendor's key gives access to everything that the key's account stores at the vendor. Therefore the vendor
 is asked to store nothing, and a call cannot name anything stored: no earlier response, conversation, prompt,
-item or file. Tools that the vendor runs are refused, because an agent could use them to get around the
+item or file. Tools that the vendor runs are refused, because an agent could use them to act outside the
 sandbox.
 """
 
@@ -59,8 +59,8 @@ class Text(Closed):
 
 class ResponsesFields(Closed):
     """The allowed fields of a call in the Responses protocol. The protocol requires `model`, but its value is
-    ignored, because the call is sent to the profile's model. `store` may only be false. `client_metadata`
-    names the program and is not passed on.
+    ignored, because the call is sent to the model in the user's model profile. `store` may only be false.
+    `client_metadata` names the program and is not passed on.
     """
 
     model: str | None = None
@@ -90,9 +90,9 @@ class ResponsesFields(Closed):
 
 
 def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
-    """Returns how to call the model's vendor in the Responses protocol. A model that the catalogue does not
-    contain is assumed to support the protocol. Raises BadRequest `model_protocol_unsupported` if the model
-    does not support it.
+    """Returns how to call the model's vendor in the Responses protocol. A model that the model catalogue (the
+    server's list of known models) does not contain is assumed to support the protocol. Raises BadRequest
+    `model_protocol_unsupported` if the model does not support it.
     """
     facts = model.facts
     is_unknown = not (facts.is_listed or facts.maker)
@@ -109,8 +109,8 @@ def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
 
 def check_input(body: dict[str, Any]) -> None:
     """Checks that the input of a call in the Responses protocol contains only allowed kinds of items, and no
-    files that are stored at the vendor. `body`: the request body, which contains only allowed fields. Raises
-    BadRequest `unknown_model_input`.
+    files that are stored at the vendor. Raises BadRequest `unknown_model_input` if it contains something
+    else. `body`: the request body, which contains only allowed fields.
     """
     given = body["input"]
     for item in given if isinstance(given, list) else ():

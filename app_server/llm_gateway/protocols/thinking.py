@@ -3,8 +3,9 @@ program asks a model to think. The other part is how the program gets the model'
 no I/O.
 
 In Anthropic's protocol, a program states a budget of tokens (`thinking`) or an effort (`output_config`).
-Other vendors get what their model accepts according to the model catalogue: a budget, the nearest effort, or
-nothing. If the program asks for thinking, a budget or an effort in the model profile has priority.
+Other vendors get what their model accepts according to the model catalogue (the server's list of known
+models): a budget, the nearest effort, or nothing. If the program asks for thinking, a budget or an effort in
+the model profile (the user's saved options of the model) has priority.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,12 +18,15 @@ from app_server.settings.options import ProfileOptions
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _LEAST_BUDGET = 1024
 _UP_TO = ((2_048, "low"), (8_192, "medium"))
-"""The efforts that come nearest to budgets up to these numbers of tokens. A larger one is `high`."""
+"""Maps budgets to efforts. Each pair contains the largest budget in tokens for an effort, and this effort.
+For a larger budget than in the last pair, the effort is `high`.
+"""
 
 
 def is_wanted(thinking: Mapping[str, Any] | None) -> bool:
-    """Returns whether a call in the Messages protocol asks the model to think. Only then is the program sent
-    thinking blocks. `thinking`: the field of the call; None if the call does not have it.
+    """Returns whether a call in the Messages protocol asks the model to think. If it does not, the reply for
+    the program contains no thinking blocks. `thinking`: the field of the call; None if the call does not have
+    it.
     """
     return (thinking or {}).get("type") in {"enabled", "adaptive"}
 
@@ -37,10 +41,12 @@ def asked(
     length: int,
 ) -> dict[str, Any]:
     """Returns the fields of a chat completion that say how much the model thinks. Returns no fields if the
-    vendor's default applies, or if it is not known what the model accepts.
+    program does not ask for thinking, or if it is not known what the model accepts; then the vendor's default
+    applies.
 
-    `facts`: the data of the model catalogue about the model. `chosen`: the options of the model profile.
-    `thinking`, `output_config`: the fields of the Messages call. `length`: the longest reply in tokens.
+    `facts`: what the model catalogue (the server's list of known models) says about the model. `chosen`: the
+    options in the model profile (the saved model). `thinking`, `output_config`: the fields of the Messages
+    call. `length`: the maximum length of the reply in tokens.
     """
     kind = (thinking or {}).get("type")
     if kind == "disabled":
@@ -82,7 +88,7 @@ def _nearest(wanted: str, taken: Sequence[str]) -> str | None:
 def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, Any]:
     """Returns the fields of a chat message that contain the model's thoughts of an earlier reply. Returns no
     fields if the model does not need its thoughts back. `blocks`: the thinking blocks of that reply. `facts`:
-    the data of the model catalogue about the model.
+    what the model catalogue (the server's list of known models) says about the model.
     """
     if facts.echo == THINKING_BLOCKS:
         signed = [dict(block) for block in blocks if block.get("signature") or block.get("data")]
@@ -94,8 +100,8 @@ def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, An
 
 
 def shown(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the thinking blocks of a chat message, which may be whole or a piece of a stream. Reasoning
-    that the vendor sends as plain text has no signature.
+    """Returns the thinking in `message` (a whole chat message or a piece of a stream) as thinking blocks of
+    Anthropic's Messages protocol. Reasoning that the vendor sends as plain text has no signature.
     """
     blocks = message.get("thinking_blocks")
     if isinstance(blocks, list) and blocks:

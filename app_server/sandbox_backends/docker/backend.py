@@ -63,9 +63,8 @@ logger = logging.getLogger(__name__)
 GIT_OUTLET = "OH_GIT_OUTLET_PORT=8020"
 THREADS = 8
 OVERCOMMIT = 1.5
-"""The sum of all memory limits may be this many times the memory, as sandboxes rarely use all of it.
-
-So six sandboxes of 4 GiB may run on a machine with 16 GB.
+"""The maximum for the sum of all sandboxes' memory limits, as a multiple of the machine's memory. It is above
+1, because sandboxes rarely use all memory that they may use. Example: six sandboxes of 4 GiB on 16 GiB.
 """
 
 Result = TypeVar("Result")
@@ -95,7 +94,8 @@ class DockerBackend(OneMachine):
     async def open(self) -> None:
         """Connects to the Docker engine and creates the Docker network of the sandboxes.
 
-        Raises StartFailure `docker_unavailable`.
+        Raises StartFailure `docker_unavailable` if the engine does not answer or runs on another machine.
+        Raises StartFailure `sandbox_network_foreign` if the network already exists and has unsafe options.
         """
         if self._client is None:
             self._client = await self.call(connect)
@@ -108,16 +108,16 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches the workspace disks that no container uses any more, and removes the containers for tests
-        and inspections that a killed app server with the same home directory has left behind.
+        """Detaches the workspace disks that no container uses, and removes helper containers (for tests and
+        for the inspection of images) that a killed app server with the same home directory has left behind.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):
             containers.remove_labelled(client, label, owner_of_helpers(self._config))
 
     async def examine(self) -> None:
-        """Starts a test container once, to find out whether disks can be mounted and whether sandboxes can
-        reach this host.
+        """Starts a test container to find out whether workspaces can be separate disks and whether sandboxes
+        can reach this host. Does nothing if this was tested already, or if the sandbox image is missing.
         """
         client, image = self._engine(), await asyncio.to_thread(image_name, self._config)
         if self._is_examined or not await self._has_image(client, image):
@@ -242,8 +242,8 @@ class DockerBackend(OneMachine):
         return [self._capacity_bytes]
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the machine state of each sandbox that has a container on this Docker engine. Includes
-        sandboxes of other Slipway installations.
+        """Returns the state of the container of each sandbox on this Docker engine: running, halted (paused)
+        or stopped. Includes sandboxes of other Slipway installations.
         """
         found = await self.call(containers.states, self._engine())
         return {sandbox_id: found[name] for sandbox_id, name in containers.sandboxes_of(found).items()}
@@ -275,8 +275,9 @@ class DockerBackend(OneMachine):
         return self._config.is_database_shared and await self._pool.yield_of_others(self._engine())
 
     async def close(self) -> None:
-        """Closes all connections to the Docker engine. Containers keep running, unless the configuration says
-        that they stop with the app server.
+        """Closes all connections to the Docker engine and removes the containers that were started in
+        advance. The containers of sandboxes keep running, unless the configuration says that they stop with
+        the app server.
         """
         await self._pool.close(self._client)
         if self._client:

@@ -67,8 +67,9 @@ def image_id(client: "DockerClient", name: str) -> str | None:
 def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
     """Returns the keyword arguments of `containers.create` that isolate a sandbox from this host.
 
-    The arguments depend on the labels of the image. A label tells whether the image runs the agent server and
-    the agent as different users, which old images do not.
+    The arguments depend on two labels of the image. The first label says whether the image runs the agent
+    server and the agent as different users (old images use one user for both). The second label says whether
+    the home directory is in the workspace.
     """
     labels = client.images.get(image).labels or {}
     found = {**hardened(config), **(two_users() if labels.get(USERS_LABEL) == "two" else {})}
@@ -97,8 +98,9 @@ def find(client: "DockerClient", name: str) -> "Container | None":
 
 
 def start(container: "Container", key_file: str, key: str) -> None:
-    """Starts the container, or resumes it if it is paused. Before a start, writes the session key into the
-    file `key_file` of the workspace.
+    """Starts the container, or resumes it if it is paused. Before a start, writes `key` into the file
+    `key_file` of the workspace. `key`: the session key, with which the sandbox and the app server
+    authenticate to each other.
 
     At each start, the container's entrypoint reads the key and removes the file before any command of the
     agent runs. If the key were an environment variable, every process in the container could read it
@@ -133,7 +135,7 @@ def names(client: "DockerClient", status: str) -> set[str]:
 
 
 def volumes_in_use(client: "DockerClient") -> set[str]:
-    """Returns the names of the Docker volumes of all running and paused containers. Includes containers of
+    """Returns the names of the Docker volumes that running and paused containers use. Includes containers of
     other programs.
     """
     found = client.containers.list(filters={"status": ["running", "paused", "restarting"]}, sparse=True)
@@ -154,8 +156,8 @@ def measure(client: "DockerClient", name: str) -> int | None:
 
 
 def states(client: "DockerClient") -> dict[str, MachineState]:
-    """Returns the machine state of each Slipway container, by container name. Includes containers that have
-    ended.
+    """Returns the state of each Slipway container, by container name: running, halted (paused) or stopped.
+    Includes containers that have ended.
     """
     found = client.containers.list(all=True, filters={"label": LABEL}, sparse=True)
     return {
@@ -200,7 +202,7 @@ def freeze(client: "DockerClient", name: str) -> None:
 
 @contextmanager
 def halted(client: "DockerClient", name: str) -> Iterator[None]:
-    """Pauses the container of this name during the `with` block. Does nothing if the container does not
+    """Pauses the container with this name while the `with` block runs. Does nothing if the container does not
     run.
     """
     container = find(client, name)

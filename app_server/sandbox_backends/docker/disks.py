@@ -1,9 +1,9 @@
 """Workspaces with a size limit. Each workspace is a file system in a sparse file of this host, and the Docker
 engine mounts this file system.
 
-The size limits of the Docker engine itself need a special file system that few hosts have. A sparse file is
-attached to a loop device, and a restart of the host detaches all loop devices. So the Docker volume of a
-workspace refers to a symbolic link, which is updated to the current loop device.
+The Docker engine can limit the size of volumes itself, but only on a special file system that few hosts have.
+A sparse file is attached to a loop device, and a restart of the host detaches all loop devices. So the Docker
+volume of a workspace refers to a symbolic link, which is updated to the current loop device.
 """
 
 import fcntl
@@ -43,8 +43,8 @@ class Disks:
         return self._file(name).stat().st_size
 
     def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:
-        """Creates a workspace disk: a file system of `size_bytes` in a sparse file of this host. The disk
-        contains these directories, which belong to the user id `owner`.
+        """Creates a workspace disk: a file system of `size_bytes` in a sparse file of this host. Creates the
+        directories `directories` in the file system. They belong to the user id `owner`.
 
         The sparse file takes only as much space on this host as the disk's content needs.
         """
@@ -62,9 +62,11 @@ class Disks:
                     (model / directory).mkdir(mode=0o755)
                     os.chown(model / directory, owner, owner)
                 # The last bytes are reserved for root: the engine writes the session key at each start.
-                kept = f"{100 * _KEPT_BYTES / size_bytes:.6f}"
+                reserved_percent = f"{100 * _KEPT_BYTES / size_bytes:.6f}"
                 options = f"root_owner={owner}:{owner},lazy_itable_init=1"
-                loops.run("mkfs.ext4", "-q", "-m", kept, "-E", options, "-d", str(model), str(disk))
+                loops.run(
+                    "mkfs.ext4", "-q", "-m", reserved_percent, "-E", options, "-d", str(model), str(disk)
+                )
                 disk.rename(self._file(name))
         except OSError as error:
             raise loops.failed(str(error)) from error
@@ -72,7 +74,7 @@ class Disks:
     def attach(self, name: str) -> Mapping[str, str]:
         """Attaches the disk to a loop device and returns the mount options for the workspace's Docker volume.
 
-        Keeps the existing loop device if the disk is attached to exactly one already.
+        If the disk is already attached to exactly one loop device, keeps this device.
         """
         device = self._only_device_of(name) or loops.run("losetup", "--find", "--show", str(self._file(name)))
         link = self._link(name)

@@ -1,9 +1,9 @@
 """Packet filter rules that prevent sandbox containers from reaching services of this host over the bridge of
 the sandboxes' Docker network.
 
-An internal Docker network has no connection to the outside. But a service that listens on all addresses of
-the host can also be reached at the bridge's address. Only the host's packet filter can prevent this, and only
-root may change the packet filter.
+An internal Docker network has no connection to the outside. But containers can still reach those services of
+the host that listen on all addresses, at the address of the bridge. Only the host's packet filter can prevent
+this, and only root may change the packet filter.
 """
 
 import shutil
@@ -16,8 +16,8 @@ _ANSWERS = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT
 
 
 class NotFiltered(Exception):
-    """The error that is raised if the packet filter rules cannot be set or read. The error's text gives the
-    reason.
+    """The error that is raised if the packet filter rules against connections of sandboxes to this host
+    cannot be set or read. The error's text gives the reason.
     """
 
 
@@ -52,8 +52,8 @@ def withdraw(gateway: str, port: int) -> None:
 
 
 def advice(bridge: str, gateway: str, port: int) -> str:
-    """Returns the commands with which an administrator can set the packet filter rules. The text is shown if
-    the app server has no permission to set the rules.
+    """Returns the commands with which an administrator can set the packet filter rules that block connections
+    of sandboxes to this host. The text is shown if the app server has no permission to set the rules.
     """
     return (
         f"Start Slipway as root, or let root run: iptables -I INPUT -i {bridge} -m conntrack --ctstate NEW "

@@ -11,18 +11,25 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 AGENT_UID = 10001
-"""The user id of the agent's processes and files. The agent server's id is in the entrypoint: 10000."""
+"""The user id of the agent's processes and files. The agent server has the user id 10000, which the image's
+entrypoint sets.
+"""
 USERS_LABEL = "slipway.users"
-"""A label of images. Its value is `two` if the agent server and the agent are different users."""
+"""The name of a label of sandbox images. The label has the value `two` if the agent server and the agent run
+as different users.
+"""
 HOME_LABEL = "slipway.home"
-"""A label of images.
+"""The name of a label of sandbox images.
 
-The value is `workspace` if the home directory and /tmp are in the workspace. Otherwise each is a tmpfs.
+The label has the value `workspace` if the home directory and /tmp are in the workspace. For every other
+image, each of these directories is a tmpfs (a folder in memory).
 """
 
 _TMPFS = f"uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev"
 SPARE_TMP = {"/var/tmp": f"{_TMPFS},exec,mode=1777,size=32m"}  # noqa: S108 (inside the container)
-"""Space in memory for the agent server if the workspace, with /tmp in it, is full."""
+"""The tmpfs mount (a folder in memory) at /var/tmp, for images whose /tmp is in the workspace. The agent
+server can store temporary files in /var/tmp even if the workspace is full.
+"""
 
 
 def hardened(config: Config) -> dict[str, Any]:
@@ -52,12 +59,12 @@ def hardened(config: Config) -> dict[str, Any]:
 
 
 def two_users() -> dict[str, Any]:
-    """Returns the keyword arguments of `containers.create` that are added to those of `hardened` if the image
-    runs the agent server and the agent as different users.
+    """Returns those additional keyword arguments of `containers.create` that an image needs if it runs the
+    agent server and the agent as different users. The arguments are added to those of `hardened`.
 
-    The container starts as root, prepares the workspace, changes to the two users and gives up all
-    privileges. Only the container's first process keeps its privileges, to pass signals on. Commands of the
-    agent cannot get any privileges.
+    The container starts as root and prepares the workspace. Then the agent server and the agent change to
+    their users and give up all privileges. Only the container's first process keeps its privileges, because
+    it must send signals to the processes of both users. Commands of the agent cannot get any privileges.
     """
     return {
         "user": "0",

@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 
 class HostProtection:
-    """The protection of this host's services against sandboxes: sets the packet filter rules and tests
-    whether they work.
+    """The protection of this host's services against sandboxes: sets packet filter rules that block
+    connections of sandboxes to this host, and tests whether the rules work.
 
     gap: a sentence about services that sandboxes can still reach, with the fix; None if no gap was found.
     """
@@ -43,8 +43,8 @@ class HostProtection:
             self._not_filtered = str(error)
 
     def examine(self, client: "DockerClient", image: str, gateway: str) -> None:
-        """Starts a test container that tries to reach this host. If the container succeeds, stores
-        in `gap` a warning for users and logs it. Blocks the thread for about a second.
+        """Starts a test container that tries to reach this host. If the container can reach it, stores a
+        warning for users in `gap` and logs the warning. Blocks the thread for about a second.
         """
         options = {**hardened(self._config), "network": NETWORK}
         if is_host_reachable(client, image, options, gateway, owner_of_helpers(self._config)):
@@ -52,8 +52,8 @@ class HostProtection:
             logger.warning("sandboxes reach services of this host", extra={"cause": self.gap})
 
     async def withdraw(self, gateway: str) -> None:
-        """Blocks connections of sandboxes to the inner listener (the app server's port for sandboxes) again.
-        Does nothing if this app server has not allowed such connections.
+        """Removes the permission for sandboxes to connect to this app server's inner listener (its port for
+        sandboxes). Does nothing if this app server has not set the permission.
         """
         if not self._is_admitted:
             return

@@ -37,8 +37,9 @@ def is_host_reachable(
     host. Blocks the thread for about a second.
 
     `options`: the container options of sandboxes, with their network. `gateway`: this host's address on that
-    network. `owner`: a label for the test container; if this process is killed, an app server with the same
-    label may remove the container. Raises the Docker engine's errors, and OSError if no port can be opened.
+    network. `owner`: the value of a label of the test container. If this process is killed, an app server
+    with the same `owner` may remove the container. Raises the Docker engine's errors, and OSError if no port
+    can be opened.
     """
     _remove_left_over(client)
     with _open_port() as port:
@@ -73,8 +74,8 @@ def _open_port() -> Iterator[int]:
 
 
 def _own_addresses(gateway: str) -> list[str]:
-    """Returns two addresses of this host: `gateway`, which is its address on the sandboxes' network, and its
-    address on the outside network. Sends no packets.
+    """Returns the addresses at which containers may reach this host: `gateway`, which is the host's address
+    on the sandboxes' network, and the host's address on the outside network. Sends no packets.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

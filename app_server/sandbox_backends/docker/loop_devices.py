@@ -46,8 +46,8 @@ def devices_of(file: Path) -> list[str]:
 def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yields all loop devices that are attached to files of the folder, each with the path of its file.
 
-    If a file was deleted while a device is attached to it, the kernel changes the path that it reports. So
-    the yielded path of a deleted file names no existing file.
+    If a file was deleted while a device is attached to it, the kernel reports a changed path. Then the
+    yielded path is not the path of an existing file.
     """
     listing = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
     for each in json.loads(listing)["loopdevices"] if listing else []:
@@ -57,8 +57,8 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def keep(device: str, file: Path) -> bool:
-    """Keeps the loop device attached to its file: cancels an earlier `detach` that the kernel has put off
-    because a program still uses the device.
+    """Keeps the loop device attached to its file. If `detach` was called while a program uses the device, the
+    kernel detaches the device later; this function cancels that.
 
     Returns False if the device does not belong to this file any more.
     """

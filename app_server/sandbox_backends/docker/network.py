@@ -1,5 +1,5 @@
-"""The Docker network of all sandbox containers. It has no connection to the outside and no connections
-between containers.
+"""The Docker network of all sandbox containers. Containers on this network have no connection to the outside,
+and no connections to each other.
 """
 
 import socket
@@ -21,8 +21,8 @@ def ensure_network(client: "DockerClient") -> str:
     """Creates the Docker network of the sandboxes if it does not exist. Returns this host's address on that
     network.
 
-    Raises StartFailure: `sandbox_network_foreign` if there is a network with the same name but other options
-    than Slipway sets, `docker_unavailable` if the Docker engine runs on another machine.
+    Raises StartFailure `sandbox_network_foreign` if there is a network with the same name but other options
+    than Slipway sets. Raises StartFailure `docker_unavailable` if the Docker engine runs on another machine.
     """
     from docker.errors import APIError, NotFound
 
@@ -56,7 +56,8 @@ def ensure_network(client: "DockerClient") -> str:
 
 
 def _require_ours(found: Mapping[str, Any]) -> None:
-    """Raises StartFailure if the network `found` has other options than those that Slipway sets.
+    """Raises StartFailure `sandbox_network_foreign` if the Docker network `found` has other options than
+    those that Slipway sets.
 
     On such a network, sandboxes might reach the outside or each other.
     """

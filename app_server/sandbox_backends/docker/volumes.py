@@ -1,7 +1,8 @@
 """Creates the Docker volumes that contain workspaces. Each volume is a separate disk of limited size if this
 host and the Docker engine support this.
 
-If they do not support disks, and no size limit was configured, disk_quota.py measures the size of workspaces.
+If they do not, the app server measures the size of workspaces (disk_quota.py). But if the administrator has
+configured a size limit, disks are required, and no sandbox starts without a disk.
 """
 
 import logging
@@ -53,8 +54,8 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """The size limit of new workspaces and how it is enforced. Until a test has shown whether workspaces
-        can be separate disks, the value is only an assumption.
+        """The size limit of new workspaces and how it is enforced. Before `try_out` has tested whether
+        workspaces can be separate disks, the value is only an assumption.
         """
         if self._size is None:
             return WorkspaceCapacity(None, "none")
@@ -62,11 +63,10 @@ class Volumes:
         return WorkspaceCapacity(self._size, "watch" if reason else "disk", reason)
 
     def ready(self, client: "DockerClient", name: str, image: str) -> None:
-        """Prepares the Docker volume of this name before a container mounts the volume. Creates a missing
-        volume with its disk if disks are used. Attaches the disk of an existing volume.
-
-        If no disks are used, the Docker engine creates the volume when a container mounts it. `image`: any
-        image that the Docker engine has; a test of disks may need it.
+        """Prepares the Docker volume of this name before a container mounts the volume. If workspaces are
+        separate disks, creates a missing volume with its disk, or attaches the disk of an existing volume.
+        Otherwise does nothing, because the Docker engine creates the volume when a container mounts it.
+        `image`: any image that the Docker engine has; a test of disks may need it.
         """
         if not self._disks.holds(name):
             if (
@@ -93,8 +93,8 @@ class Volumes:
 
     @contextmanager
     def filling(self, name: str) -> Iterator[None]:
-        """Runs the block of a `with` statement that writes data into the volume. If the data does not fit on
-        the volume's disk, raises StartFailure `sandbox_workspace_full` in place of the block's error.
+        """A context manager for a block that writes data into the volume. If the data does not fit on the
+        volume's disk, raises StartFailure `sandbox_workspace_full` in place of the block's error.
         """
         from docker.errors import APIError  # as below
 
@@ -112,21 +112,22 @@ class Volumes:
             ) from error
 
     def detach(self, name: str) -> None:
-        """Detaches the workspace disk of the volume from its loop device. Call it after the Docker engine has
-        unmounted the disk.
+        """Detaches the workspace disk of the volume (a file of this host that contains a file system) from
+        its loop device. Call it after the Docker engine has unmounted the disk.
         """
         self._disks.detach(name)
 
     def detach_unused(self, client: "DockerClient") -> None:
-        """Detaches all workspace disks that no container uses from their loop devices. A killed app server or
-        Docker engine may have left them attached. Call it before sandboxes start.
+        """Detaches from their loop devices all workspace disks (files with a file system) that no container
+        uses. A killed app server or Docker engine may have left these disks attached. Call it before
+        sandboxes start.
         """
         if why_impossible() is None and self._folder.exists():
             self._disks.detach_all(but=containers.volumes_in_use(client))
 
     def remove_disk(self, name: str) -> None:
-        """Deletes the workspace disk of the volume. Call it after the volume was removed from the Docker
-        engine.
+        """Deletes the workspace disk of the volume (a file of this host that contains a file system). Call it
+        after the volume was removed from the Docker engine.
         """
         self._disks.remove(name)
 
@@ -167,7 +168,9 @@ class Volumes:
         return None
 
     def _remove_strays(self, client: "DockerClient") -> None:
-        """Removes test disks that killed app servers have left behind."""
+        """Removes test disks (files with a small file system, made to test mounting) that killed app servers
+        have left behind.
+        """
         for path in self._folder.glob(f"{TRIAL_PREFIX}*"):
             if path.suffix != ".device" and _is_stray(path):
                 self._remove_trial(client, path.name.partition(".")[0])
@@ -185,7 +188,7 @@ def _is_stray(path: Path) -> bool:
     """Returns whether the test disk at this path is left over from a killed process. The process that creates
     a test disk locks the disk's file, so an unlocked test disk is left over.
 
-    An unfinished test disk cannot be locked. It counts as left over after _STRAY_SECONDS.
+    An unfinished test disk cannot be locked. It counts as left over only if it is older than _STRAY_SECONDS.
     """
     if path.is_dir():
         return time.time() - path.stat().st_mtime > _STRAY_SECONDS

@@ -2,8 +2,9 @@
 sandbox starts faster. Each container is used by one sandbox only, and only once.
 
 A sandbox claims a container in these steps. First a record of the claim is written (warm_pool_registry.py).
-Then the container is renamed, resumed, and given its session key. All steps can be repeated. If the app
-server is killed during a claim, the next start of the sandbox completes the claim.
+Then the container is renamed, resumed, and given its session key (with which it and the app server
+authenticate to each other). All steps can be repeated. If the app server is killed during a claim, the next
+start of the sandbox completes the claim.
 """
 
 import asyncio
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MEMBER_BYTES = 54 * 1024**2
-"""The most memory that a paused container of the pool uses."""
+"""The maximum memory in bytes that a paused container of the warm pool (containers started in advance) uses.
+"""
 POLL_SECONDS = 0.05
 CALL_SECONDS = 5.0
 PAUSE_AFTER_FAILURE_SECONDS = 60.0
@@ -43,8 +45,8 @@ Result = TypeVar("Result")
 
 
 class Maker(Protocol):
-    """The interface with which the warm pool creates and removes containers. The Docker backend implements
-    this interface.
+    """The interface with which the warm pool creates and removes its containers, which are started before
+    sandboxes need them. The Docker backend implements this interface.
 
     `call` runs a blocking function in a thread and raises engine errors as StartFailure.
     """
@@ -73,8 +75,9 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class _Ready:
-    """A paused container of the warm pool (started in advance) that a new sandbox can use. `made`: the digest
-    of everything from which the container was made. `base`: the container's base image.
+    """A container that was started in advance for a new sandbox (warm pool) and is paused. `made`: a hash of
+    everything that determines the container, such as the image and the options. `base`: the container's base
+    image; None means the app server's default image.
     """
 
     member: PooledContainer
@@ -83,11 +86,11 @@ class _Ready:
 
 
 class WarmPool:
-    """The pool of containers that are started in advance for new sandboxes. `sizes`: the number of ready
-    containers for each base image (None: the app server's default image).
+    """The pool of containers that are started in advance for new sandboxes. `sizes`: the number of containers
+    to keep ready for each base image; the key None means the app server's default image. `installation`: an
+    id that is the same for all app servers with the same database.
 
-    The pool has fewer containers while an image is missing or memory is short. `installation`: an id that is
-    the same for all app servers with the same database.
+    The pool has fewer containers if an image is missing or if there is not enough memory.
     """
 
     def __init__(
@@ -116,10 +119,11 @@ class WarmPool:
         return len(self._ready) * MEMBER_BYTES
 
     async def replenish(self, client: "DockerClient") -> None:
-        """Starts one more container for the pool if the pool has fewer containers than configured.
+        """Starts one more container for the warm pool (containers started before sandboxes need them) if the
+        pool has fewer containers than configured.
 
-        The first call also handles the containers that an earlier app server has left: it adds them to the
-        pool or removes them.
+        The first call also handles the containers that the app server had started before its last restart: it
+        adds them to the pool or removes them.
         """
         if self._turn.locked() or not self.lacks_one:
             return
@@ -135,11 +139,12 @@ class WarmPool:
     async def take(
         self, client: "DockerClient", sandbox_id: UUID, name: str, base: str | None
     ) -> "Container | None":
-        """Takes a container on this base image from the pool for the sandbox, and renames it to `name`.
-        Returns this container, which is still paused.
+        """Takes a container on this base image from the warm pool (containers started in advance) for the
+        sandbox, and renames it to `name`. Returns this container, which is still paused. `base`: None means
+        the app server's default image.
 
         If an interrupted start has already claimed a container for the sandbox, returns that container.
-        Returns None if no container is ready.
+        Returns None if no container is ready, or if the sandbox already has a workspace.
         """
         member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None:
@@ -149,8 +154,8 @@ class WarmPool:
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
-        """Returns the name of the sandbox's volume if the sandbox's container came from the pool. Returns
-        None for other sandboxes.
+        """Returns the name of the sandbox's volume if the sandbox's container came from the warm pool
+        (containers started in advance). Returns None for other sandboxes.
 
         Blocks the thread for a moment.
         """
@@ -158,8 +163,9 @@ class WarmPool:
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
-        """Sends the session key to the agent server in the sandbox's container. Does nothing if the agent
-        server already has a session key. `url`: the address of the agent server.
+        """Sends the session key (with which sandbox and app server authenticate) to the agent server in the
+        sandbox's container, which came from the warm pool (containers started in advance). Does nothing if
+        the agent server already has a session key. `url`: the address of the agent server.
 
         Returns True if the agent server now has a session key. Returns False if it does not reply; then the
         container cannot be used.
@@ -172,8 +178,8 @@ class WarmPool:
         return answer
 
     async def yield_one(self, client: "DockerClient") -> bool:
-        """Removes one ready container from the pool, to free its memory. Returns False if the pool has no
-        ready container.
+        """Removes one ready container from the warm pool (containers started in advance for new sandboxes),
+        to free its memory. Returns False if the pool has no ready container.
         """
         if not self._ready:
             return False
@@ -181,14 +187,14 @@ class WarmPool:
         return True
 
     async def held_by_others(self, client: "DockerClient") -> int:
-        """Returns the memory in bytes of the ready pool containers that other app servers with the same
-        database have on this Docker engine.
+        """Returns the memory in bytes of the ready containers of the warm pool (started in advance for new
+        sandboxes) that other app servers with the same database have on this Docker engine.
         """
         return len(await self._of_others(client)) * MEMBER_BYTES
 
     async def yield_of_others(self, client: "DockerClient") -> bool:
-        """Removes one ready pool container of another app server with the same database, to free the
-        container's memory. Returns False if there is none.
+        """Removes one ready container of the warm pool (started in advance for new sandboxes) of another app
+        server with the same database, to free the container's memory. Returns False if there is none.
 
         If a sandbox was about to use the removed container, the sandbox starts with a new container.
         """
@@ -203,16 +209,16 @@ class WarmPool:
         return await self._maker.call(_pooled, client, label, owner)
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
-        """Removes the volume and the record of the container that the sandbox had taken from the pool. Called
-        after the sandbox was deleted. Blocks the thread.
+        """Removes the volume and the record of the container that the sandbox had taken from the warm pool
+        (containers started in advance). Called after the sandbox was deleted. Blocks the thread.
         """
         if member := self._registry.of(sandbox_id):
             self._maker.unmake(client, member.name)
             self._registry.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
-        """Removes all ready containers of the pool. Called when the app server ends, because the unused
-        containers would otherwise continue to use memory.
+        """Removes all ready containers of the warm pool (started in advance for new sandboxes). Called when
+        the app server ends, because the unused containers would otherwise continue to use memory.
         """
         async with self._turn:
             try:
@@ -225,14 +231,16 @@ class WarmPool:
 
     @property
     def lacks_one(self) -> bool:
-        """Returns whether the pool has fewer ready containers than configured. Also returns True until the
-        first `replenish` has looked for containers of an earlier app server.
+        """Returns whether the warm pool (containers started in advance) has fewer ready containers than
+        configured. Also returns True until the first call of `replenish` has looked for containers that the
+        app server had started before its last restart.
         """
         return bool(self._short()) or not self._is_reconciled
 
     def _short(self) -> list[str | None]:
-        """Returns the default image (as None) and the base images for which the pool has too few ready
-        containers. Leaves out images whose last container failed to start a short time ago.
+        """Returns the base images for which the warm pool (containers started in advance) has too few ready
+        containers; None stands for the app server's default image. Leaves out images whose last container
+        failed to start a short time ago.
         """
         there = Counter(each.base for each in self._ready)
         return [
@@ -293,7 +301,7 @@ class WarmPool:
         except httpx.TransportError:
             return False
         if reply.status_code == httpx.codes.NOT_FOUND:
-            cause = "The agent server of this image does not wait to be told for whom it works."
+            cause = "The agent server of this image does not support standby."
             raise StartFailure("sandbox_start_failed", cause, fix="")
         return reply.is_success
 
@@ -313,8 +321,8 @@ class WarmPool:
         return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
 
     async def _discard(self, client: "DockerClient", member: PooledContainer) -> None:
-        """Removes a container of the pool, then its record. The record is removed last, because the container
-        and its volume can be found only by the record.
+        """Removes a container of the warm pool (containers started in advance), then its record. The record
+        is removed last, because the container and its volume can be found only by the record.
         """
         await self._maker.call(self._maker.unmake, client, member.name)
         await asyncio.to_thread(self._registry.discard, member)
@@ -342,9 +350,10 @@ class WarmPool:
 
 
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
-    """Returns the warm-pool containers (started in advance) that no sandbox has taken yet and that one app
-    server has created. The result maps a container's name to its Docker state and the digest of everything
-    from which it was made. `owner`: the id of the data directory of that app server.
+    """Returns the warm-pool containers (started in advance) that one app server has created and that no
+    sandbox has taken yet. The result maps a container's name to its Docker state and to the hash of
+    everything that determines the container, such as the image. `owner`: the id of the app server's data
+    directory.
     """
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
     names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}

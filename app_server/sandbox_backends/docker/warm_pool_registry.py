@@ -2,9 +2,10 @@
 started before a sandbox needs them. The records say which containers are free, and which sandbox has claimed
 which container.
 
-`free/<member>.json` is written before the container is created. To claim the container, an app server renames
-this file to `used/<sandbox>.json`; only one app server can succeed. The record exists as long as the sandbox,
-because the sandbox's volume keeps its name from the pool.
+The record of a free container is `free/<id of the container's record>.json`; it is written before the
+container is created. To claim the container, an app server renames this file to `used/<sandbox>.json`; only
+one app server can succeed. This record is kept until the sandbox is deleted, because it contains the name of
+the sandbox's volume.
 """
 
 import hashlib
@@ -25,10 +26,11 @@ POOL_FOLDER = "pool"
 
 @dataclass(frozen=True)
 class PooledContainer:
-    """The record of a container that was made in advance for a future sandbox.
+    """The record of a container that was started in advance for a new sandbox.
 
-    `init_key`: a secret that the app server must send together with the session key, so that the agent server
-    in the container accepts the session key. None after the session key was sent.
+    `id`: a part of the names of the container and its volume. `init_key`: a secret that the app server must
+    send together with the session key (the key for calls between sandbox and app server), so that the agent
+    server in the container accepts the session key. None after the session key was sent.
     """
 
     id: str
@@ -54,8 +56,9 @@ class WarmPoolRegistry:
 
     @property
     def owner(self) -> str:
-        """Returns the random id that labels the pool containers of this home directory. The label is needed
-        because app servers with other home directories may use the same Docker engine.
+        """Returns the random id that labels the warm-pool containers (started in advance for new sandboxes)
+        of this home directory. The label is needed because app servers with other home directories may use
+        the same Docker engine.
         """
         path = self._folder / "owner"
         if not path.exists():
@@ -64,7 +67,9 @@ class WarmPoolRegistry:
 
     @property
     def are_any(self) -> bool:
-        """Returns whether the app server of this home directory has ever created containers for the pool."""
+        """Returns whether the app server of this home directory has ever created containers for the warm
+        pool, which means in advance for new sandboxes.
+        """
         return self._folder.exists()
 
     def new(self) -> PooledContainer:
@@ -81,8 +86,8 @@ class WarmPoolRegistry:
         return [member for member in found if member]
 
     def claim(self, member: PooledContainer, sandbox_id: UUID) -> bool:
-        """Records that the sandbox uses this container of the warm pool from now on. Returns whether this
-        succeeded: False if another app server has claimed the container already.
+        """Records that the sandbox uses this container of the warm pool (containers started in advance) from
+        now on. Returns whether this succeeded: False if another app server has claimed the container already.
         """
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
@@ -95,8 +100,9 @@ class WarmPoolRegistry:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
-        """Deletes the init key from the sandbox's record. Called when the agent server has received its
-        session key.
+        """Deletes the init key from the sandbox's record. The init key is the secret without which the agent
+        server accepts no first session key. Called when the agent server has received its session key (the
+        key for calls between sandbox and app server).
         """
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))
@@ -132,7 +138,7 @@ def _read(path: Path) -> PooledContainer | None:
 
 def _write(path: Path, text: str) -> None:
     """Writes the text to the file atomically. Only this operating system user can read the file. If several
-    processes write at once, the last text stays.
+    processes write at the same time, the file contains the text that was written last.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")

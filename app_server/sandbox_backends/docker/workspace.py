@@ -1,7 +1,8 @@
 """Copies workspaces out of the Docker volumes of sandboxes and into such volumes.
 
-A helper container that never runs mounts the volume. The Docker engine reads and writes within this
-container's file system, so symbolic links in a workspace cannot lead to files of the host.
+For each copy, a helper container is created that mounts the volume but is never started. The Docker engine
+reads and writes within this container's file system, so symbolic links in a workspace cannot lead to files of
+the host.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ def carry_out(
     client: "DockerClient",
     image: str,
     volume: str,
-    place: str,
+    mount_point: str,
     parts: Sequence[str],
     sink: TarSink,
     folder: str | None = None,
@@ -31,45 +32,47 @@ def carry_out(
     """Writes the given parts (top directories) of a sandbox's workspace to `sink` as a tar. The workspace is
     in the Docker volume `volume`. Skips parts that do not exist.
 
-    `image`: the image of the helper container. `place`: the directory where this container mounts the volume.
-    `folder`: a directory in each part; if given, only its content is copied.
+    `image`: the image of the helper container. `mount_point`: the directory where this container mounts the
+    volume. `folder`: a directory in each part; if given, only its content is copied.
     """
     from docker.errors import NotFound
 
-    with _carrier(client, image, volume, place) as carrier, writing(sink) as tar:
+    with _carrier(client, image, volume, mount_point) as carrier, writing(sink) as tar:
         for part in parts:
             try:
-                pieces, _ = carrier.get_archive(f"{place}/{part}", chunk_size=_PIECE_BYTES)
+                pieces, _ = carrier.get_archive(f"{mount_point}/{part}", chunk_size=_PIECE_BYTES)
             except NotFound:
                 continue
             clean(ChunkReader(iter(pieces)), part, tar, owner=AGENT_UID, folder=folder)
 
 
-def carry_in(client: "DockerClient", image: str, volume: str, place: str, source: TarSource) -> None:
-    """Unpacks the tar `source` into a volume. Creates the volume if necessary.
+def carry_in(client: "DockerClient", image: str, volume: str, mount_point: str, source: TarSource) -> None:
+    """Unpacks the tar `source` into a Docker volume. Creates the volume if it does not exist.
 
-    `place`: the directory where containers of the image mount the volume.
+    `image`: the image of the helper container. `mount_point`: the directory where this container mounts the
+    volume.
     """
-    with _carrier(client, image, volume, place) as carrier:
+    with _carrier(client, image, volume, mount_point) as carrier:
         # Into the root: the engine refuses links that lead out of the directory to which it unpacks.
-        carrier.put_archive("/", below(source, place.strip("/")))
+        carrier.put_archive("/", below(source, mount_point.strip("/")))
 
 
-def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> None:
+def can_carry(client: "DockerClient", image: str, volume: str, mount_point: str) -> None:
     """Tests whether the Docker engine can mount the volume in a container and read its files. Raises APIError
     if it cannot.
 
-    `place`: the directory where containers of the image mount the volume.
+    `image`: the image of the test container. `mount_point`: the directory where this container mounts the
+    volume.
     """
-    with _carrier(client, image, volume, place) as carrier:
-        pieces, _ = carrier.get_archive(place)
+    with _carrier(client, image, volume, mount_point) as carrier:
+        pieces, _ = carrier.get_archive(mount_point)
         for _piece in pieces:
             pass
 
 
 def remove_carrier(client: "DockerClient", volume: str) -> None:
-    """Removes the helper container that a killed app server has left behind while it was copying this volume.
-    Otherwise the volume would stay in use.
+    """Removes the helper container that an app server has left behind because it was killed while it copied
+    this volume. The volume cannot be removed while this container exists.
     """
     from docker.errors import NotFound
 
@@ -80,14 +83,14 @@ def remove_carrier(client: "DockerClient", volume: str) -> None:
 
 
 @contextmanager
-def _carrier(client: "DockerClient", image: str, volume: str, place: str) -> "Iterator[Container]":
+def _carrier(client: "DockerClient", image: str, volume: str, mount_point: str) -> "Iterator[Container]":
     remove_carrier(client, volume)
     carrier = client.containers.create(
         image,
         name=_name(volume),
         network_mode="none",
         cap_drop=["ALL"],
-        volumes={volume: {"bind": place, "mode": "rw"}},
+        volumes={volume: {"bind": mount_point, "mode": "rw"}},
     )
     try:
         yield carrier

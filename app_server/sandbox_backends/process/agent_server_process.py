@@ -39,11 +39,12 @@ class Incarnation(BaseModel):
 class Handle(Incarnation):
     """A running agent server process, as stored in the file `process.json` of the sandbox's folder.
 
-    `pid`, `started`: the process itself. `init`: the first process in the process namespace that bubblewrap
-    has created; when it ends, the kernel ends all processes of the namespace. None without bubblewrap.
-    `has_own_network`: whether commands of the agent cannot use this machine's network. `place`: the device
-    and inode numbers of the sandbox's folder. If an older version wrote the file, `has_own_network` is False
-    and `place` is None.
+    `pid`, `started`: the process itself. `port`: the port of the agent server. `inner_url`: the URL at which
+    the sandbox reaches the app server. `init`: the first process in the process namespace that bubblewrap has
+    created; when it ends, the kernel ends all processes of the namespace. None if bubblewrap is not used.
+    `has_own_network`: True if commands of the agent run in a separate network and cannot use this machine's
+    network. `place`: the device and inode numbers of the sandbox's folder. If an older version wrote the
+    file, `has_own_network` is False and `place` is None.
     """
 
     port: int
@@ -75,9 +76,11 @@ class Launch:
 
 
 def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
-    """Starts an agent server as a process of this machine. Returns the facts by which the app server finds
-    the process again after a restart, such as its id and port, and stores them in the file `process.json` of
-    `folder`. Blocks the thread for some milliseconds. Raises OSError if the agent server cannot be started.
+    """Starts an agent server as a process of this machine. Returns the data by which the app server finds the
+    process again after a restart, such as the process id and the port. Also stores this data in the file
+    `process.json` of `folder`. `inner_url`: the URL at which the sandbox reaches the app server; it is a part
+    of the data. Blocks the thread for some milliseconds. Raises OSError if the agent server cannot be
+    started.
     """
     with _open_log(folder / "agent-server.log") as log:
         child, init = _spawn(launch, log)
@@ -97,11 +100,11 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
 
 def listen(wanted: int) -> socket.socket:
     """Returns a socket that listens on port `wanted`. If `wanted` is 0 or not free, the socket listens on any
-    free port.
+    free port. The agent server inherits this socket.
 
-    The agent server inherits this socket. If only a free port number were passed, another program could take
-    the port before the agent server listens. Early connections wait until the agent server accepts them, and
-    fail if it ends.
+    If the agent server got only a port number, another program could take the port before the agent server
+    listens. Clients can connect at once: their connections wait until the agent server accepts them, and fail
+    if the agent server ends. Raises StartFailure `sandbox_port_taken` if no port is free.
     """
     for candidate in (wanted, 0):
         listener = socket.socket()

@@ -57,7 +57,9 @@ ALLOWED_ENVIRONMENT = frozenset(
     | {"NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE"}
 )
 _OUTER_ONLY = frozenset({"TMPDIR", "USER", "LOGNAME"})
-"""Environment variables that have no meaning inside bubblewrap's namespaces."""
+"""The environment variables of this machine that isolated sandboxes do not get, because their values have no
+meaning inside bubblewrap's namespaces.
+"""
 
 # The cwd of the agent server: `python -m` finds the package there, whether it is installed or not, and
 # nothing of it reaches the environment of the agent's commands.
@@ -97,7 +99,8 @@ class ProcessBackend(OneMachine):
 
     async def open(self) -> None:
         """Tests once whether bubblewrap works. The result decides how sandboxes are isolated until the app
-        server ends. It does not change later, because users rely on the isolation that they were shown.
+        server ends. The result is not changed later, because users rely on the kind of isolation that Slipway
+        has shown to them.
         """
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
         if self._wanted == "none":
@@ -220,7 +223,7 @@ class ProcessBackend(OneMachine):
         return False
 
     async def close(self) -> None:
-        """Stops the processes of all sandboxes. Their workspaces stay on disk."""
+        """Stops the processes of all sandboxes of this app server. Their workspaces stay on disk."""
         await asyncio.gather(*(self.stop(sandbox_id) for sandbox_id in list(self._handles)))
 
     def _folder(self, sandbox_id: UUID) -> Path:

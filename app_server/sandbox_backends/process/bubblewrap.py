@@ -1,9 +1,11 @@
-"""Isolates process sandboxes with bubblewrap: a sandbox gets separate mounts, processes, IPC and host name.
+"""Isolates process sandboxes (sandboxes that run as processes on this machine) with bubblewrap: a sandbox
+gets separate mounts, processes, IPC and host name.
 
-A sandbox sees the machine's programs (read-only) and its folder. It does not see the user's home directory,
-other sandboxes and the app server's database. The agent server uses the machine's network, because it
-connects to the app server on a loopback address. Commands of the agent get a network without a connection to
-the outside (agent_runtime/workspace/room.py). Memory is not limited.
+A sandbox sees the machine's programs (read-only) and its own folder. It does not see other sandboxes, the app
+server's database, and the home directory of the operating-system user who runs the app server. The agent
+server uses the machine's network, because it connects to the app server on a loopback address. Commands of
+the agent get a network without a connection to the outside (agent_runtime/workspace/room.py). Memory is not
+limited.
 """
 
 import os
@@ -74,11 +76,12 @@ class Bubblewrap:
         directory: Path,
         accounts: Path | None = None,
     ) -> list[str]:
-        """Returns the command line that runs `command` inside the isolation. The command may write below the
-        paths `writable` and read below the paths `readable`. The paths are the same inside and outside.
+        """Returns the command line that runs `command` isolated by bubblewrap. The command may write below
+        the paths `writable` and read below the paths `readable`. The command sees these files at the same
+        paths as the machine does.
 
         `directory`: the working directory. `accounts`: a directory with the `passwd` and `group` files that
-        the command sees.
+        the command sees; None means that the command sees no such files.
         """
         return [
             self.program,
@@ -127,8 +130,8 @@ def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
 def runtime_paths(source: Path, environment: Mapping[str, str]) -> list[Path]:
     """Returns the paths outside the system's directories that an isolated agent server must be able to read.
 
-    These are the packages of Slipway, the Python interpreter, its libraries, and the certificate files that
-    `environment` names.
+    These are the packages of Slipway in the directory `source`, the Python interpreter, its libraries, and
+    the certificate files that `environment` names.
     """
     interpreter = Path(sys.executable).resolve().parents[1]
     wanted = [source / "agent_runtime", Path(sys.prefix), Path(sys.base_prefix), interpreter]

@@ -72,7 +72,9 @@ class RemoteBackend:
         return SandboxKind(backend="remote", isolation="full", warning=" ".join(warnings) or None)
 
     async def open(self) -> None:
-        """Contacts all sandbox hosts. A host that does not answer now is contacted again later."""
+        """Contacts all sandbox hosts (other machines that run sandboxes). A host that does not answer now is
+        contacted again later.
+        """
         await asyncio.gather(*(self._look(host) for host in self.hosts.values()))
 
     async def secure(self) -> None:
@@ -80,7 +82,7 @@ class RemoteBackend:
             self._background.start(self._attend(host), name=f"sandbox host {host.name}")
 
     async def examine(self) -> None:
-        """Does nothing, because each sandbox host tests itself."""
+        """Does nothing, because each sandbox host tests the isolation of its sandboxes itself."""
 
     def inner_addresses(self) -> list[str]:
         """Returns the loopback address, on which the inner listener (the app server's port for sandboxes)
@@ -92,10 +94,11 @@ class RemoteBackend:
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """Prepares the image on the host of this sandbox, because each host stores images separately. Raises
-        StartFailure.
+        """Prepares the image on the sandbox host of this sandbox (the other machine that runs it), because
+        each host stores images separately. Does nothing if `sandbox_id` is None.
 
-        Does nothing if `sandbox_id` is None.
+        Raises StartFailure if no sandbox host is available, if the host does not answer, or if it cannot
+        prepare the image.
         """
         if sandbox_id is None:
             return
@@ -120,8 +123,9 @@ class RemoteBackend:
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns those of the given sandboxes whose machine does not run. Leaves out sandboxes on hosts that
-        do not answer; `find_lost` returns those.
+        """Returns the ids of those given sandboxes whose container does not run. Leaves out sandboxes on
+        hosts that do not answer now. `find_lost` returns these sandboxes when their host has not answered for
+        the time in the setting `sandbox_host_patience_seconds`.
         """
         states = await self._states()
         dead: set[UUID] = set()
@@ -214,8 +218,9 @@ class RemoteBackend:
 
     @property
     def spare_bytes(self) -> int:
-        """Returns zero, because this backend does not count ready machines. Each host has already subtracted
-        the memory of the machines that it keeps ready from the capacity that it reports.
+        """Returns zero, because the app server starts no containers in advance for this backend. Each sandbox
+        host starts them itself, and has already subtracted the memory of these containers from the capacity
+        that it reports.
         """
         return 0
 
@@ -231,8 +236,8 @@ class RemoteBackend:
         return found or None  # the start tells why
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
-        """Returns the memory capacity of the host on which the sandbox would start. A new sandbox is planned
-        for the host with the most free memory. This plan is stored in memory, so that later calls count the
+        """Returns the memory capacity of the host on which the sandbox would start. For a new sandbox,
+        chooses the host with the most free memory. This choice is remembered, so that later calls count the
         sandbox on that host. `held`: the ids of all sandboxes that use memory.
         """
         name = self._placements.host_of(sandbox_id)
@@ -248,7 +253,7 @@ class RemoteBackend:
         return MemoryCapacity(self._beside(name, held), self._capacity(host))
 
     async def replenish(self) -> None:
-        """Does nothing, because each host itself keeps machines ready for new sandboxes."""
+        """Does nothing, because each host itself starts containers in advance for new sandboxes."""
 
     async def yield_spare(self) -> bool:
         return False
@@ -300,8 +305,8 @@ class RemoteBackend:
             await asyncio.sleep(WATCH_SECONDS)
 
     async def _states(self) -> dict[str, Mapping[UUID, MachineState]]:
-        """Returns the machine states of the sandboxes on each host, by host name. Leaves out hosts that do
-        not answer.
+        """Returns the states of the containers of the sandboxes on each host, by host name. Leaves out hosts
+        that do not answer.
         """
         hosts = [host for host in self.hosts.values() if not host.is_lost]
         found = await asyncio.gather(*(_states_of(host) for host in hosts))

@@ -1,4 +1,5 @@
-"""Builds the request with which the app server sends a base image that a user has chosen to a sandbox host.
+"""Builds the request with which the app server sends the description of a base image to a sandbox host
+(another machine that runs sandboxes). A user has chosen the base image, on which a sandbox image is built.
 The host then builds the image.
 """
 
@@ -11,6 +12,9 @@ Part = tuple[str | None, str | bytes]
 def parts_of(base: BaseImage, built_from: tuple[BuildFiles, bytes] | None) -> dict[str, Part]:
     """Returns the parts of the multipart request that describes a base image. The part `base` contains the
     description; the part `context` contains the packed files if the image is built from files.
+
+    `built_from`: the description of these files and the gzipped tar of the files; None if the image is not
+    built from files.
     """
     files, packed = built_from or (None, None)
     asked = BaseRequest(

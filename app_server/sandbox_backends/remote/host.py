@@ -53,8 +53,8 @@ class Host:
     """The client of one sandbox host (another machine that runs sandboxes for this app server). The HTTP
     client `http` sends the host's token with each call.
 
-    `info`: the host's last description of itself. `is_ready`: an event that is set while the host's sandboxes
-    can reach the app server.
+    `info`: the last description that the host has sent about itself; None if it has not answered yet.
+    `is_ready`: an event that is set while the host's sandboxes can reach the app server.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Host:
 
     @property
     def is_lost(self) -> bool:
-        """Returns whether the sandbox host has not answered for longer than the setting
+        """Returns whether the sandbox host has not answered for longer than the time in the setting
         `sandbox_host_patience_seconds`.
         """
         silent = self._silent_from is not None and time.monotonic() - self._silent_from
@@ -113,8 +113,8 @@ class Host:
         return info
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the machine states of all sandboxes of which the host has any data, such as a workspace.
-        Raises StartFailure if the host does not answer or refuses the request.
+        """Returns the states of all sandboxes of which the host has any data, such as a workspace. Raises
+        StartFailure if the host does not answer or refuses the request.
         """
         reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
         return {each.id: each.state for each in self._parse(_STATES, reply.content)}
@@ -124,8 +124,8 @@ class Host:
 
     async def prepare_base(self, base: BaseImage, report: Report) -> None:
         """Makes the host build the sandbox image on a base image that a user has chosen. Does nothing if the
-        host has that sandbox image already. Raises StartFailure if the build fails, or if the host cannot be
-        reached or refuses.
+        host has this sandbox image already. Raises StartFailure if the build fails, if the host cannot be
+        reached, or if the host refuses the request.
         """
         reply = await self._ask("GET", "/bases", params={"name": base.name})
         if reply.status_code == httpx.codes.NOT_FOUND:
@@ -146,7 +146,7 @@ class Host:
         """Lists or removes sandbox images on the host. If `prune` is False, returns all images. If `prune` is
         True, removes the unused images and returns the removed images.
 
-        bases: the names of the base images that users have chosen.
+        bases: the names of the base images that users have chosen; images that are built on them are kept.
         """
         method, route = ("POST", "/images/prune") if prune else ("GET", "/images")
         reply = await self._call(method, route, params={"base": sorted(bases)}, timeout=LONG_SECONDS)
@@ -187,19 +187,19 @@ class Host:
         await self._call("DELETE", f"/sandboxes/{sandbox_id}")
 
     def export(self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None) -> None:
-        """Writes the requested parts of a sandbox's workspace, which is on this remote host, to `sink` as a
-        tar. Blocks the thread, so call it in a separate thread.
+        """Writes the given parts of a sandbox's workspace, which is on this remote host, to `sink` as a tar.
+        Blocks the thread, so call it in a separate thread.
 
         `parts`: names of directories in the workspace. `folder`: a directory in each part; if given, only the
         content of this directory is written. Raises StartFailure if the host refuses the request or cannot be
-        reached, and the errors of the sink.
+        reached. Errors of `sink` are not caught.
         """
-        place = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
+        path = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
         asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}
         try:
             with (
                 self._blocking() as http,
-                http.stream("GET", place, params=asked) as reply,
+                http.stream("GET", path, params=asked) as reply,
             ):
                 self._require_success(reply, reply.read() if reply.is_error else b"")
                 for piece in reply.iter_raw(PIECE_BYTES):
@@ -208,9 +208,9 @@ class Host:
             raise self.lost(error) from error
 
     def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Replaces the sandbox's workspace on this host by the content of the tar `source`. The host deletes
-        the sandbox's machine and old workspace first. Blocks the thread, so call it in a separate thread.
-        Raises StartFailure if the host cannot be reached or refuses.
+        """Replaces the sandbox's workspace on this host by the content of the tar `source`. Before that, the
+        host deletes the sandbox's container and old workspace. Blocks the thread, so call it in a separate
+        thread. Raises StartFailure if the host cannot be reached or refuses the request.
         """
 
         def pieces() -> Iterator[bytes]:
@@ -253,7 +253,7 @@ class Host:
         return reply
 
     async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
-        """Sends a request to the host and returns the reply, also if its status is an error. Raises
+        """Sends a request to the host and returns the reply, even if the reply has an error status. Raises
         StartFailure if the host does not reply.
         """
         try:

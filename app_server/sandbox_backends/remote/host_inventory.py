@@ -1,5 +1,6 @@
-"""The list of the sandboxes that app servers have started on this sandbox host. The list is needed to
-tell them apart from the sandboxes of an app server on this machine that uses the same Docker engine.
+"""The list of the sandboxes that were started through this sandbox host. An app server that runs on the same
+machine may use the same Docker engine. Sandboxes that such an app server has started without this sandbox
+host are not in the list.
 """
 
 from pathlib import Path
@@ -8,7 +9,8 @@ from uuid import UUID
 
 class HostInventory:
     """The list of the sandboxes of this sandbox host, with one file for each sandbox in the directory
-    `home`/hosted. The file contains the name of the base image that a user has chosen, or nothing.
+    `home`/hosted. The file contains the name of the base image that a user has chosen for the sandbox; the
+    file is empty for the default base image.
 
     All methods block the thread for a moment.
     """
@@ -17,8 +19,8 @@ class HostInventory:
         self._folder = home / "hosted"
 
     def add(self, sandbox_id: UUID, base: str | None = None) -> None:
-        """Adds a sandbox to the list. base: the name of its base image; None leaves a stored name
-        unchanged.
+        """Adds a sandbox to the list. base: the name of its base image. If `base` is None and the list
+        already contains the sandbox, the stored name is kept.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / sandbox_id.hex
@@ -33,7 +35,9 @@ class HostInventory:
         return {UUID(path.name) for path in self._folder.iterdir()} if self._folder.is_dir() else set()
 
     def bases(self) -> set[str]:
-        """Returns the names of all base images that users have chosen for sandboxes on this host."""
+        """Returns the names of all base images that users have chosen for sandboxes on this host. A sandbox
+        image is built on a base image.
+        """
         return {text for each in self.all() if (text := self._base_of(each))}
 
     def _base_of(self, sandbox_id: UUID) -> str:

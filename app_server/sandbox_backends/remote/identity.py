@@ -1,4 +1,6 @@
-"""The id and the tokens with which the app server identifies itself to sandbox hosts."""
+"""The id and the tokens with which the app server identifies itself to sandbox hosts (other machines that run
+sandboxes).
+"""
 
 import secrets
 from pathlib import Path
@@ -17,8 +19,9 @@ def installation_id(home: Path) -> str:
 
 
 def read_token(host: SandboxHost) -> str:
-    """Returns the token with which the app server calls a sandbox host, from the configured file. Raises
-    StartFailure `sandbox_host_refused` if the file cannot be read or contains no valid token.
+    """Returns the token with which the app server calls a sandbox host (another machine that runs sandboxes).
+    Reads the token from the configured file. Raises StartFailure `sandbox_host_refused` if the file cannot be
+    read or contains no valid token.
     """
     try:
         token = host.token_file.expanduser().read_text().strip()

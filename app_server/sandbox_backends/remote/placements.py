@@ -23,8 +23,9 @@ class Placement:
 
 
 class Placements:
-    """The records of which sandbox is on which sandbox host. The records are stored in memory, and each
-    change is written atomically to a file. All methods block the thread for a moment.
+    """The records of which sandbox is on which sandbox host (another machine that runs sandboxes). The
+    records are stored in memory, and each change is written atomically to a file. All methods block the
+    thread for a moment.
     """
 
     def __init__(self, home: Path) -> None:

@@ -1,5 +1,6 @@
-"""Compares the sandboxes of a sandbox host with the app server's records when the host can be reached again.
-The sandboxes may have moved to other hosts while the host could not be reached.
+"""Compares the sandboxes of a sandbox host (another machine that runs sandboxes) with the app server's
+records when the host can be reached again. The sandboxes may have moved to other hosts while the host could
+not be reached.
 """
 
 import asyncio
@@ -13,11 +14,11 @@ logger = logging.getLogger(__name__)
 
 async def welcome(host: Host, placements: Placements) -> None:
     """Makes the sandboxes of this host agree with the records in `placements`. Stops sandboxes that now
-    belong to another host. Deletes sandboxes that users have deleted. Records unknown sandboxes as sandboxes
-    of this host and stops them.
+    belong to another host. Deletes sandboxes that users have deleted. For a sandbox without a record, records
+    that the sandbox is on this host, and stops the sandbox.
 
-    Call it before the host's sandboxes can reach the app server. Only workspaces of deleted sandboxes are
-    removed. Raises StartFailure.
+    Must be called before the host's sandboxes can reach the app server. Removes workspaces only of deleted
+    sandboxes. Raises StartFailure if the host does not answer or refuses a request.
     """
     states = await host.states()
     for sandbox_id, state in states.items():

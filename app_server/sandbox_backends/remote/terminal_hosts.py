@@ -1,5 +1,5 @@
-"""Opens clients of sandbox hosts for `slipway` commands in a terminal. These commands work without a running
-app server.
+"""Opens clients of sandbox hosts (machines that run sandboxes for an app server) for `slipway` commands in a
+terminal. These commands work without a running app server.
 """
 
 import asyncio
@@ -15,8 +15,9 @@ from app_server.sandbox_backends.remote.tls import trust_of_hosts
 
 @asynccontextmanager
 async def open_host(host_config: SandboxHost, config: Config) -> AsyncIterator[Host]:
-    """Opens a client of a configured sandbox host and yields it. Closes the client at the end of the `with`
-    block. Raises StartFailure if the host's token cannot be read.
+    """Opens a client of a configured sandbox host (a machine that runs sandboxes for an app server) and
+    yields the client. Closes the client at the end of the `with` block. Raises StartFailure if the host's
+    token cannot be read.
     """
     trust = trust_of_hosts(config)
     assert trust, "there are hosts"

@@ -34,8 +34,9 @@ class HostTunnel:
         self._url = f"ws{host.url.removeprefix('http')}{PREFIX}/tunnel"
 
     async def keep_open(self) -> None:
-        """Keeps the tunnel to the host open until the task is cancelled, and opens it again after errors.
-        Sets the host's `is_ready` while the tunnel is open.
+        """Keeps open the tunnel through which the host's sandboxes reach the app server, until the task is
+        cancelled, and opens the tunnel again after errors. The host's event `is_ready` is set while the
+        tunnel is open.
         """
         while True:
             try:

@@ -1,4 +1,6 @@
-"""The request and reply bodies that an app server and a sandbox host exchange (docs/sandbox-service.md)."""
+"""The request and reply bodies that an app server and a sandbox host (a machine that runs sandboxes for the
+app server) exchange. See docs/sandbox-service.md.
+"""
 
 from typing import Annotated, Final, Literal
 from uuid import UUID
@@ -12,13 +14,15 @@ from app_server.sandbox_images.build_context import MAX_TAR_BYTES
 PREFIX: Final = "/v1"
 TOKEN_HEADER: Final = "X-Slipway-Host-Token"  # noqa: S105 (a name)
 INSTALLATION_HEADER: Final = "X-Slipway-Installation"
-"""A request header with the id of the calling app server. A host accepts only one app server."""
+"""A request header with the id of the calling Slipway installation. A sandbox host accepts the requests of
+only one installation.
+"""
 PROTOCOL: Final = 1
 NDJSON: Final = "application/x-ndjson"
 TAR: Final = "application/x-tar"
 PIECE_BYTES: Final = 64 * 1024
 MAX_BASE_BYTES: Final = MAX_TAR_BYTES + 4 * 1024**2
-"""The size limit of a request with the files from which a base image is built."""
+"""The size limit, in bytes, of a request with the files from which a base image is built."""
 
 ImageName = Annotated[str, Field(max_length=300, pattern=IMAGE_NAME)]
 
@@ -27,7 +31,7 @@ class HostInfo(BaseModel):
     """The reply of GET /v1/info: a sandbox host's description of itself.
 
     capacity_bytes: the maximum for the sum of the memory limits of the host's sandboxes. The memory of
-    machines that are kept ready for new sandboxes is already subtracted.
+    containers that are started in advance for new sandboxes is already subtracted.
     sandbox_memory_bytes: the memory limit of each sandbox.
     image: the name of the default sandbox image; null if the host does not have it yet.
     isolation_gap: a sentence about gaps in the isolation of sandboxes; null if none is known.
@@ -48,8 +52,8 @@ class HostInfo(BaseModel):
 
 
 class HostedSandbox(BaseModel):
-    """One sandbox of a sandbox host, and the state of its machine (its container). In the state `stopped`,
-    the machine does not run and only the workspace is left.
+    """One sandbox of a sandbox host, and the state of its container. `running`: the container runs. `halted`:
+    the container is paused. `stopped`: no container runs, and only the workspace is left.
     """
 
     id: UUID
@@ -59,14 +63,17 @@ class HostedSandbox(BaseModel):
 class WorkspaceSize(BaseModel):
     """The size of a running sandbox's workspace.
 
-    bytes: the size; null if it cannot be measured, or if the workspace is a separate disk of a fixed size.
+    bytes: the size; null if it cannot be measured, or if the workspace is a separate disk of limited size.
     """
 
     bytes: int | None
 
 
 class HostedImage(BaseModel):
-    """One sandbox image on a sandbox host. The fields are the same as those of StoredImage."""
+    """One sandbox image on a sandbox host. `is_current`: whether this version of Slipway needs the image.
+    `is_used`: whether the host has a container of this image. `bytes`: the size, including layers that are
+    shared with other images.
+    """
 
     name: str
     created_at: str
@@ -89,9 +96,10 @@ class BaseRequest(BaseModel):
     """The description of a base image that a user has chosen, in the request body of PUT /v1/bases.
 
     dockerfile: the name of the Dockerfile among the sent files; null if the base image is not built from
-    files.
-    timeout_seconds, max_bytes, network: limits of the build. The limits of the host's configuration apply,
-    too.
+    files. arguments, target: the build arguments and the build stage for the Dockerfile. timeout_seconds: the
+    maximum duration of the build. max_bytes: the maximum size of the built image; null means no limit.
+    network: "none" means that commands of the build have no network. The limits in the host's configuration
+    apply too.
     """
 
     name: ImageName
@@ -120,6 +128,7 @@ class HostedMachine(BaseModel):
     """A started sandbox, as the sandbox host describes it to the app server.
 
     image: the name of the sandbox's image.
+    working_root: the directory in the sandbox that contains the files on which agents work.
     inner_url: the URL at which the sandbox reaches the app server.
     """
 
@@ -129,8 +138,9 @@ class HostedMachine(BaseModel):
 
 
 class HostFailure(BaseModel):
-    """A failure on the sandbox host. The fields are the same as those of StartFailure. docs/start-failures.md
-    lists the codes.
+    """A failure on the sandbox host. `code`: identifies the kind of failure; docs/start-failures.md lists the
+    codes. `cause`: what has happened. `fix`: what the user or an administrator can do. `output`: the last
+    output of the command that failed; empty if there is none.
     """
 
     code: str
@@ -143,9 +153,9 @@ class Step(BaseModel):
     """One line of the streamed reply in which a sandbox host reports the progress of an operation.
 
     `report`: a line of text about the progress. The last line of the reply has one of the other fields.
-    `machine`: the started sandbox, if the operation is a start. `done`: true if another operation has
-    succeeded. `failure`: why the operation has failed. A line without any field only shows that the operation
-    still runs.
+    `machine`: the started sandbox, if the operation is the start of a sandbox. `done`: true if any other
+    operation has succeeded. `failure`: why the operation has failed. A line without any field only shows that
+    the operation still runs.
     """
 
     report: str | None = None

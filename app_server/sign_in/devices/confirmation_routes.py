@@ -68,8 +68,10 @@ InBrowser = Annotated[Principal, Depends(_in_browser)]
 
 @router.post("/find")
 async def find_device(principal: InBrowser, database: ServerDatabase, body: FindDevice) -> DeviceInfo:
-    """Returns the device that shows this code, so that the user can check it. This request does not allow the
-    device's sign-in. 403 `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
+    """Returns the device that shows this code, so that the user can check the device's name and permissions.
+    This request alone does not allow the device's sign-in. Errors: 403 `browser_session_needed` if the
+    request does not come from a signed-in browser; 404 `device_code_not_found` if no device waits with this
+    code; 429 `sign_in_throttled` after too many wrong codes.
     """
     found = await service.find(database, principal.user, body.user_code)
     return DeviceInfo.model_validate({**vars(found), "missing_scopes": _missing(principal, found)})
@@ -80,8 +82,12 @@ async def answer_device(
     principal: InBrowser, trail: CurrentTrail, database: ServerDatabase, body: AnswerDevice
 ) -> None:
     """Allows or refuses the sign-in of the device that shows this code. The code cannot be used a second
-    time. 403 `browser_session_needed`, `stronger_key`, 404 `device_code_not_found`, 409 `too_many_api_keys`,
-    429 `sign_in_throttled`.
+    time.
+
+    Errors: 403 `browser_session_needed` if the request does not come from a signed-in browser; 403
+    `stronger_key` if the device asks for permissions that the user does not have; 404 `device_code_not_found`
+    if no device waits with this code; 409 `too_many_api_keys` if the user has the maximum number of API keys;
+    429 `sign_in_throttled` after too many wrong codes.
     """
     found = await service.find(database, principal.user, body.user_code)
     async with database.session() as session:

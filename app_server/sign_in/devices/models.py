@@ -12,8 +12,8 @@ from app_server.core.database import Base, enum_column, now
 
 
 class DeviceState(StrEnum):
-    """The state of a device's sign-in: whether its user has allowed or refused the device. The row of the
-    sign-in is deleted when the device has got its API key.
+    """The state of a device's sign-in: whether its user has allowed the sign-in, has refused it, or has not
+    decided yet. The row of the sign-in is deleted when the device has got its API key.
     """
 
     PENDING = "pending"
@@ -28,7 +28,8 @@ class DeviceSignIn(Base):
     `name`, `address`: the name that the device has sent about itself, and the IP address of its request.
     `scopes`, `expires_in_days`: the permissions and the lifetime of the API key that the device asks for.
     `user_id`: the user who has allowed or refused the sign-in. `interval_seconds`: how long the device must
-    wait between two requests for its key. `asked_at`: the time of the last such request.
+    wait between two requests for its key. `asked_at`: the time of the last request for the key; null if there
+    was none.
     """
 
     __tablename__ = "device_sign_ins"

@@ -8,8 +8,9 @@ _NO_STORE = {"Cache-Control": "no-store"}
 
 
 def oauth_refusal(error: str, detail: str, *, fix: str | None = None) -> BadRequest:
-    """Returns the error BadRequest for a device, as a problem document (RFC 9457) whose `code` is an OAuth
-    error code.
+    """Returns the error BadRequest for a device. The reply is a problem document (RFC 9457). `error`: the
+    OAuth error code, which becomes the `code` of the document. `detail`: what is wrong. `fix`: what the user
+    can do; None if there is no advice.
     """
     return BadRequest(detail, code=error, fix=fix, headers=_NO_STORE, error=error, error_description=detail)
 
@@ -25,8 +26,8 @@ def unknown_device_code() -> BadRequest:
 
 
 def code_not_found() -> NotFound:
-    """Returns the error for a user code that is wrong, has expired or was already answered. All three cases
-    give the same error.
+    """Returns the error for a user code (the code that a device shows) that is wrong, has expired or was
+    already answered. All three cases give the same error.
     """
     return NotFound(
         "There is no such code. It may have expired, or it was answered already.",

@@ -22,7 +22,7 @@ from app_server.users.tokens import token_hash
 router = APIRouter(prefix="/oauth", tags=["Sign-in"])
 
 PAGE = "device"
-"""The page where a user enters the code, below the base URL."""
+"""The page where a user enters the code that a device shows: a path below the base URL."""
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 _MAX_NAME = 100
@@ -70,8 +70,9 @@ async def begin_device_sign_in(
     the codes of the sign-in.
 
     `scope`: permissions of the API key, separated by spaces; `read work` if left out. `device_name`: the name
-    of the key. `expires_in_days`: the lifetime of the key, 1 to 365 days; 90 if left out. 400
-    `invalid_request`, `invalid_scope`, 429 `sign_in_throttled`.
+    of the key; if left out, `client_id` becomes the name. `expires_in_days`: the lifetime of the key, 1 to
+    365 days; 90 if left out. Errors: 400 `invalid_request`; 400 `invalid_scope` if there is no such
+    permission; 429 `sign_in_throttled` if too many codes were requested from this IP address.
     """
     address = address_of(request)
     wanted = service.DeviceRequest(
@@ -99,10 +100,13 @@ async def get_device_token(
     grant_type: _Text = GRANT_TYPE,
     client_id: _Text = "",
 ) -> DeviceToken:
-    """Returns the API key of the device once, after the user has allowed the sign-in. Before that, replies
-    with 400 `authorization_pending`. If the device asks too often, replies with `slow_down`; from then on the
-    device must wait five seconds longer. 400 `invalid_request`, `unsupported_grant_type`, `invalid_grant`,
-    `expired_token`, `access_denied`, 409 `too_many_api_keys`.
+    """Returns the API key of the device once, after the user has allowed the sign-in. Until the user has
+    decided, replies with 400 `authorization_pending`. If the device asks too often, replies with 400
+    `slow_down`; from then on the device must wait five seconds longer between two requests.
+
+    Other errors: 400 `invalid_request`; 400 `unsupported_grant_type`; 400 `invalid_grant` if the device code
+    is not known; 400 `expired_token` if the code has expired; 400 `access_denied` if the user has refused the
+    sign-in; 409 `too_many_api_keys` if the user has the maximum number of API keys.
     """
     del client_id  # Clients are not registered, so the parameter changes nothing.
     if grant_type != GRANT_TYPE:
@@ -116,8 +120,8 @@ async def get_device_token(
 
 @router.post("/revoke")
 async def revoke_token(session: Session, request: Request, token: _Text = "") -> Response:
-    """Deletes the API key whose text is `token`. The reply is the same if there is no such key. 400
-    `invalid_request`.
+    """Deletes the API key `token`. The reply is the same if there is no such key. Errors: 400
+    `invalid_request` if `token` is missing.
     """
     if not token:
         raise refusals.invalid_request("The parameter `token` is missing.")

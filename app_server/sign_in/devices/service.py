@@ -1,8 +1,8 @@
 """Signs a device in: the device asks for a code, a signed-in user allows the code, and the device gets an API
 key.
 
-A code is valid for ten minutes and for one key. The limits that the device asks for are stored with the code,
-so the user allows exactly what the page shows.
+A code is valid for ten minutes, and the device gets only one key for it. The permissions and the lifetime of
+the key that the device asks for are stored with the code, so the user allows exactly what the page shows.
 """
 
 import re
@@ -46,8 +46,8 @@ _KEPT_FOR_EXPLANATION: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class DeviceRequest:
-    """The data that a device sends when it asks for a code: its name, and the permissions and the lifetime of
-    the API key that it wants.
+    """The data of a device's request for a code: the name of the device, its IP address (None if unknown),
+    and the permissions and the lifetime of the API key that the device asks for.
     """
 
     name: str
@@ -79,7 +79,7 @@ class DeviceKey:
 
 async def begin(database: Database, wanted: DeviceRequest) -> DeviceCodes:
     """Creates and stores the codes for a device's sign-in, and returns the codes. Raises TooManyRequests
-    `sign_in_throttled`.
+    `sign_in_throttled` if too many codes were requested from this IP address.
     """
     await throttle.begin_attempt(database, _of_devices_at(wanted.address))
     device_code, user_code = new_token(), "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
@@ -107,7 +107,8 @@ async def find(database: Database, user: User, user_code: str) -> DeviceSignIn:
     """Returns the device's sign-in that has this user code and waits for the user's answer. A wrong code
     counts as a failed attempt of the user who types it.
 
-    Raises NotFound `device_code_not_found`, TooManyRequests `sign_in_throttled`.
+    Raises NotFound `device_code_not_found` if no sign-in with this code waits. Raises TooManyRequests
+    `sign_in_throttled` after too many failed attempts of the user.
     """
     guesses = [Counted(f"device-code:{user.id.hex}", free=10, forgotten_after=timedelta(hours=1))]
     await throttle.begin_attempt(database, guesses)
@@ -129,8 +130,8 @@ async def find(database: Database, user: User, user_code: str) -> DeviceSignIn:
 async def answer(
     session: AsyncSession, trail: AuditTrail, user: User, found: DeviceSignIn, *, is_allowed: bool
 ) -> None:
-    """Stores whether the user allows or refuses the sign-in of the device `found`. Only the first decision
-    counts. Raises NotFound `device_code_not_found`.
+    """Stores whether the user allows or refuses the sign-in `found` of a device. Only the first answer
+    counts. Raises NotFound `device_code_not_found` if the sign-in was already answered or has expired.
     """
     waiting = update(DeviceSignIn).where(
         DeviceSignIn.id == found.id,
@@ -154,10 +155,12 @@ async def answer(
 
 async def redeem(database: Database, device_code: str, address: str | None) -> DeviceKey:
     """Exchanges the device code for an API key and returns the key. This succeeds only once for each code.
-    `address`: the IP address of the device, for the audit log.
+    `address`: the IP address of the device, for the audit log; None if unknown.
 
-    Raises BadRequest `authorization_pending`, `slow_down`, `expired_token`, `access_denied`, `invalid_grant`,
-    Conflict `too_many_api_keys`.
+    Raises BadRequest with one of these codes: `authorization_pending` if the user has not decided yet;
+    `slow_down` if the device asks too often; `expired_token` if the code has expired; `access_denied` if the
+    user has refused the sign-in; `invalid_grant` if the code is not known or was used. Raises Conflict
+    `too_many_api_keys` if the user has the maximum number of API keys.
     """
     refusal: BadRequest | None = None
     async with database.session() as session:
@@ -200,8 +203,8 @@ async def _new_key(session: AsyncSession, user: User, row: DeviceSignIn, address
 
 def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
     """Returns the error for a device that asks for its API key, if the code has expired, the user has not
-    decided yet, or the device asks too often. Returns None if the user has allowed or refused the sign-in in
-    time.
+    decided yet, or the device asks too often. Returns None if the user has allowed or refused the sign-in
+    before the code expired.
     """
     if row.expires_at <= moment:
         return refusals.oauth_refusal(
@@ -219,9 +222,9 @@ def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
 
 
 def _of_devices_at(address: str | None) -> list[Counted]:
-    """Returns the throttle counter for devices at one IP address, in a list. It counts the codes that these
-    devices ask for. Codes whose sign-in succeeds do not count. Returns an empty list if the address is
-    unknown.
+    """Returns the throttle counter for devices at one IP address, in a list with one element. The counter
+    counts the codes that these devices request. Codes whose sign-in succeeds do not count. Returns an empty
+    list if the address is unknown.
     """
     if address is None:
         return []

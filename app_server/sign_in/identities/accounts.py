@@ -32,15 +32,19 @@ from app_server.users.provisioning import person_of_user_name
 async def account_of(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, address: str | None
 ) -> tuple[User, ExternalIdentity]:
-    """Returns the Slipway account of a person who signs in by a provider. Creates the account at the first
-    sign-in. `address`: the browser's IP address, for the audit log.
+    """Returns the Slipway account of a person who signs in by a provider, with the stored identity of the
+    person at the provider. Creates the account at the first sign-in. `address`: the browser's IP address, for
+    the audit log.
 
-    If the provider's groups are mapped to roles, each sign-in sets the user's role to the role that the
-    provider gives. The owner's role never changes. If the groups are mapped to teams, each sign-in sets the
-    teams that this provider gives. Roles and teams stay as they are if the person was moved to another
-    organisation than the provider's.
+    If the configuration maps the provider's groups to roles, each sign-in sets the user's role to the role
+    that the person's groups give. The owner's role never changes. If the configuration maps groups to teams,
+    each sign-in sets the teams that the person's groups give. Roles and teams do not change if an
+    administrator has moved the person to an organisation that is not the organisation of the provider's
+    people.
 
-    Raises Forbidden `oidc_no_role`, `saml_no_role`, Conflict `too_many_teams`, `too_many_members`.
+    Raises Forbidden `oidc_no_role` or `saml_no_role` if the groups give no role. Raises Conflict
+    `too_many_teams` if the organisation gets too many teams. Raises Conflict `too_many_members` if a team
+    gets too many members.
     """
     known = await _find(session, identity)
     of_scim = await _account_of_scim(session, provider, identity) if known is None else None
@@ -84,7 +88,9 @@ async def connect(
     """Connects a provider's identity with an existing account, so that the person signs in to this account
     from now on.
 
-    Raises Conflict `oidc_identity_taken`, `oidc_already_connected`; for SAML the codes begin with `saml_`.
+    Raises Conflict `oidc_identity_taken` if the identity belongs to another account. Raises Conflict
+    `oidc_already_connected` if the account is connected with another identity at this provider. For SAML, the
+    codes begin with `saml_`.
     """
     known = await _find(session, identity)
     if known is not None and known.user_id != user_id:
@@ -98,14 +104,17 @@ async def connect(
 
 
 async def connected(session: AsyncSession, user_id: UUID) -> Mapping[str, ExternalIdentity]:
-    """Returns the user's connected identities, by issuer."""
+    """Returns the user's identities at identity providers. The key is the issuer, which identifies the
+    provider.
+    """
     rows = await session.scalars(select(ExternalIdentity).where(ExternalIdentity.user_id == user_id))
     return {row.issuer: row for row in rows}
 
 
 async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
     """Removes the connection between the account and the person's identity at this provider. Browsers that
-    are already signed in stay signed in. Raises NotFound `identity_not_found`.
+    are already signed in stay signed in. Raises NotFound `identity_not_found` if the account is not connected
+    with this provider.
     """
     found = await session.scalar(_of_user(user_id, issuer))
     if found is None:
@@ -116,9 +125,9 @@ async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
 async def end_sessions(
     session: AsyncSession, issuer: str, *, subject: str | None, provider_session: str | None
 ) -> Sequence[tuple[UUID, UUID]]:
-    """Signs out browsers that signed in by this provider. `subject`: the person whose browsers are signed
-    out; None means all people. `provider_session`: the session at the provider whose browsers are signed out;
-    None means any session.
+    """Signs out browsers that signed in by the provider `issuer`. `subject`: the provider's id of the person
+    whose browsers are signed out; None means all people. `provider_session`: the id of a session at the
+    provider; only browsers that signed in with this session are signed out. None means any session.
 
     Returns the ended sessions as pairs: the session's id and its user's id.
     """
@@ -149,8 +158,8 @@ async def _account_of_scim(
     time: the account whose user name in SCIM (a protocol with which identity providers manage accounts) is
     the person's e-mail address.
 
-    Returns None if the configuration of the provider does not allow this (`knows_scim_people`), if there is
-    no such account, or if another person at the same provider already signs in to this account.
+    Returns None if the option `knows_scim_people` of the provider is off, if there is no such account, or if
+    another person at the same provider already signs in to this account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None
@@ -218,8 +227,8 @@ def _row(identity: ProviderIdentity, user_id: UUID) -> ExternalIdentity:
 
 
 async def users_with_address(session: AsyncSession, address: str) -> Sequence[UUID]:
-    """Returns the ids of users whose provider has verified this e-mail address. Upper and lower case do not
-    matter.
+    """Returns the ids of the users whose e-mail address at an identity provider is this address, if the
+    provider has verified it. Upper and lower case do not matter.
     """
     query = select(ExternalIdentity.user_id).where(func.lower(ExternalIdentity.email) == address.lower())
     return (await session.scalars(query)).all()

@@ -1,5 +1,5 @@
-"""Completes the sign-in by any identity provider: creates a one-time link, or connects the identity with an
-existing account.
+"""Completes the sign-in by any identity provider: creates a one-time link with which the browser signs in, or
+connects the identity with an existing account.
 """
 
 from uuid import UUID
@@ -22,7 +22,7 @@ from app_server.users.models import User
 
 SIGN_IN_PAGE = "sign-in"
 CONNECTIONS_PAGE = "settings/browsers"
-"""The page where a person connects an account with a provider, below the base URL."""
+"""The page where a user connects the account with an identity provider: a path below the base URL."""
 
 
 def page_for(connects: UUID | None) -> str:
@@ -50,8 +50,9 @@ async def complete(
     `connected=NAME` if an account was connected with the provider NAME. `connects`: the user whose account is
     to be connected; None means an ordinary sign-in.
 
-    Raises Forbidden if the person may not get an account, Conflict if the identity cannot be connected or a
-    team is full, and NotAuthenticated `account_disabled`.
+    Raises Forbidden if the person may not get an account. Raises Conflict if the identity cannot be connected
+    with the account, or if a team of the person is full. Raises NotAuthenticated `account_disabled` if the
+    account is disabled.
     """
     if connects is None:
         return f"token={await _link_for(session, request, provider, identity)}"

@@ -1,5 +1,5 @@
-"""The data of a person as an identity provider (OpenID Connect or SAML) reports them at a sign-in. The
-person's role and teams in Slipway are computed from the groups that the provider reports, according to the
+"""The data of a person that an identity provider (OpenID Connect or SAML) reports at a sign-in. The person's
+role and teams in Slipway are computed from the groups that the provider reports, according to the
 configuration.
 """
 
@@ -20,7 +20,7 @@ _STRONGEST_FIRST = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
 
 @dataclass(frozen=True)
 class ProviderIdentity:
-    """A person as the identity provider describes them.
+    """The data of a person that an identity provider reports.
 
     `role`: the role to which the configuration maps the person's groups, or else the configured default role;
     None if there is neither. `teams`: the names of the teams to which the configuration maps the groups.
@@ -38,16 +38,18 @@ class ProviderIdentity:
 
 
 def require_allowed_domain(provider: SignInProvider, email: str | None) -> None:
-    """Checks that the domain of an e-mail address is allowed for the provider. `email`: the verified address.
-    Raises Forbidden `oidc_domain_not_allowed`, `saml_domain_not_allowed`.
+    """Checks that the configuration of the provider allows the domain of an e-mail address. `email`: the
+    address that the provider has verified; None if there is none. Raises Forbidden `oidc_domain_not_allowed`
+    or `saml_domain_not_allowed` if the domain is not allowed.
     """
     if provider.allowed_domains and (email or "").rpartition("@")[2].lower() not in provider.allowed_domains:
         raise domain_not_allowed(provider.protocol)
 
 
 def role_of(provider: SignInProvider, groups: Collection[Any]) -> Role | None:
-    """Returns the role with the most rights that the person's groups give. If no group gives a role, returns
-    the default role, or None if there is no default.
+    """Returns the person's role. The configuration maps groups at the provider to roles; if the person's
+    groups give several roles, returns the role with the most rights. If no group gives a role, returns the
+    default role, or None if there is no default.
     """
     given = {Role(role) for group, role in provider.roles.items() if group in groups}
     if given:

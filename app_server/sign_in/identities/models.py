@@ -10,9 +10,9 @@ from app_server.core.database import Base, now
 
 
 class ExternalIdentity(Base):
-    """One row of the table of identities: a person at a provider, and the account of this person. The
-    provider's `sub` (its id of the person) identifies the person, because another person may later get the
-    same name or e-mail address.
+    """One row of the table of identities: a person at a provider, and the account of this person. `subject`:
+    the provider's id of the person. The name and the e-mail address do not identify the person, because
+    another person may get them later.
     """
 
     __tablename__ = "external_identities"
@@ -23,7 +23,7 @@ class ExternalIdentity(Base):
     subject: Mapped[str] = mapped_column(String(255))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     email: Mapped[str | None] = mapped_column(String(320))
-    """The address that the provider verified, as of the last sign-in; null if it gave none or has not
-    verified it.
+    """The e-mail address that the provider has verified, as of the last sign-in; null if the provider sent no
+    address or has not verified it.
     """
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -35,8 +35,8 @@ class _NotAllowed(Exception):
 
 def sender(database: Database, config: Config) -> Handler:
     """Returns the function (job handler) that sends an invitation by e-mail. Each attempt to send an
-    invitation creates a new link. So no token is stored, and the lifetime of the link begins when the e-mail
-    is sent.
+    invitation creates a new link. So no link has to be stored with the invitation, and the lifetime of the
+    link begins when the e-mail is sent.
     """
 
     async def run(attempt: JobAttempt) -> dict[str, Any]:

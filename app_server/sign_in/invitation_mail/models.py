@@ -15,7 +15,7 @@ class InvitationMail(Base):
 
     `user_id`: the invited person. `inviter_id`: the user who invites; null if that account has been deleted.
     `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last attempt failed.
-    `failed_at`: when the server stopped trying.
+    `failed_at`: when the server stopped trying to send the e-mail; null if it has not stopped.
     """
 
     __tablename__ = "invitation_mails"

@@ -24,17 +24,17 @@ async def store(session: AsyncSession, person: User, *, inviter_id: UUID | None,
 
 
 async def take_out(session: AsyncSession, person: User) -> str | None:
-    """Deletes the e-mail invitation of a person, so that no job sends it any more. If an attempt is creating
-    a link at this moment, first waits until the link is stored. Returns the address, or None if there is no
-    invitation.
+    """Deletes the e-mail invitation of a person, so that no job sends it any more. If a job that sends the
+    invitation is creating a link at this moment, first waits until the link is stored. Returns the e-mail
+    address of the invitation, or None if there is no invitation.
     """
     deleted = delete(InvitationMail).where(InvitationMail.user_id == person.id)
     return await session.scalar(deleted.returning(InvitationMail.address))
 
 
 async def by_person(session: AsyncSession) -> dict[UUID, InvitationMailInfo]:
-    """Returns the invitations by e-mail of the people who have not signed in yet, by the id of the invited
-    user.
+    """Returns the e-mail invitations of all people who have not signed in yet. The key is the id of the
+    invited user.
     """
     query = select(InvitationMail).join(User, User.id == InvitationMail.user_id)
     mails = await session.scalars(query.where(User.signed_in_at.is_(None)))

@@ -53,8 +53,8 @@ def encrypt(attempt: Attempt, cipher: Cipher) -> str:
 
 
 def decrypt(value: str | None, cipher: Cipher, *, provider: str, state: str) -> Attempt:
-    """Decrypts the cookie value and returns the state of the OpenID Connect sign-in that this browser has
-    begun. `state`: the text with which the provider has sent the browser back.
+    """Decrypts the value of the cookie, and returns the OpenID Connect sign-in that this browser has begun.
+    `state`: the value of the parameter `state` in the URL to which the provider has sent the browser back.
 
     Raises BadRequest `oidc_attempt_expired` if the cookie is missing or unreadable, if the sign-in has
     expired, or if it began with another provider or another `state`.

@@ -28,8 +28,8 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 TIMEOUT_SECONDS = 10.0
 _MAX_AGE_SECONDS = 3600.0
 MIN_AGE_OF_KEYS_SECONDS = 10.0
-"""The shortest time between two fetches of a provider's keys because of an unknown key. Anyone can send
-tokens with unknown keys, so their number must not cause more requests.
+"""The minimum time, in seconds, between two fetches of a provider's keys that are caused by tokens with
+unknown keys. Anyone can send tokens that are signed with unknown keys. So this limit prevents many fetches.
 """
 
 
@@ -82,13 +82,15 @@ class Providers:
         return tuple(self._providers.values())
 
     def find(self, name: str) -> IdentityProvider:
-        """Returns the provider with this name. Raises NotFound `oidc_provider_not_found`."""
+        """Returns the provider with this name. Raises NotFound `oidc_provider_not_found` if there is none."""
         if provider := self._providers.get(name):
             return provider
         raise provider_not_found("oidc")
 
     async def metadata(self, provider: IdentityProvider) -> Metadata:
-        """Returns the provider's discovery document. Raises BadGateway `oidc_provider_unreachable`."""
+        """Returns the provider's discovery document. Raises BadGateway `oidc_provider_unreachable` if the
+        document cannot be fetched.
+        """
         return (await self._look_up(provider)).metadata
 
     async def keys(self, provider: IdentityProvider, *, are_unknown: bool = False) -> KeySet:
@@ -97,7 +99,7 @@ class Providers:
 
         `are_unknown`: True if a token was signed with a key that is not among the cached ones. The keys are
         then fetched again if the cached ones are older than MIN_AGE_OF_KEYS_SECONDS. Raises BadGateway
-        `oidc_provider_unreachable`.
+        `oidc_provider_unreachable` if the keys cannot be fetched.
         """
         known = await self._look_up(provider)
         age = time.monotonic() - known.keys_since
@@ -110,7 +112,7 @@ class Providers:
         """Returns the claims (facts about the person, such as the e-mail address) from the provider's
         userinfo endpoint. Returns no claims if the provider has no such endpoint.
 
-        Raises BadGateway `oidc_provider_unreachable`.
+        Raises BadGateway `oidc_provider_unreachable` if the claims cannot be fetched.
         """
         endpoint = (await self.metadata(provider)).userinfo_endpoint
         if endpoint is None:

@@ -1,5 +1,6 @@
-"""The two steps of the authorization code flow: sends the browser to the provider, and exchanges the code
-that the browser brings back for the person's claims.
+"""The two steps of the authorization code flow, an OpenID Connect sign-in. First, the browser is sent to the
+provider. Then the authorization code, which the browser brings back, is exchanged for the claims (facts about
+the person).
 """
 
 import logging
@@ -38,7 +39,7 @@ async def authorization_url(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt
 ) -> str:
     """Returns the URL of the provider's page where the browser begins the sign-in. Raises BadGateway
-    `oidc_provider_unreachable`.
+    `oidc_provider_unreachable` if the provider's metadata cannot be fetched.
     """
     metadata = await providers.metadata(provider)
     async with _client(config, providers, provider, metadata) as client:
@@ -58,7 +59,8 @@ async def claims_for_code(
     provider's tokens. Returns the claims (facts about the person) of the ID token together with those of the
     userinfo endpoint.
 
-    Raises BadGateway `oidc_provider_unreachable`, `oidc_identity_invalid`.
+    Raises BadGateway `oidc_provider_unreachable` if the provider does not answer. Raises BadGateway
+    `oidc_identity_invalid` if the ID token is not valid.
     """
     import httpx2  # see _client
     from authlib.common.errors import AuthlibBaseError

@@ -36,7 +36,7 @@ async def begin_sign_in(
     name: str, config: ServerConfig, identity_providers: ServerProviders, cipher: ServerCipher
 ) -> Response:
     """Redirects the browser to the provider's page, or to Slipway's sign-in page if the provider cannot be
-    reached. 404 `oidc_provider_not_found`.
+    reached. Errors: 404 `oidc_provider_not_found` if there is no provider with this name.
     """
     providers: Providers = identity_providers
     provider = providers.find(name)
@@ -66,7 +66,8 @@ async def complete_sign_in(
     """Receives the browser when the provider sends it back, and redirects it to Slipway's sign-in page. The
     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-    settings page, with `#connected=NAME`. 404 `oidc_provider_not_found`.
+    settings page, with `#connected=NAME`. Errors: 404 `oidc_provider_not_found` if there is no provider with
+    this name.
     """
     providers: Providers = identity_providers
     provider = providers.find(name)
@@ -101,7 +102,8 @@ async def log_out_by_provider(
     """Signs out the browsers of a person who has signed out at the provider. The provider itself calls this
     route (OpenID Connect Back-Channel Logout 1.0).
 
-    400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
+    `logout_token`: the signed token that names the person or the session at the provider. Errors: 400
+    `oidc_logout_token_invalid`; 404 `oidc_provider_not_found` if there is no provider with this name.
     """
     providers: Providers = identity_providers
     provider = providers.find(name)

@@ -23,8 +23,9 @@ LEEWAY_SECONDS = 60
 _ALGORITHMS = frozenset(
     ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 )
-"""The accepted signature algorithms. All of them use a private key. The algorithm `none`, and those that use
-the client secret, would not prove that the provider signed the token.
+"""The accepted signature algorithms. With each of them, only the owner of the private key can sign. The
+algorithm `none` and the algorithms that use the client secret are refused, because they do not prove that the
+provider has signed the token.
 """
 
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
@@ -33,8 +34,9 @@ _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 async def read_id_token(
     providers: Providers, provider: IdentityProvider, token: str, *, nonce: str
 ) -> dict[str, Any]:
-    """Checks an ID token and returns its claims (facts about the person and the sign-in). Raises BadGateway
-    `oidc_identity_invalid`, `oidc_provider_unreachable`.
+    """Checks an ID token and returns its claims (facts about the person and the sign-in). `nonce`: the random
+    text that the token must contain. Raises BadGateway `oidc_identity_invalid` if the token is not valid.
+    Raises BadGateway `oidc_provider_unreachable` if the provider's keys cannot be fetched.
     """
     required = {"nonce": {"essential": True, "value": nonce}, "sub": {"essential": True}}
     claims = await _read(providers, provider, token, required)
@@ -50,10 +52,11 @@ async def read_id_token(
 
 
 async def read_logout_token(providers: Providers, provider: IdentityProvider, token: str) -> dict[str, Any]:
-    """Checks a logout token and returns its claims (facts about the sign-out), which include `sub`, `sid` or
-    both.
+    """Checks a logout token and returns its claims (facts about the sign-out), which include `sub` (the
+    person), `sid` (the session at the provider) or both.
 
-    Raises BadGateway `oidc_identity_invalid`, `oidc_provider_unreachable`.
+    Raises BadGateway `oidc_identity_invalid` if the token is not valid. Raises BadGateway
+    `oidc_provider_unreachable` if the provider's keys cannot be fetched.
     """
     claims = await _read(providers, provider, token, {"events": {"essential": True}})
     events = claims["events"]

@@ -64,9 +64,11 @@ async def set_password(
 ) -> None:
     """Sets or changes the user's password. A change signs out all other browsers of the user.
 
-    400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
-    `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`, 409
-    `login_name_taken`, 429 `sign_in_throttled`.
+    Errors: 400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
+    `login_name_invalid`; 403 `current_password_wrong` if the current password is wrong; 403
+    `password_sign_in_off` if this server does not allow passwords; 403 `browser_session_needed` if the
+    request does not come from a signed-in browser; 409 `login_name_taken` if another user has the login name;
+    429 `sign_in_throttled` after too many wrong passwords.
     """
     if not config.password_sign_in:
         raise password_sign_in_off()
@@ -86,7 +88,10 @@ async def remove_password(
 ) -> None:
     """Removes the user's password.
 
-    403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429.
+    Errors: 403 `current_password_wrong` if the current password is wrong; 403 `browser_session_needed` if the
+    request does not come from a signed-in browser; 409 `password_missing` if the user has no password; 429
+    `sign_in_throttled` after too many wrong passwords; 429 `sign_in_busy` if too many passwords are being
+    checked.
     """
     await of_users.remove_password(user, body.current_password.get_secret_value())
 
@@ -95,9 +100,13 @@ async def remove_password(
 async def begin_totp(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: CurrentPassword
 ) -> TotpEnrolment:
-    """Creates a secret for an authenticator app and returns it. Sign-ins need codes of the app only after one
-    code has confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409
-    `password_missing`, `totp_is_on`, 429.
+    """Creates a secret for an authenticator app and returns it. Sign-ins need codes of the app only after the
+    user has entered one code, which confirms the secret.
+
+    Errors: 403 `current_password_wrong` if the current password is wrong; 403 `browser_session_needed` if the
+    request does not come from a signed-in browser; 409 `password_missing` if the user has no password; 409
+    `totp_is_on` if the user already has an authenticator app; 429 `sign_in_throttled` after too many wrong
+    passwords; 429 `sign_in_busy` if too many passwords are being checked.
     """
     enrolment = await of_users.begin_totp(user, body.current_password.get_secret_value())
     return TotpEnrolment.model_validate(enrolment)
@@ -109,7 +118,9 @@ async def confirm_totp(
 ) -> RecoveryCodes:
     """Confirms the authenticator app by one of its codes. From now on, a sign-in with the password also needs
     a code. Returns the recovery codes. Each recovery code can be entered once in place of a code of the app.
-    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+    Errors: 403 `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not
+    come from a signed-in browser; 409 `totp_is_off` if no secret waits for its confirmation; 409 `totp_is_on`
+    if the secret is already confirmed; 429 `sign_in_throttled` after too many wrong codes.
     """
     return RecoveryCodes(codes=await of_users.confirm_totp(user, body.code))
 
@@ -118,16 +129,21 @@ async def confirm_totp(
 async def renew_recovery_codes(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
 ) -> RecoveryCodes:
-    """Creates ten new recovery codes, which replace all earlier ones. Returns the new codes.
+    """Creates ten new recovery codes, which replace all earlier ones. Returns the new codes. Each can be
+    entered once in place of a code of the authenticator app.
 
-    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+    Errors: 403 `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not
+    come from a signed-in browser; 409 `totp_is_off` if the user has no authenticator app; 429
+    `sign_in_throttled` after too many wrong codes.
     """
     return RecoveryCodes(codes=await of_users.renew_recovery_codes(user, body.code))
 
 
 @router.post("/totp/removal", status_code=204)
 async def remove_totp(user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode) -> None:
-    """Removes the authenticator app of the user. From now on, a sign-in needs only the password. 403
-    `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+    """Removes the authenticator app of the user. From now on, a sign-in needs only the password. Errors: 403
+    `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not come from a
+    signed-in browser; 409 `totp_is_off` if the user has no authenticator app; 429 `sign_in_throttled` after
+    too many wrong codes.
     """
     await of_users.remove_totp(user, body.code)

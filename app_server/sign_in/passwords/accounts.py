@@ -31,7 +31,9 @@ async def is_password_usable(session: AsyncSession, config: Config) -> bool:
 
 
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
-    """Returns whether this user was invited and has no password yet, and this server allows passwords."""
+    """Returns whether the user who has just signed in was invited and has no password yet, and this server
+    allows passwords.
+    """
     user = signed_in.user
     # The first start makes the owner of the installation. Owners of other organisations are invited.
     is_made = user.role is Role.OWNER and user.is_of_default_organisation
@@ -55,11 +57,14 @@ class PasswordAccounts:
         self, user: User, *, login_name: str, password: str, current: str | None, session_id: UUID | None
     ) -> None:
         """Sets the user's password and login name. If the user had a password, all of the user's sessions
-        except `session_id` end.
+        end, except the session `session_id`.
 
-        `current`: the user's present password; None is allowed only if the user has no password. Raises
-        BadRequest if the login name or the password is not allowed, Forbidden `current_password_wrong`,
-        Conflict `login_name_taken`, TooManyRequests `sign_in_throttled`, `sign_in_busy`.
+        `current`: the user's present password; None is allowed only if the user has no password.
+        `session_id`: None means that all sessions end. Raises BadRequest if the login name or the password is
+        not allowed. Raises Forbidden `current_password_wrong` if `current` is wrong. Raises Conflict
+        `login_name_taken` if another user has the login name. Raises TooManyRequests `sign_in_throttled`
+        after too many wrong passwords. Raises TooManyRequests `sign_in_busy` if too many passwords are being
+        checked.
         """
         async with self.database.read() as session:
             text = policy.accepted_password(password, await self._own_words(session, user, login_name))
@@ -75,10 +80,11 @@ class PasswordAccounts:
             self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def replace_password(self, user: User, *, login_name: str, password: str) -> None:
-        """Sets a user's password for an administrator of the server's machine. Does not need the user's
-        current password, and ends all sessions of the user.
+        """Sets a user's password for an administrator who uses the command line on the server's machine. Does
+        not need the user's current password, and ends all sessions of the user.
 
-        Raises BadRequest if the login name or the password is not allowed, and Conflict `login_name_taken`.
+        Raises BadRequest if the login name or the password is not allowed. Raises Conflict `login_name_taken`
+        if another user has the login name.
         """
         async with self.database.read() as session:
             text = policy.accepted_password(password, await self._own_words(session, user, login_name))
@@ -91,9 +97,11 @@ class PasswordAccounts:
             self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def remove_password(self, user: User, current: str) -> None:
-        """Removes the user's password.
+        """Removes the user's password. `current`: the user's present password.
 
-        Raises Conflict `password_missing`, Forbidden `current_password_wrong`, TooManyRequests.
+        Raises Conflict `password_missing` if the user has no password. Raises Forbidden
+        `current_password_wrong` if `current` is wrong. Raises TooManyRequests `sign_in_throttled` after too
+        many wrong passwords. Raises TooManyRequests `sign_in_busy` if too many passwords are being checked.
         """
         known = await self._required(user.id)
         await self._require_current(known, current)
@@ -105,9 +113,12 @@ class PasswordAccounts:
 
     async def begin_totp(self, user: User, current: str) -> totp.Enrolment:
         """Creates and returns a secret for the user's authenticator app. The secret has no effect until a
-        code of the app confirms it.
+        code of the app confirms it. `current`: the user's present password.
 
-        Raises Conflict `password_missing`, `totp_is_on`, Forbidden `current_password_wrong`, TooManyRequests.
+        Raises Conflict `password_missing` if the user has no password. Raises Conflict `totp_is_on` if the
+        user already has an authenticator app. Raises Forbidden `current_password_wrong` if `current` is
+        wrong. Raises TooManyRequests `sign_in_throttled` after too many wrong passwords. Raises
+        TooManyRequests `sign_in_busy` if too many passwords are being checked.
         """
         known = await self._required(user.id)
         await self._require_current(known, current)
@@ -118,7 +129,9 @@ class PasswordAccounts:
         """Confirms the authenticator app by one of its codes, and returns the recovery codes. From now on, a
         sign-in with the password needs a code of the app.
 
-        Raises Conflict `totp_is_off`, `totp_is_on`, Forbidden `totp_code_wrong`, TooManyRequests.
+        Raises Conflict `totp_is_off` if the user has no secret to confirm. Raises Conflict `totp_is_on` if
+        the secret is already confirmed. Raises Forbidden `totp_code_wrong` if the code is wrong. Raises
+        TooManyRequests `sign_in_throttled` after too many wrong codes.
         """
         counted = throttle.of_settings(user.id)
         await throttle.begin_attempt(self.database, [counted])
@@ -130,8 +143,10 @@ class PasswordAccounts:
 
     async def remove_totp(self, user: User, code: str) -> None:
         """Removes the user's authenticator app. From now on, a sign-in needs only the password. `code`: a
-        code of the app or a recovery code. Raises Conflict `totp_is_off`, Forbidden `totp_code_wrong`,
-        TooManyRequests.
+        code of the app or a recovery code.
+
+        Raises Conflict `totp_is_off` if the user has no authenticator app. Raises Forbidden `totp_code_wrong`
+        if the code is wrong. Raises TooManyRequests `sign_in_throttled` after too many wrong codes.
         """
         async with self.database.session() as session:
             await self._require_totp(session, user.id)
@@ -143,8 +158,10 @@ class PasswordAccounts:
 
     async def renew_recovery_codes(self, user: User, code: str) -> list[str]:
         """Replaces all recovery codes of the user and returns the new ones. `code`: a code of the
-        authenticator app or a recovery code. Raises Conflict `totp_is_off`, Forbidden `totp_code_wrong`,
-        TooManyRequests.
+        authenticator app or a recovery code.
+
+        Raises Conflict `totp_is_off` if the user has no authenticator app. Raises Forbidden `totp_code_wrong`
+        if the code is wrong. Raises TooManyRequests `sign_in_throttled` after too many wrong codes.
         """
         async with self.database.session() as session:
             await self._require_totp(session, user.id)
@@ -210,9 +227,12 @@ class PasswordAccounts:
     ) -> None:
         """Stores the password's hash and the login name of a user.
 
-        `replaces`: the user's login name and password hash as they were read earlier; None means that the
-        user had no password. Raises Forbidden `current_password_wrong` if the password was changed in the
-        meantime, Conflict `login_name_taken`.
+        `login_key`: the login name in the form that is stored. `replaces`: the user's previous login name and
+        password hash, as read before the present password was checked; None means that the user had no
+        password.
+
+        Raises Forbidden `current_password_wrong` if another request has changed the password since then.
+        Raises Conflict `login_name_taken` if another user has the login name.
         """
         row = await session.get(PasswordLogin, user_id, with_for_update=True, populate_existing=True)
         if (row and row.password_hash) != (replaces and replaces.password_hash):

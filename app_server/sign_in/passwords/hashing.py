@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 AT_A_TIME: Final = 2
-"""How many hashes are computed at the same time. Each uses 64 MiB and four threads for a fraction of a
-second.
+"""The maximum number of hashes that are computed at the same time. Each computation uses 64 MiB and four
+threads for a fraction of a second.
 """
 MAX_WAITING: Final = 40
 
@@ -49,11 +49,11 @@ class PasswordHashing:
         return await self._in_thread(lambda: self._hasher.hash(password))
 
     async def is_right(self, password_hash: str | None, password: str) -> bool:
-        """Returns whether the password fits the hash. `password_hash`: None means that the account is
-        unknown. The check of an unknown account returns False and takes as long as a check of a wrong
-        password.
+        """Returns whether the password is the one from which the hash was computed. `password_hash`: None
+        means that the account is unknown. The check of an unknown account returns False and takes as long as
+        a check of a wrong password.
 
-        Raises TooManyRequests `sign_in_busy`.
+        Raises TooManyRequests `sign_in_busy` if too many passwords wait to be checked.
         """
 
         def verify() -> bool:

@@ -27,7 +27,7 @@ class PasswordLogin(Base):
 
 class TotpSecret(Base):
     """One row of the table of authenticator apps: the secret that a user's app and the server share. Sign-ins
-    need codes of the app only after one code has confirmed the secret.
+    need codes of the app only after the user has entered one code, which confirms the secret.
     """
 
     __tablename__ = "totp_secrets"
@@ -54,13 +54,13 @@ class RecoveryCode(Base):
 
 class SignInThrottle(Base):
     """One row of the table of failed attempts: the number of failed attempts for one login name, one client
-    address, or the settings of one user. A row is stored for a day.
+    address, or the settings of one user. The row is deleted when there was no new failure for a day.
     """
 
     __tablename__ = "sign_in_throttles"
 
     key_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
     failures: Mapped[int]
-    """The number of failures. Attempts that are still under way count as failures."""
+    """The number of failures. Attempts that are still being checked count as failures."""
     last_at: Mapped[datetime] = mapped_column(index=True)
     blocked_until: Mapped[datetime | None]

@@ -32,7 +32,9 @@ def login_key(name: str) -> str:
 
 
 def accepted_login_name(name: str) -> str:
-    """Checks a login name and returns its stored form. Raises BadRequest `login_name_invalid`."""
+    """Checks a login name and returns the form that is stored. Raises BadRequest `login_name_invalid` if the
+    name is too short or too long, or has characters that are not allowed.
+    """
     key = login_key(name)
     if not _LOGIN_NAME.fullmatch(key):
         raise refusals.login_name_invalid()
@@ -49,7 +51,7 @@ def suggested_login_name(name: str) -> str:
 
 
 def normalised(password: str) -> str:
-    """Returns the form of the password that is hashed: Unicode NFKC. So the same password fits even if
+    """Returns the form of the password that is hashed: Unicode NFKC. So a password is accepted even if
     another keyboard or system encodes its letters differently.
     """
     return unicodedata.normalize("NFKC", password)
@@ -57,10 +59,10 @@ def normalised(password: str) -> str:
 
 def accepted_password(password: str, own_words: Iterable[str]) -> str:
     """Checks a new password and returns the form that is hashed. `own_words`: the names and e-mail addresses
-    of the user, which may not be the password.
+    of the user; none of them may be the password.
 
-    Raises BadRequest `password_too_short`, `password_too_long`, `password_is_own_name`,
-    `password_too_common`.
+    Raises BadRequest with the reason as its code: `password_too_short`, `password_too_long`,
+    `password_is_own_name` or `password_too_common`.
     """
     text = normalised(password)
     if len(text) < MIN_CHARACTERS:

@@ -20,9 +20,11 @@ async def sign_in_with_password(
     body: SignInWithPassword, config: ServerConfig, request: Request, response: Response
 ) -> SignedInUser:
     """Signs a user in with a login name and a password, and with a code if the user has an authenticator app.
-    Sets the session cookie and returns the user. 401 `login_refused`, `totp_code_needed`, `totp_code_wrong`,
-    `account_disabled`, 403 `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with
-    `Retry-After`.
+    Sets the session cookie and returns the user. Errors: 401 `login_refused` if the name or the password is
+    wrong; 401 `totp_code_needed` if the code is missing; 401 `totp_code_wrong` if the code is wrong; 401
+    `account_disabled` if the account is disabled; 403 `password_sign_in_off` if this server does not allow
+    passwords; 429 `sign_in_throttled` after too many failed attempts; 429 `sign_in_busy` if too many
+    passwords are being checked. Replies with 429 have the header `Retry-After`.
     """
     if not config.password_sign_in:
         raise password_sign_in_off()

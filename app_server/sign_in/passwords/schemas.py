@@ -14,7 +14,8 @@ _Code = Annotated[str, Field(min_length=1, max_length=60)]
 
 class SignInWithPassword(BaseModel):
     """The request body of a sign-in: a login name and a password. `code`: six digits of the authenticator
-    app, or a recovery code; needed if a request without `code` gets the error `totp_code_needed`.
+    app, or a recovery code; only users with an authenticator app must send it. For such users, a request
+    without `code` gets the error `totp_code_needed`.
     """
 
     model_config = ConfigDict(extra="forbid")

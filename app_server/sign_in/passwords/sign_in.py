@@ -38,9 +38,12 @@ class PasswordSignIns:
     ) -> NewBrowserSession:
         """Checks the password and the code, and opens a new browser session. Returns the session.
 
-        Unknown names, accounts without a password and wrong passwords give the same error after the same
-        time. Raises NotAuthenticated `login_refused`, `totp_code_needed`, `totp_code_wrong`,
-        `account_disabled`, TooManyRequests `sign_in_throttled`, `sign_in_busy`.
+        Raises NotAuthenticated `login_refused` if the login name is unknown, the account has no password or
+        the password is wrong. These three cases take the same time, so that an attacker cannot distinguish
+        them. Raises NotAuthenticated `totp_code_needed` if the code is missing. Raises NotAuthenticated
+        `totp_code_wrong` if the code is wrong. Raises NotAuthenticated `account_disabled` if the account is
+        disabled. Raises TooManyRequests `sign_in_throttled` after too many failed attempts. Raises
+        TooManyRequests `sign_in_busy` if too many passwords are being checked.
         """
         key = policy.login_key(login_name)
         account = throttle.of_login(key)

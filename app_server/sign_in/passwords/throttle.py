@@ -1,9 +1,10 @@
 """Slows down the guessing of passwords and codes, for each login name and each client address.
 
-The counts of failed attempts are stored in the database, so the limits apply to all app servers and survive a
-restart. An attempt counts as a failure before it is checked. So parallel attempts give an attacker no more
-tries than successive ones. The user of a blocked account can still use sessions, sign-in links, API keys and
-single sign-on.
+The counts of failed attempts are stored in the database. So the limits apply to all app servers, and remain
+after a restart. An attempt counts as a failure before it is checked. So an attacker who sends many attempts
+at the same time does not get more attempts than an attacker who sends them one after another. While password
+attempts for an account are blocked, its user can still use sessions, sign-in links, API keys and single
+sign-on.
 """
 
 import hashlib
@@ -78,8 +79,8 @@ async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
     """Adds one failure to each counter in `counted`, before an attempt (such as a sign-in) is checked. If the
     attempt succeeds, `forgive` or `take_back` removes the failure.
 
-    Raises TooManyRequests `sign_in_throttled` with `Retry-After` if one of the counters blocks attempts. Then
-    no failure is added.
+    If one of the counters blocks attempts at the moment, adds no failure and raises TooManyRequests
+    `sign_in_throttled` with the header `Retry-After`.
     """
     moment = now()
     async with database.session() as session:

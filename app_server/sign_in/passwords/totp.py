@@ -1,5 +1,5 @@
-"""Codes of authenticator apps (RFC 6238: six digits, 30 seconds), and the recovery codes that can replace
-them.
+"""Creates the secrets of authenticator apps, and checks the codes of these apps (RFC 6238: six digits, 30
+seconds). Also creates and checks the recovery codes that can be entered in place of these codes.
 """
 
 import base64
@@ -25,7 +25,9 @@ RECOVERY_CODES: Final = 10
 STEP_SECONDS: Final = 30
 _DIGITS: Final = 6
 _NEIGHBOURS: Final = (0, -1, 1)
-"""The time steps whose codes are accepted, relative to the current one: the clocks may differ by one step."""
+"""The 30-second time steps whose codes are accepted, relative to the current step. The clocks of the app and
+the server may differ by one step.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,16 @@ async def find(session: AsyncSession, user_id: UUID) -> TotpSecret | None:
 
 
 async def users_with_it(session: AsyncSession) -> frozenset[UUID]:
-    """Returns the ids of all users who have confirmed an authenticator app."""
+    """Returns the ids of all users who have an authenticator app and have confirmed its secret with a
+    code.
+    """
     query = select(TotpSecret.user_id).where(TotpSecret.confirmed_at.is_not(None))
     return frozenset(await session.scalars(query))
 
 
 async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name: str) -> Enrolment:
-    """Creates and stores a secret for the user's authenticator app. An earlier secret that was not confirmed
-    is replaced. Returns the secret. Raises Conflict `totp_is_on`.
+    """Creates and stores a secret for the user's authenticator app, and returns the secret. Replaces an
+    earlier secret that was not confirmed. Raises Conflict `totp_is_on` if the user has a confirmed secret.
     """
     import pyotp
     import segno
@@ -82,8 +86,8 @@ async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: st
     """Confirms the authenticator app's secret by a code of the app. From now on, a sign-in needs a code.
     Returns the recovery codes, which cannot be read later.
 
-    Raises Conflict `totp_is_off` if the user has no secret to confirm, Conflict `totp_is_on` if the secret is
-    confirmed already, and Forbidden `totp_code_wrong`.
+    Raises Conflict `totp_is_off` if the user has no secret to confirm. Raises Conflict `totp_is_on` if the
+    secret is confirmed already. Raises Forbidden `totp_code_wrong` if the code is wrong.
     """
     known = await session.get(TotpSecret, user_id, with_for_update=True)
     if known is None:

@@ -48,8 +48,10 @@ class SamlAttempt(BaseModel):
 class SamlAnswer(BaseModel):
     """The verified response of a SAML provider, in the form that is encrypted and sent through the browser.
 
-    `assertion_id`: the id of the SAML assertion, which can be used once. `valid_until`: the time after which
-    the assertion is refused. `subject`: the data that single logout needs.
+    `in_response_to`: the id of Slipway's sign-in request. `assertion_id`: the id of the SAML assertion, which
+    can be used once. `valid_until`: the time after which the assertion is refused. `subject`: the data that
+    single logout needs; None if the response has no such data. `expires_at`: the time after which the
+    encrypted response is refused.
     """
 
     provider: str

@@ -1,9 +1,9 @@
 """Checks the XML structure of a SAML response before its signature is checked.
 
 A signature proves only the elements that it covers. A response may have other elements beside the signed one,
-or two XML parsers may read it in different ways. The reader could then believe an unsigned element (signature
-wrapping). Such responses are refused here. Rules: SAML 2.0 Core, section 5.4, and SAML 2.0 Profiles, section
-4.1.4.
+or two XML parsers may read the response in different ways. A program could then trust an element that is not
+signed (signature wrapping). Such responses are refused here. Rules: SAML 2.0 Core, section 5.4, and SAML 2.0
+Profiles, section 4.1.4.
 """
 
 import base64
@@ -36,7 +36,9 @@ _ALGORITHMS: Final = {
         )
     ),
 }
-"""The accepted algorithms. SHA-1 is broken, and HMAC does not prove who signed."""
+"""The accepted algorithms of signatures and digests. SHA-1 is not accepted, because it is broken. HMAC is not
+accepted, because it does not prove who has signed.
+"""
 
 _ENCODING = re.compile(r"""\A\s*<\?xml[^>]*encoding\s*=\s*["']([^"']*)["']""")
 
@@ -57,8 +59,8 @@ def decoded(response: str) -> bytes:
     """Decodes the form field `SAMLResponse`, checks the structure of the document, and returns the document's
     bytes.
 
-    Raises Unacceptable if the document cannot be decoded or its structure is not allowed, and NotSuccessful
-    if the provider says in it that it has not signed the person in.
+    Raises Unacceptable if the document cannot be decoded or its structure is not allowed. Raises
+    NotSuccessful if the provider says in the document that it has not signed the person in.
     """
     try:
         document = base64.b64decode(response, validate=False)
@@ -131,7 +133,8 @@ def _require_different_ids(root: "Element") -> None:
 
 def _check_signatures(root: "Element", assertion: "Element", number: int) -> None:
     """Checks that the Response element or the Assertion element is signed, and that no other element has a
-    signature. `number`: how many signatures the whole document has. Raises Unacceptable otherwise.
+    signature. Raises Unacceptable if this is not so. `root`: the Response element. `number`: how many
+    signatures the whole document has.
     """
     signed = [len(one.findall(f"{_SIGNATURE}Signature")) for one in (root, assertion)]
     if number == 0:

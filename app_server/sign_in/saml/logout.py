@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Reader = Callable[..., LogoutMessage]
-"""`logout_messages.from_address` or `from_form`."""
+"""The type of the function that verifies a logout message: `logout_messages.from_address` or
+`logout_messages.from_form`.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,10 @@ async def received(
     form, that contains the message. `read`: the function that verifies `text` (`from_address` for a query,
     `from_form` for a field). `kind`: whether the message is a request or a response.
 
-    Raises BadRequest `saml_logout_invalid` if Slipway refuses the message, NotFound
-    `saml_logout_not_configured` if Slipway has no signing key for this provider, BadGateway
-    `saml_provider_unreachable`, `saml_xmlsec1_missing`.
+    Raises BadRequest `saml_logout_invalid` if Slipway refuses the message. Raises NotFound
+    `saml_logout_not_configured` if Slipway has no signing key for this provider. Raises BadGateway
+    `saml_provider_unreachable` if the provider's metadata cannot be read. Raises BadGateway
+    `saml_xmlsec1_missing` if the program xmlsec1 is not installed.
     """
     if provider.signing_key_file is None:
         raise NotFound(
@@ -83,7 +86,8 @@ async def sign_out(
     """Signs out the browsers that the provider's logout request names. Returns the URL at the provider that
     contains Slipway's signed response. Returns None if the provider has no URL for the response.
 
-    Raises Forbidden `saml_response_used` if the request was used before.
+    `relay_state`: the text `RelayState` that came with the request and is sent back. Raises Forbidden
+    `saml_response_used` if the request was used before.
     """
     await used_assertions.use(session, provider, f"logout {message.id}", message.valid_until)
     ended = await provider_sessions.end_sessions(session, provider, message)
@@ -104,7 +108,7 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
     signed in. `cookie`: the encrypted cookie that names that session.
 
     Returns None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be
-    reached. May fetch the provider's metadata, so a caller calls this function before it writes to the
+    reached. May fetch the provider's metadata over the network. So call this function before you write to the
     database.
     """
     there = provider_sessions.decrypt(cookie, cipher)
@@ -126,8 +130,8 @@ async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | Non
 
     `way`: the session at the provider that is named in the browser's cookie, and the provider's URL for
     logout requests; None if there is no such session. `signed_out`: the browser session that has just ended
-    at Slipway. Returns None if one of them is None, or if they do not belong together: if the browser session
-    began with another session at the provider than the cookie names.
+    at Slipway; None if no browser session has ended. Returns None if `way` or `signed_out` is None, or if the
+    browser session began with another session at the provider than the session that the cookie names.
     """
     if way is None or signed_out is None:
         return None

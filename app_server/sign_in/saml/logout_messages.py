@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from saml2.config import SPConfig
 
 LIFETIME = timedelta(minutes=5)
-"""How old a message may be, in addition to the difference of the clocks."""
+"""The maximum age of a logout message. The allowed difference between the clocks of the provider and this
+server is added.
+"""
 
 Kind = Literal["SAMLRequest", "SAMLResponse"]
 
@@ -49,8 +51,8 @@ _HASHES = {f"http://www.w3.org/2001/04/xmldsig-more#rsa-sha{bits}": f"SHA{bits}"
 class LogoutMessage:
     """A verified single logout message: a request or a response. `valid_until`: the time after which the
     message is refused. `name_id`: the person to sign out; only in a request. `session_indexes`: the sessions
-    to end; only in a request; an empty list means all sessions of the person. `is_success`: only in a
-    response.
+    to end; only in a request; an empty list means all sessions of the person. `is_success`: whether the
+    logout at the provider has succeeded; only in a response.
     """
 
     id: str
@@ -66,7 +68,7 @@ def from_address(
     """Verifies the logout message in the query of a URL (redirect binding) and returns it. `kind`: whether
     the message is a request or a response. `query`: the query exactly as the browser has sent it.
 
-    Raises SignatureWrong if no known key of the provider fits the signature, and Unacceptable if Slipway
+    Raises SignatureWrong if no known key of the provider fits the signature. Raises Unacceptable if Slipway
     refuses the message for another reason.
     """
     parts: dict[str, str] = {}
@@ -91,7 +93,7 @@ def from_form(
     """Verifies the logout message in a field of a form (POST binding) and returns it. `kind`: whether the
     message is a request or a response.
 
-    Raises SignatureWrong if no known key of the provider fits the signature, and Unacceptable if Slipway
+    Raises SignatureWrong if no known key of the provider fits the signature. Raises Unacceptable if Slipway
     refuses the message for another reason.
     """
     from saml2.client import Saml2Client  # see service_provider.settings_for
@@ -229,13 +231,14 @@ def _read(message: Any, addresses: Addresses, provider: SamlProvider) -> LogoutM
     if issued - leeway > now() or valid_until <= now():
         raise Unacceptable("its time is wrong")
     name_id = getattr(message, "name_id", None)
-    status = getattr(message, "status", None)
+    # A provider may leave out the status or its code, though SAML requires both.
+    code = getattr(getattr(message, "status", None), "status_code", None)
     return LogoutMessage(
         id=message.id,
         valid_until=valid_until,
         name_id=(name_id.text or "").strip() if name_id is not None else None,
         session_indexes=[(one.text or "").strip() for one in getattr(message, "session_index", ())],
-        is_success=status is not None and status.status_code.value == _SUCCESS,
+        is_success=code is not None and code.value == _SUCCESS,
     )
 
 

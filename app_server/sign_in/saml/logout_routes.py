@@ -40,8 +40,11 @@ async def receive_saml_logout(
     """Receives a single logout message in the URL that the browser opens (HTTP-Redirect binding). If the
     message is a request of the provider, ends the browser sessions that the request names, and redirects the
     browser to the provider with Slipway's signed response. If the message is a response of the provider,
-    redirects the browser to Slipway's sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
-    `saml_provider_not_found`, `saml_logout_not_configured`.
+    redirects the browser to Slipway's sign-in page.
+
+    Errors: 400 `saml_logout_invalid` if Slipway refuses the message; 403 `saml_response_used` if the message
+    was used before; 404 `saml_provider_not_found` if there is no SAML provider with this name; 404
+    `saml_logout_not_configured` if Slipway has no signing key for this provider.
     """
     kind = _kind(saml_request, saml_response)
     text, read = request.url.query, logout_messages.from_address
@@ -60,8 +63,10 @@ async def receive_saml_logout_form(
     relay_state: Annotated[str, Form(alias="RelayState", max_length=_MAX_RELAY_STATE)] = "",
 ) -> Response:
     """Receives a single logout message in a form (HTTP-POST binding). Does the same as the route that
-    receives such a message in the URL. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
-    `saml_provider_not_found`, `saml_logout_not_configured`.
+    receives a single logout message in the URL. Errors: 400 `saml_logout_invalid` if Slipway refuses the
+    message; 403 `saml_response_used` if the message was used before; 404 `saml_provider_not_found` if there
+    is no SAML provider with this name; 404 `saml_logout_not_configured` if Slipway has no signing key for
+    this provider.
     """
     kind = _kind(saml_request, saml_response)
     text, read = saml_request or saml_response or "", logout_messages.from_form

@@ -1,7 +1,7 @@
 """Stores in a cookie the session at a SAML provider by which a browser has signed in.
 
-A sign-out at Slipway reads this cookie, so that it can also end the session at the provider. When the
-provider ends the session, its logout request names the same session.
+A sign-out at Slipway reads this cookie, so that it can also end the session at the provider. If the provider
+itself ends the session, it sends a logout request that names this session.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ COOKIE: Final = EncryptedCookie("slipway_saml_session", timedelta(days=400))
 
 class SessionAtProvider(BaseModel):
     """A person's session at a SAML provider, by which a browser has signed in. `provider`: the provider's
-    name.
+    name. `subject`: the provider's identifiers of the person and of the session.
     """
 
     provider: str
@@ -43,8 +43,9 @@ def key_of(subject: SubjectAtProvider) -> str:
 
 
 def encrypt(provider: SamlProvider, subject: SubjectAtProvider, cipher: Cipher) -> str:
-    """Returns the encrypted value of the cookie that stores the user's session at the SAML provider, so that
-    a sign-out can end this session, too. `subject`: the provider's names for the person and the session.
+    """Returns the encrypted value of the cookie that stores the user's session at the SAML provider. With
+    this cookie, a sign-out at Slipway can also end the session at the provider. `subject`: the provider's
+    identifiers of the person and of the session.
     """
     return cipher.encrypt(SessionAtProvider(provider=provider.name, subject=subject).model_dump_json())
 

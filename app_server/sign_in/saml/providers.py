@@ -31,12 +31,15 @@ TIMEOUT_SECONDS = 10.0
 MAX_METADATA_BYTES = 5 * 1024**2
 _MAX_AGE_SECONDS = 3600.0
 MIN_AGE_SECONDS = 10.0
-"""The shortest time between two readings of a provider's metadata because of an unknown key. Anyone can send
-responses with unknown keys, so their number must not cause more requests.
+"""The minimum time, in seconds, between two readings of a provider's metadata that are caused by messages
+with unknown keys. Anyone can send responses that are signed with unknown keys. So this limit prevents many
+readings.
 """
 
 _CHECKS_AT_ONCE = 2
-"""Each check of a signature starts a process, and anyone can send responses."""
+"""The maximum number of signature checks that run at the same time. Each check starts a process, and anyone
+can send responses.
+"""
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,11 @@ class _Known:
 
 
 class SamlProviders:
-    """The SAML providers of this installation. Their metadata are fetched again after an hour, and when no
-    known key fits a signature.
+    """The SAML providers of this installation. Their metadata, which contain their keys, are cached. The
+    metadata are fetched again after an hour, and if no cached key fits the signature of a message.
 
-    A metadata URL may be private, because the operator has configured it. `find_program`: a function that
-    returns the path of xmlsec1, or None if xmlsec1 is not installed.
+    A metadata URL may be in a private network, because the operator has configured it. `find_program`: a
+    function that returns the path of xmlsec1, or None if xmlsec1 is not installed.
     """
 
     def __init__(
@@ -74,7 +77,7 @@ class SamlProviders:
         return tuple(self._providers.values())
 
     def find(self, name: str) -> SamlProvider:
-        """Returns the provider with this name. Raises NotFound `saml_provider_not_found`."""
+        """Returns the provider with this name. Raises NotFound `saml_provider_not_found` if there is none."""
         if provider := self._providers.get(name):
             return provider
         raise provider_not_found("saml")
@@ -90,8 +93,9 @@ class SamlProviders:
         return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider), provider)
 
     async def require_usable(self, provider: SamlProvider) -> None:
-        """Checks that people can sign in by this provider now. Raises BadGateway `saml_provider_unreachable`,
-        `saml_xmlsec1_missing`.
+        """Checks that people can sign in by this provider now. Raises BadGateway `saml_provider_unreachable`
+        if the provider's metadata cannot be read. Raises BadGateway `saml_xmlsec1_missing` if the program
+        xmlsec1 is not installed.
         """
         await self._look_up(provider)
 
@@ -99,7 +103,8 @@ class SamlProviders:
         """Creates a request to sign a person in. Returns the id of the request, and the URL at the provider
         that the browser opens.
 
-        Raises BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
+        Raises BadGateway `saml_provider_unreachable` if the provider's metadata cannot be read. Raises
+        BadGateway `saml_xmlsec1_missing` if the program xmlsec1 is not installed.
         """
         known = await self._look_up(provider)
         return await asyncio.to_thread(service_provider.request, known.settings, provider)
@@ -107,8 +112,10 @@ class SamlProviders:
     async def verified(self, provider: SamlProvider, response: str) -> Statement:
         """Verifies the form field `SAMLResponse`, and returns the provider's statement about the person.
 
-        Raises BadGateway `saml_response_invalid`, `saml_provider_unreachable`, `saml_xmlsec1_missing`,
-        Forbidden `saml_refused_by_provider`.
+        Raises BadGateway `saml_response_invalid` if the response is not valid. Raises BadGateway
+        `saml_provider_unreachable` if the provider's metadata cannot be read. Raises BadGateway
+        `saml_xmlsec1_missing` if the program xmlsec1 is not installed. Raises Forbidden
+        `saml_refused_by_provider` if the provider has not signed the person in.
         """
         known = await self._look_up(provider)
         try:
@@ -130,8 +137,8 @@ class SamlProviders:
         """Returns the configuration with which the library pysaml2 communicates with this provider. It
         contains the provider's metadata, which are read again if they are older than an hour.
 
-        Raises BadGateway: `saml_provider_unreachable` if the metadata cannot be read, `saml_xmlsec1_missing`
-        if the program xmlsec1 is not installed.
+        Raises BadGateway `saml_provider_unreachable` if the metadata cannot be read. Raises BadGateway
+        `saml_xmlsec1_missing` if the program xmlsec1 is not installed.
         """
         return (await self._look_up(provider)).settings
 
@@ -139,11 +146,13 @@ class SamlProviders:
         self, provider: SamlProvider, read: Callable[..., LogoutMessage], kind: Kind, text: str
     ) -> LogoutMessage:
         """Verifies a single logout message of the provider and returns it. If no known key of the provider
-        fits the signature, the provider's metadata may be fetched again.
+        fits the signature, and the provider's metadata are older than MIN_AGE_SECONDS, fetches the metadata
+        again and verifies the message once more.
 
         `read`: the function that verifies `text`: `from_address` for the query of a URL, `from_form` for a
         field of a form. `kind`: whether the message is a request or a response. Raises Unacceptable if
-        Slipway refuses the message, and BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
+        Slipway refuses the message. Raises BadGateway `saml_provider_unreachable` if the metadata cannot be
+        read. Raises BadGateway `saml_xmlsec1_missing` if the program xmlsec1 is not installed.
         """
         known = await self._look_up(provider)
         addresses = self.addresses(provider)

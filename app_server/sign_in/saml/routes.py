@@ -40,7 +40,7 @@ async def begin_saml_sign_in(
     """Redirects the browser to the provider with a request (HTTP-Redirect binding), or to Slipway's sign-in
     page if the provider cannot be used.
 
-    404 `saml_provider_not_found`.
+    Errors: 404 `saml_provider_not_found` if there is no SAML provider with this name.
     """
     providers: SamlProviders = saml_providers
     provider = providers.find(name)
@@ -61,8 +61,8 @@ async def begin_saml_sign_in(
     responses={200: {"content": {_METADATA: {"schema": {"type": "string"}}}}},
 )
 async def read_saml_metadata(name: str, saml_providers: ServerSamlProviders) -> Response:
-    """Returns the SAML metadata of this server, which the provider reads (SAML 2.0 Metadata). 404
-    `saml_provider_not_found`.
+    """Returns the SAML metadata of this server, which the provider reads (SAML 2.0 Metadata). Errors: 404
+    `saml_provider_not_found` if there is no SAML provider with this name.
     """
     providers: SamlProviders = saml_providers
     return Response(await providers.own_metadata(providers.find(name)), media_type=_METADATA)
@@ -78,10 +78,13 @@ async def receive_saml_response(
     session: ReadSession,
     saml_response: Annotated[str, Form(alias="SAMLResponse", max_length=_MAX_FIELD)],
 ) -> Response:
-    """Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The
-    browser sends no cookie with a form of another site. So the browser is redirected, with the encrypted
-    result, to a second route to which it does send the cookie. `RelayState` is not read: the page itself
-    knows where the person wanted to go. 404 `saml_provider_not_found`.
+    """Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The form
+    comes from a page of the provider, so the browser does not send Slipway's cookie with it. Therefore this
+    route redirects the browser, with the encrypted result, to the route that completes the sign-in, to which
+    the browser sends the cookie. `RelayState` is ignored, because the sign-in page in the browser stores
+    which page the person wanted to open.
+
+    Errors: 404 `saml_provider_not_found` if there is no SAML provider with this name.
     """
     providers: SamlProviders = saml_providers
     provider = providers.find(name)
@@ -115,10 +118,11 @@ async def complete_saml_sign_in(
     answer: Annotated[str, Query(max_length=32_768)] = "",
     refused: Annotated[str, Query(pattern="^saml_[a-z_]{1,40}$")] | None = None,
 ) -> Response:
-    """Completes the sign-in in the browser that began it, and redirects the browser to Slipway's sign-in
+    """Completes the SAML sign-in in the browser that began it, and redirects the browser to Slipway's sign-in
     page. The fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is
     refused (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to
-    the settings page, with `#connected=NAME`. 404 `saml_provider_not_found`.
+    the settings page, with `#connected=NAME`. Errors: 404 `saml_provider_not_found` if there is no SAML
+    provider with this name.
     """
     providers: SamlProviders = saml_providers
     provider = providers.find(name)

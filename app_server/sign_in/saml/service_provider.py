@@ -27,7 +27,9 @@ REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 
 _SIGNATURE = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 _signing = threading.Lock()
-"""pysaml2 keeps the key of a signature in an object that all threads and providers share."""
+"""A lock that allows only one thread at a time to sign a message. It is needed because pysaml2 stores the
+signing key in an object that all threads and providers share.
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +43,8 @@ class MetadataUnusable(Exception):
 @dataclass(frozen=True)
 class Addresses:
     """The entity ID and the URLs of Slipway as a SAML service provider, as they are registered at the
-    identity provider.
+    identity provider. `acs`: the URL of the assertion consumer service. `slo`: the URL of the single logout
+    service.
     """
 
     entity_id: str
@@ -73,7 +76,8 @@ def own_metadata(addresses: Addresses, provider: SamlProvider) -> str:
 
 
 def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, program: str) -> "SPConfig":
-    """Returns pysaml2's settings with the provider's metadata. `program`: the path of xmlsec1.
+    """Returns the configuration with which the library pysaml2 communicates with this provider. `metadata`:
+    the provider's metadata as XML. `program`: the path of xmlsec1.
 
     Raises MetadataUnusable if the metadata cannot be read, contain no signing key of the provider, or contain
     no safe URL for the redirect binding.
@@ -130,7 +134,8 @@ def redirect_address(
 ) -> str:
     """Returns the URL that contains the SAML message (redirect binding). The browser opens this URL. `signs`:
     whether the message is signed. `is_response`: whether the message is a response, not a request.
-    `relay_state`: the text of the parameter `RelayState`, which the receiver sends back.
+    `destination`: the URL at the provider that receives the message. `relay_state`: the text of the parameter
+    `RelayState`, which the provider sends back with its response.
     """
     with _signing:
         made = client.apply_binding(

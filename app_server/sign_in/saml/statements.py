@@ -56,9 +56,9 @@ class Statement:
     """The data that a verified SAML assertion states about a person.
 
     `in_response_to`: the id of the request that the assertion answers. `valid_until`: the time after which
-    the assertion is refused, leeway included. `name_id`: None if the NameID changes with each sign-in.
-    `subject`: the data that single logout needs; None without a NameID. `attributes`: the texts of each
-    attribute, by the attribute's name.
+    the assertion is refused; the allowed difference between the clocks of the provider and this server is
+    included. `name_id`: None if the NameID changes with each sign-in. `subject`: the data that single logout
+    needs; None without a NameID. `attributes`: the texts of each attribute, by the attribute's name.
     """
 
     assertion_id: str
@@ -72,9 +72,9 @@ class Statement:
 def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider, response: str) -> Statement:
     """Verifies the form field `SAMLResponse` and returns what it states about a person.
 
-    Raises NotSuccessful if the provider says that it has not signed the person in, SignatureWrong if no known
-    key of the provider fits the signature, and Unacceptable if Slipway refuses the response for another
-    reason.
+    Raises NotSuccessful if the provider says that it has not signed the person in. Raises SignatureWrong if
+    no known key of the provider fits the signature. Raises Unacceptable if Slipway refuses the response for
+    another reason.
     """
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.samlp import response_from_string
@@ -104,8 +104,9 @@ def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentit
     """Returns the person that a verified SAML assertion (`statement`) describes. Only the configured
     attributes are read.
 
-    Raises Unacceptable if the assertion has no lasting id of the person, or if the id or the e-mail address
-    is too long. Raises Forbidden `saml_domain_not_allowed`.
+    Raises Unacceptable if the assertion has no id of the person that stays the same at each sign-in, or if
+    the id or the e-mail address is too long. Raises Forbidden `saml_domain_not_allowed` if the domain of the
+    e-mail address is not allowed.
     """
     subject = statement.name_id
     if provider.subject_attribute:

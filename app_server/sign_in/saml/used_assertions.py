@@ -23,15 +23,15 @@ class UsedAssertion(Base):
     __tablename__ = "used_assertions"
 
     key: Mapped[str] = mapped_column(String(64), primary_key=True)
-    """The SHA-256 of the provider's entity id and the assertion's id, in hexadecimal."""
+    """The SHA-256 hash of the provider's entity id and the message's id, in hexadecimal."""
 
     valid_until: Mapped[datetime] = mapped_column(DateTime(timezone=True), index=True)
-    """When the assertion is too old to be accepted. Then the row can go."""
+    """The time after which the message is too old to be accepted. After this time, the row can be deleted."""
 
 
 async def require_unused(session: AsyncSession, provider: SamlProvider, assertion_id: str) -> None:
-    """Checks that no person has signed in with this SAML assertion before. Raises Forbidden
-    `saml_response_used` otherwise.
+    """Checks that no person has signed in with this SAML assertion (the provider's signed statement about a
+    person) before. Raises Forbidden `saml_response_used` if a person has.
     """
     if await session.get(UsedAssertion, _key(provider, assertion_id)) is not None:
         raise response_used(provider.title)
@@ -43,8 +43,8 @@ async def use(
     """Records that a SAML message of the provider was used, so that it cannot be used a second time. If two
     requests use one message at the same time, only one of them succeeds.
 
-    `assertion_id`: the id of the assertion (the signed statement of a sign-in), or the name of a logout
-    request. `valid_until`: when the message expires. Deletes the records of expired messages. Raises
+    `assertion_id`: the id of the assertion (the signed statement of a sign-in), or a text with the id of a
+    logout request. `valid_until`: when the message expires. Deletes the records of expired messages. Raises
     Forbidden `saml_response_used` if the message was used before.
     """
     await session.execute(delete(UsedAssertion).where(UsedAssertion.valid_until < now()))

@@ -1,8 +1,8 @@
-"""Stores in a database session which team has priority when several teams of a person set the same setting,
-or provide a secret, an MCP server, an egress rule or a sandbox spec of the same name.
+"""Stores in a database session which of a person's teams has priority. The priority matters if several teams
+set the same setting, or provide a secret, an MCP server, an egress rule or a sandbox spec with the same name.
 
-The team that owns the repository of the conversation has priority. A database session reads for at most one
-conversation. Therefore the team can be stored in the session.
+The team that owns the repository of the conversation has priority. One database session is used for at most
+one conversation. Therefore the team can be stored in the database session.
 """
 
 from uuid import UUID
@@ -16,8 +16,8 @@ _KEY = "first_team"
 
 
 def put_first(session: AsyncSession, team_id: UUID | None) -> None:
-    """Sets the team whose values have priority over those of other teams in this database session, for all
-    later reads. `team_id`: None means that no team has priority.
+    """Sets the team whose values have priority over the values of other teams, for all later reads in this
+    database session. `team_id`: None means that no team has priority.
     """
     session.info[_KEY] = team_id
 
@@ -32,7 +32,7 @@ def first_team(session: AsyncSession) -> UUID | None:
 
 async def put_team_of_sandbox_first(session: AsyncSession, sandbox_id: UUID) -> None:
     """Gives a team priority over other teams in this database session: the team that owns the repository of
-    the sandbox's conversations. If there is none, no team has priority.
+    the conversations in the sandbox. If no team owns the repository, no team has priority.
     """
     put_first(session, await team_of_sandbox(session, sandbox_id))
 

@@ -1,5 +1,5 @@
-"""Database tables of the repositories that belong to teams, of the rules for them, and of the team members
-who maintain the lists of repositories.
+"""Database tables of the repositories that belong to teams, of the rules for conversations about these
+repositories, and of the team members who maintain the lists of repositories.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ MAX_KEY_CHARACTERS = 500
 
 
 class MembersSee(StrEnum):
-    """The access that members of a team get to new conversations of other members about the team's
+    """The access that members of a team get to conversations that other members start about the team's
     repositories.
 
     `none`: no access. `view`: the members can read the conversation. `steer`: the members can also send

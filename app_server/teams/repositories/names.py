@@ -49,9 +49,9 @@ def key_of(identity: str) -> str | None:
 
 
 def keys_that_cover(key: str) -> Sequence[str]:
-    """Returns the keys of all texts in a team's list of repositories that would match this repository. The
-    first one is the key of the repository itself. Then follow the keys of all patterns that match it, longest
-    first.
+    """Returns the keys of all possible entries that match this repository. An entry is a repository name or a
+    pattern in a team's list of repositories. This function does not check which of these entries exist. The
+    first key is the key of the repository itself. After it come the keys of the patterns, longest first.
     """
     start = key.index("/") + 1
     return [key, *(f"{key[:end]}*" for end in range(len(key), start, -1))]

@@ -1,7 +1,8 @@
 """Finds the team that owns a repository. Only this module decides which team owns a repository.
 
-If several entries match a repository, the most specific one counts: the full name comes before patterns, and
-a longer pattern comes before a shorter one. So at most one team of an organisation owns a repository.
+Each team has a list of repositories, whose entries are full names or patterns. If several entries match a
+repository, the most specific entry counts: the full name comes before patterns, and a longer pattern comes
+before a shorter one. So at most one team of an organisation owns a repository.
 """
 
 from collections.abc import Sequence
@@ -71,11 +72,11 @@ async def require_member(
     session: AsyncSession, user_id: UUID, identities: Sequence[str | None]
 ) -> Sequence[OwningTeam | None]:
     """Checks that the user may start conversations about all of these repositories. Returns for each
-    repository the team that owns it, or None.
+    repository the team that owns it, or None if no team owns it.
 
     identities: the repositories, see `Address.identity`; None means no repository. Raises Forbidden
-    `repository_of_team` if a team that owns one of them allows only its members, and the user is not a
-    member.
+    `repository_of_team` if one of the repositories belongs to a team that allows only its members, and the
+    user is not a member of this team.
     """
     owners = [await owner_of(session, user_id, each) for each in identities]
     for owner, identity in zip(owners, identities, strict=True):

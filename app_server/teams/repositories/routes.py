@@ -1,5 +1,5 @@
 """Routes for the repositories that belong to teams. All members of a team see its list of repositories.
-Administrators and the team's maintainers change this list.
+Administrators change this list, and so do the team's maintainers, who are members with this permission.
 """
 
 from uuid import UUID
@@ -21,8 +21,8 @@ router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
 async def get_team_repositories(
     principal: CurrentPrincipal, session: ReadSession, team_id: UUID
 ) -> TeamRepositories:
-    """Returns the repositories of a team and the rules for them. Replies 404 `team_not_found` if the team
-    does not exist, or if the user may not see it.
+    """Returns the repositories of a team and the team's rules for conversations about them. Replies 404
+    `team_not_found` if the team does not exist, or if the user may not see it.
     """
     return await service.show(
         session, principal.user.id, team_id, is_administrator=_is_administrator(principal)
@@ -40,8 +40,10 @@ async def save_team_repositories(
     """Replaces the list of a team's repositories and the rules for conversations about them. Only
     administrators and the team's maintainers may do this. Only administrators may change `members_only`.
 
-    Errors: 400 `repository_name_wrong`; 403 `not_maintainer`, `members_only_not_allowed`; 404
-    `team_not_found`; 409 `repository_taken` if a repository belongs to another team.
+    Errors: 400 `repository_name_wrong` if a name does not have the right form; 403 `not_maintainer` if the
+    user is neither an administrator nor a maintainer; 403 `members_only_not_allowed` if the user changes
+    `members_only` without being an administrator; 404 `team_not_found` if there is no such team; 409
+    `repository_taken` if a repository belongs to another team.
     """
     rights = {"is_administrator": _is_administrator(principal)}
     await service.save(session, principal.user.id, trail, team_id, body, **rights)

@@ -13,7 +13,7 @@ EntryName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class SaveTeamRepositories(BaseModel):
-    """A request to replace the list of a team's repositories and the rules for them.
+    """A request to replace the list of a team's repositories and the rules for conversations about them.
 
     `repositories`: all repositories of the team, each as `host/owner/name`, or as the beginning of such a
     name followed by `*`. `members_see`: the access that members get to other members' conversations about
@@ -43,8 +43,8 @@ class TeamRepositories(BaseModel):
 
 
 class RepositoryOwner(BaseModel):
-    """The team that owns a repository, in a reply. Members of the team get this reply. Other users get it
-    only if they may not start conversations about the repository.
+    """The team that owns a repository, in a reply. Members of the team always get this reply. Other users get
+    it only if they may not start conversations about the repository.
 
     `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
     user may choose a profile.

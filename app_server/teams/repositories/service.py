@@ -29,8 +29,9 @@ from app_server.users.models import User
 async def show(
     session: AsyncSession, user_id: UUID, team_id: UUID, *, is_administrator: bool
 ) -> TeamRepositories:
-    """Returns the repositories of a team, the rules for them, and whether the user may change them. Raises
-    NotFound `team_not_found` if the team does not exist, or if the user may not see it.
+    """Returns the repositories of a team, the rules for conversations about them, and whether the user may
+    change the list and the rules. Raises NotFound `team_not_found` if the team does not exist, or if the user
+    may not see it.
     """
     query = visible_teams(user_id, sees_all=is_administrator).where(Team.id == team_id)
     if await session.scalar(query) is None:
@@ -57,9 +58,11 @@ async def save(
 ) -> None:
     """Replaces the list of a team's repositories and the rules for conversations about them.
 
-    user_id: the user who makes the change. Raises NotFound `team_not_found`, Forbidden `not_maintainer` or
-    `members_only_not_allowed` if this user lacks the right, BadRequest `repository_name_wrong`, Conflict
-    `repository_taken` if a repository belongs to another team.
+    user_id: the user who makes the change. Raises NotFound `team_not_found` if the team does not exist or the
+    user may not see it. Raises Forbidden `not_maintainer` if the user is neither an administrator nor a
+    maintainer of the team. Raises Forbidden `members_only_not_allowed` if the user changes `members_only`
+    without being an administrator. Raises BadRequest `repository_name_wrong` if a name does not have the
+    right form. Raises Conflict `repository_taken` if a repository belongs to another team.
     """
     # Of two requests at once, the second waits: both would insert the first rules of the team.
     await session.execute(select(Team.id).where(Team.id == team_id).with_for_update(key_share=True))
@@ -158,8 +161,8 @@ def _taken(name: str, owner: str) -> Conflict:
 
 
 async def _entries(session: AsyncSession, team_id: UUID) -> dict[str, str]:
-    """Returns the repositories of a team, sorted. The value is the name as the user has entered it, such as
-    `github.com/Owner/Name`. The key is the form of this name that is used for comparisons.
+    """Returns the repositories of a team, sorted. The key is the form of the repository's name that is used
+    for comparisons. The value is the name as the user has entered it, such as `github.com/Owner/Name`.
     """
     query = select(TeamRepository).where(TeamRepository.team_id == team_id).order_by(TeamRepository.key)
     return {row.key: row.name for row in await session.scalars(query)}
@@ -167,7 +170,7 @@ async def _entries(session: AsyncSession, team_id: UUID) -> dict[str, str]:
 
 async def _rules(session: AsyncSession, team_id: UUID) -> TeamRepositoryRules:
     """Returns a team's rules for conversations about its repositories. If no rules are stored, returns a new
-    row with the default rules that is not in the database yet.
+    row with the default rules. This row is not in the database yet.
     """
     return await session.get(TeamRepositoryRules, team_id) or TeamRepositoryRules(
         team_id=team_id, members_see=MembersSee.NONE, members_only=False

@@ -5,12 +5,15 @@ type QueryValue = string | number | boolean | null | undefined
 
 export interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** `null` and `undefined` are left out; arrays repeat the name. */
+  /**
+   * The parameters of the query. `null` and `undefined` are left out. An array repeats the name for each
+   * value.
+   */
   query?: Record<string, QueryValue | readonly QueryValue[]>
   headers?: Record<string, string>
-  /** Sent as JSON. */
+  /** The body. It is sent as JSON. */
   body?: unknown
-  /** Sent as it is, in place of a body, under its own type. */
+  /** A file that is sent unchanged in place of `body`, with the file's media type. */
   file?: Blob
   signal?: AbortSignal
   timeoutMs?: number
@@ -18,18 +21,21 @@ export interface RequestOptions {
 
 const DEFAULT_TIMEOUT_MS = 30_000
 
-/** The parsed JSON reply (`undefined` for 204). Throws `ApiError` for everything else. */
+/**
+ * Sends a request and returns the parsed JSON reply (`undefined` for 204). Throws `ApiError` if the request
+ * fails.
+ */
 export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
   const response = await send(path, options)
   return (response.status === 204 ? undefined : await response.json()) as T
 }
 
-/** The reply as text, for routes that do not speak JSON (`/git/patch`). */
+/** Sends a request and returns the reply as text, for routes that do not send JSON (`/git/patch`). */
 export async function requestText(path: string, options: RequestOptions = {}): Promise<string> {
   return (await send(path, options)).text()
 }
 
-/** The reply as it came, for files. */
+/** Sends a request and returns the reply as a Blob, for files. */
 export async function requestBlob(path: string, options: RequestOptions = {}): Promise<Blob> {
   return (await send(path, options)).blob()
 }
@@ -80,7 +86,7 @@ function unreachable(timedOut: boolean, isIdempotent: boolean): ApiError {
   return new ApiError(0, problem, { isIdempotent })
 }
 
-/** A proxy in between may answer with HTML; then only the status is known. */
+/** A proxy between the browser and the app server may answer with HTML. Then only the status is known. */
 async function readProblem(response: Response): Promise<Problem> {
   if (!response.headers.get('content-type')?.includes('json')) return { title: response.statusText }
   const parsed: unknown = await response.json().catch(() => null)

@@ -1,11 +1,11 @@
-/** One rejected field of a request, as RFC 9457 problem `errors` carries it. */
+/** One rejected field of a request, from `errors` of an RFC 9457 problem document. */
 export interface FieldError {
   loc: (string | number)[]
   msg: string
   type: string
 }
 
-/** The backup from which a conversation could continue, and the number of later events. */
+/** The backup from which a conversation can continue, and the number of events after the backup. */
 export interface OutdatedBackup {
   at: string
   laterEvents: number
@@ -15,15 +15,15 @@ export interface OutdatedBackup {
 export interface SecretFinding {
   id: string
   kind: string
-  /** Which of the user's stored values it is. */
+  /** The name of the user's stored value that was found. Null if it is not a stored value. */
   name: string | null
   excerpt: string
   count: number
-  /** `seq` 0 is the title. */
+  /** The places of the secret. `seq` 0 is the title. */
   places: { seq: number; path: string }[]
 }
 
-/** The problem document (`application/problem+json`) every failed request answers with. */
+/** The problem document (`application/problem+json`) that answers every failed request. */
 export interface Problem {
   type?: string
   title?: string
@@ -32,21 +32,21 @@ export interface Problem {
   code?: string
   fix?: string | null
   request_id?: string
-  /** The last words of what did not start. */
+  /** The last output of a program that did not start. */
   output?: string
   errors?: FieldError[]
-  /** When the backup was taken that is older than the log, and how many events came after it. */
+  /** The time of a backup that is older than the log, and the number of events after it. */
   backup_at?: string
   later_events?: number
-  /** When a limit that is reached has room again; null if that depends on what people do. */
+  /** The time at which a reached limit allows requests again. Null if that depends on what people do. */
   frees_at?: string | null
-  /** Secrets in what should be shared. */
+  /** The secrets in the content that the user wants to share. */
   findings?: SecretFinding[]
 }
 
 /**
- * A request that failed. `status` 0 means the server was never reached.
- * `detail` is a sentence for people; `fix`, where the server knows one, says what to do next.
+ * A failed request. `status` 0 means that the app server was not reached. `detail` is a sentence for the
+ * user. `fix` says what to do next, if the app server knows that.
  */
 export class ApiError extends Error {
   readonly status: number
@@ -57,10 +57,10 @@ export class ApiError extends Error {
   readonly output: string | null
   readonly fieldErrors: FieldError[]
   readonly backup: OutdatedBackup | null
-  /** When a limit that is reached has room again. */
+  /** The time at which a reached limit allows requests again. */
   readonly freesAt: string | null
   readonly findings: readonly SecretFinding[]
-  /** Whether the request may be sent again without doing its work twice. */
+  /** True if the request can be sent again without a second effect. */
   readonly isIdempotent: boolean
 
   constructor(status: number, problem: Problem, { isIdempotent = false } = {}) {
@@ -93,7 +93,7 @@ export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError
 }
 
-/** The sentence to show for any thrown value. */
+/** Returns the sentence to show for any thrown value. */
 export function errorDetail(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

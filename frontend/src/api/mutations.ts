@@ -3,11 +3,11 @@ import { request } from './client'
 import type { Success } from './types'
 
 interface Options {
-  /** The form that sends the request shows its errors, so no toast does. */
+  /** True if the form that sends the request shows the errors. Then no toast shows them. */
   isErrorShownInline?: boolean
 }
 
-/** A request that changes something. After its success, the queries with these keys are loaded again. */
+/** A request that changes something. After its success, the queries with the given keys are loaded again. */
 export function useChange<Input, Output>(
   send: (input: Input) => Promise<Output>,
   keys: readonly QueryKey[],
@@ -21,7 +21,10 @@ export function useChange<Input, Output>(
   })
 }
 
-/** The user's answer to something that a conversation waits for. `route`: the end of the path. The form shows errors. */
+/**
+ * Sends the user's answer to something that a conversation waits for. `route` is the end of the path. The
+ * form shows the errors.
+ */
 export function useAnswer<Answer>(conversationId: string, route: string) {
   return useMutation({
     mutationFn: (answer: Answer) =>

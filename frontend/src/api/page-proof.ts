@@ -1,19 +1,19 @@
 /**
- * What proves to the server that a request comes from a page of this very origin. Browsers send the session cookie
- * to every port of the host, but show this storage to no other origin. Read anew for each request: another tab may
- * have signed in since.
+ * The page proof: a value that proves to the app server that a request comes from a page of the same origin.
+ * Browsers send the session cookie to every port of the host. But only pages of the same origin can read this
+ * storage. The proof is read again for each request, because another tab may have signed in since.
  */
 import { readStored, writeStored } from '@/lib/browser/local-storage'
 
 const STORAGE_KEY = 'slipway.page-proof'
 
-/** The header of requests. */
+/** The request header that carries the page proof. */
 export const PROOF_HEADER = 'X-Slipway-Proof'
 
 const SUBPROTOCOL = 'slipway'
 const PROOF_SUBPROTOCOL = 'slipway.proof.'
 
-/** If the browser stores nothing, the proof lasts as long as the page. */
+/** The proof in memory. If the browser stores nothing, the proof exists until the page is closed. */
 let kept: string | null = null
 
 export function pageProof(): string | null {
@@ -31,7 +31,10 @@ export function forgetPageProof(): void {
   writeStored(STORAGE_KEY, null)
 }
 
-/** What a WebSocket offers: it cannot send headers. The server selects the first. */
+/**
+ * Returns the subprotocols that carry the proof, because a WebSocket cannot send headers. The app server
+ * selects the first one.
+ */
 export function proofSubprotocols(): string[] {
   const proof = pageProof()
   return proof ? [SUBPROTOCOL, PROOF_SUBPROTOCOL + proof] : [SUBPROTOCOL]

@@ -4,20 +4,20 @@ import { isApiError, type ApiError } from './errors'
 declare module '@tanstack/react-query' {
   interface Register {
     mutationMeta: {
-      /** The caller renders the failure itself; no toast is shown. */
+      /** True if the caller shows the failure itself. Then no toast is shown. */
       errorShownInline?: boolean
-      /** Doing it twice is the same as doing it once, although it is a POST. */
+      /** True if the request can be sent twice without a second effect, although it is a POST. */
       isRepeatable?: boolean
     }
   }
 }
 
 export interface QueryClientEvents {
-  /** A request was refused because no user is signed in; `reason` is the code of the refusal. */
+  /** Called when a request was refused because no user is signed in. `reason` is the code of the refusal. */
   onSignedOut: (reason: string) => void
   /**
-   * A mutation failed whose caller does not render the failure. `repeat` does it again; null unless its request
-   * got no answer and is harmless where it did arrive.
+   * Called when a mutation failed and the caller does not show the failure. `repeat` sends the request again.
+   * It is null unless the request got no answer and a repetition does no harm.
    */
   onMutationError: (error: unknown, repeat: (() => void) | null) => void
 }
@@ -32,7 +32,7 @@ export function createQueryClient({ onSignedOut, onMutationError }: QueryClientE
         if (mutation.meta?.errorShownInline) return
         if (isSignedOut(error)) return onSignedOut(error.code)
         const again = () => queryClient.getMutationCache().build(queryClient, mutation.options)
-        // A failure of the repetition comes here as well.
+        // If the repetition fails, this function is called again.
         const repeat = () =>
           void again()
             .execute(variables)
@@ -56,7 +56,10 @@ function isSignedOut(error: unknown): error is ApiError {
   return isApiError(error) && error.status === 401
 }
 
-/** A refusal stays a refusal; only an unreachable or failing server is worth another try. */
+/**
+ * Returns whether another attempt can help. That is so if the app server was not reached or failed, but not
+ * if it refused the request.
+ */
 function isTemporary(error: unknown): boolean {
   return isApiError(error) && (error.isNetworkFailure || error.status >= 500)
 }

@@ -83,12 +83,13 @@ export interface paths {
         put?: never;
         /**
          * Save Git App
-         * @description Registers an OAuth application or GitHub App. If one is registered for the same git host, replaces it.
-         *     Stored secrets that the request does not contain are removed. If the client_id changes, users who have
-         *     signed in with the application must connect again. If the certificate authorities change, the stored
-         *     tokens of these users get the new certificate authorities. Returns the application without its secrets.
+         * @description Registers an OAuth application or GitHub App. If an application is already registered for the same git
+         *     host, replaces it. Stored secrets that the request does not contain are removed. If the client_id
+         *     changes, users who have signed in with the application must sign in to the git host again. If the
+         *     certificate authorities change, Slipway also uses the new ones for the stored tokens of the users who
+         *     have signed in with the application. Returns the application without its secrets.
          *
-         *     409 `git_app_exists`.
+         *     409 `git_app_exists` if another request registers an application for this host at the same moment.
          */
         post: operations["save_git_app_api_v1_administration_git_apps_post"];
         delete?: never;
@@ -109,10 +110,11 @@ export interface paths {
         post?: never;
         /**
          * Delete Git App
-         * @description Deletes a registered OAuth application or GitHub App. Tokens from earlier sign-ins remain valid until
-         *     they expire. Then their users must sign in with another application or paste a token.
+         * @description Deletes a registered OAuth application or GitHub App. Tokens that users got by signing in with this
+         *     application remain valid until they expire. Then these users must sign in with another application or
+         *     paste a token.
          *
-         *     404 `git_app_not_found`.
+         *     404 `git_app_not_found` if there is no application with this id.
          */
         delete: operations["delete_git_app_api_v1_administration_git_apps__app_id__delete"];
         options?: never;
@@ -131,7 +133,9 @@ export interface paths {
          * List Installations
          * @description Returns at most 100 installations of a GitHub App, as GitHub lists them.
          *
-         *     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+         *     404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
+         *     application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502
+         *     `git_host_failed` if GitHub does not reply.
          */
         get: operations["list_installations_api_v1_administration_git_apps__app_id__installations_get"];
         put?: never;
@@ -154,12 +158,14 @@ export interface paths {
         /**
          * Use Installation
          * @description Stores an installation of a GitHub App as the current administrator's credential for the git host, in
-         *     place of an earlier credential. Returns the credential without its token.
+         *     place of the credential that was stored for this host. Returns the credential without its token.
          *
          *     Agents of this administrator then act as the GitHub App. Each token that they use is valid for one hour
          *     and one repository.
          *
-         *     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+         *     404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
+         *     application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502
+         *     `git_host_failed` if GitHub does not reply.
          */
         post: operations["use_installation_api_v1_administration_git_apps__app_id__installations__installation_id__use_post"];
         delete?: never;
@@ -177,8 +183,9 @@ export interface paths {
         };
         /**
          * List Administered Items
-         * @description Returns the named settings, such as MCP servers and secrets, of the organisation and of all teams. Each
-         *     one says which teams and how many people have a setting of the same name that applies in its place.
+         * @description Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
+         *     specs (images and resources for new sandboxes). For each item, the reply says which teams and how many
+         *     people have another item of the same name that applies to them in its place.
          */
         get: operations["list_administered_items_api_v1_administration_items_get"];
         put?: never;
@@ -203,7 +210,8 @@ export interface paths {
          *     the organisation if `team_id` is left out. It applies to new requests at once.
          *
          *     `name`: a host name or an IP address; a name may begin with `*.` for all names below it, and a port may
-         *     follow. 404 `team_not_found`, 409 `too_many_items`.
+         *     follow. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the team or organisation
+         *     has the maximum number of rules.
          */
         put: operations["save_egress_rule_of_level_api_v1_administration_items_egress_rule__name__put"];
         post?: never;
@@ -227,9 +235,10 @@ export interface paths {
          *     Conversations that are started from now on can use the server. A changed URL and changed headers are used
          *     from the next call on. Returns the saved MCP server.
          *
-         *     400 `mcp_sign_in_is_personal` if the server needs a sign-in of each person. 409 `mcp_headers_needed` or
-         *     `mcp_variables_needed` if stored secret values would be sent to a new address. 404 `team_not_found`, 409
-         *     `too_many_items`.
+         *     400 `mcp_sign_in_is_personal` if the server needs a sign-in of each person. 409 `mcp_headers_needed` if
+         *     the stored value of a header would be sent to a new URL. 409 `mcp_variables_needed` if the stored value of
+         *     a variable would be sent to new hosts. 404 `team_not_found` if there is no such team. 409 `too_many_items`
+         *     if the team or organisation has the maximum number of MCP servers.
          */
         put: operations["save_mcp_server_of_level_api_v1_administration_items_mcp_server__name__put"];
         post?: never;
@@ -253,7 +262,9 @@ export interface paths {
          *     spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
          *     spec; the first of them builds the image.
          *
-         *     400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+         *     400 `image_not_allowed` if the image is one of Slipway's own images. 403 `sandbox_specs_not_allowed` if
+         *     the user may not choose specs. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the
+         *     team or organisation has the maximum number of specs.
          */
         put: operations["save_sandbox_spec_of_level_api_v1_administration_items_sandbox_spec__name__put"];
         post?: never;
@@ -276,7 +287,8 @@ export interface paths {
          * @description Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
          *     value from their next command on. Returns the secret without its value.
          *
-         *     400 `secret_value_needed` if a new secret has no value, 404 `team_not_found`, 409 `too_many_items`.
+         *     400 `secret_value_needed` if a new secret has no value. 404 `team_not_found` if there is no such team. 409
+         *     `too_many_items` if the team or organisation has the maximum number of secrets.
          */
         put: operations["save_secret_of_level_api_v1_administration_items_secret__name__put"];
         post?: never;
@@ -298,9 +310,9 @@ export interface paths {
         post?: never;
         /**
          * Delete Item Of Level
-         * @description Deletes an item (a secret, MCP server, network rule or sandbox spec) of a team, or of the organisation
-         *     if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set` if there is no such item, 404
-         *     `team_not_found`.
+         * @description Deletes an item of a team, or of the organisation if `team_id` is left out. An item is a secret, an MCP
+         *     server, a network rule or a sandbox spec (image and resources for new sandboxes). Agents cannot use the
+         *     item any more. 404 `item_not_set` if there is no such item. 404 `team_not_found` if there is no such team.
          */
         delete: operations["delete_item_of_level_api_v1_administration_items__kind___name__delete"];
         options?: never;
@@ -317,7 +329,7 @@ export interface paths {
         };
         /**
          * Search Jobs
-         * @description Returns a page of background jobs, newest first. 400 `bad_page_id`.
+         * @description Returns a page of background jobs, newest first. 400 `bad_page_id` if `page_id` is not valid.
          */
         get: operations["search_jobs_api_v1_administration_jobs_get"];
         put?: never;
@@ -339,8 +351,9 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description Cancels a job that waits, runs or has failed at its last attempt (is dead). A running job ends within
-         *     seconds. Returns the job. 409 `job_not_cancellable`.
+         * @description Cancels a job that is waiting or running, or whose attempts have all failed (state `dead`). A running
+         *     job ends within seconds. Returns the job. 409 `job_not_cancellable` if the job repeats, has succeeded or
+         *     is cancelled already.
          */
         post: operations["cancel_job_api_v1_administration_jobs__job_id__cancel_post"];
         delete?: never;
@@ -360,8 +373,9 @@ export interface paths {
         put?: never;
         /**
          * Retry Job
-         * @description Lets a job run again that has failed at its last attempt (is dead) or was cancelled, with the full
-         *     number of attempts. If the job waits, it runs at once. Returns the job. 409 `job_not_retryable`.
+         * @description Makes a failed job (state `dead`) or a cancelled job run again, with the full number of attempts. If
+         *     the job is waiting, makes it run at once. Returns the job. 409 `job_not_retryable` if the job runs or has
+         *     succeeded.
          */
         post: operations["retry_job_api_v1_administration_jobs__job_id__retry_post"];
         delete?: never;
@@ -380,8 +394,8 @@ export interface paths {
         /**
          * List Administered Settings
          * @description Returns all setting values of the organisation and of its teams, and all quotas of single people. For
-         *     each value, the reply also says which teams and how many people have set a different value that applies
-         *     instead.
+         *     each value, the reply also says which teams and how many people do not get this value, because they have
+         *     set a different value for the same setting.
          */
         get: operations["list_administered_settings_api_v1_administration_settings_get"];
         put?: never;
@@ -403,16 +417,18 @@ export interface paths {
         /**
          * Set Setting Of Organisation
          * @description Sets a setting for all users of the organisation. The value applies to conversations that are started
-         *     from now on. An enforced model profile applies to the next model call of every conversation.
-         *
-         *     Errors: 400 `setting_must_be_enforced`; 404 `llm_profile_not_found`; 422 `invalid_request`.
+         *     from now on. An enforced model profile (which users cannot replace by another) also applies to existing
+         *     conversations, from their next model call on. Errors: 400 `setting_must_be_enforced` if `enforced` is
+         *     false, but the setting (such as the model profile) can only be set with `enforced`; 404
+         *     `llm_profile_not_found` if there is no shared model profile with the name that the value contains; 422
+         *     `invalid_request` if the value is not valid.
          */
         put: operations["set_setting_of_organisation_api_v1_administration_settings_organisation__name__put"];
         post?: never;
         /**
          * Delete Setting Of Organisation
-         * @description Deletes the value that the organisation has set for a setting. Replies 404 `setting_not_set` if there
-         *     is none.
+         * @description Deletes the value that the organisation has set for a setting. Replies 404 `setting_not_set` if the
+         *     organisation has no value for this setting.
          */
         delete: operations["delete_setting_of_organisation_api_v1_administration_settings_organisation__name__delete"];
         options?: never;
@@ -430,17 +446,19 @@ export interface paths {
         get?: never;
         /**
          * Set Quota Of Person
-         * @description Sets a quota for one person. A quota is a limit on how much the person may use. Other settings are
-         *     refused, because only the person can set them.
+         * @description Sets a quota for one person. A quota is a limit on how much the person may use. For a setting that is
+         *     not a quota, replies 400 `setting_not_at_level`, because an administrator cannot set it for one person.
          *
-         *     Errors: 400 `setting_not_at_level`; 404 `person_not_found`; 422 `invalid_request`.
+         *     Other errors: 404 `person_not_found` if there is no such person; 422 `invalid_request` if the value is not
+         *     valid.
          */
         put: operations["set_quota_of_person_api_v1_administration_settings_people__user_id___name__put"];
         post?: never;
         /**
          * Delete Quota Of Person
-         * @description Deletes a quota that was set for one person. Errors: 400 `setting_not_at_level`; 404
-         *     `person_not_found`, or `setting_not_set` if there is no such quota.
+         * @description Deletes a quota that was set for one person. Errors: 400 `setting_not_at_level` if the setting is not a
+         *     quota; 404 `person_not_found` if there is no such person; 404 `setting_not_set` if this quota is not set
+         *     for the person.
          */
         delete: operations["delete_quota_of_person_api_v1_administration_settings_people__user_id___name__delete"];
         options?: never;
@@ -460,15 +478,17 @@ export interface paths {
          * Set Setting Of Team
          * @description Sets a setting for all members of a team.
          *
-         *     Errors: 400 `setting_must_be_enforced`, `setting_not_at_level`; 404 `team_not_found`,
-         *     `llm_profile_not_found`; 422 `invalid_request`.
+         *     Errors: 400 `setting_must_be_enforced` if `enforced` is false, but the setting (such as the model profile)
+         *     can only be set with `enforced`; 400 `setting_not_at_level` if the setting cannot be set for a team; 404
+         *     `team_not_found` if there is no such team; 404 `llm_profile_not_found` if there is no shared model profile
+         *     with the name that the value contains; 422 `invalid_request` if the value is not valid.
          */
         put: operations["set_setting_of_team_api_v1_administration_settings_teams__team_id___name__put"];
         post?: never;
         /**
          * Delete Setting Of Team
-         * @description Deletes the value that a team has set for a setting. Errors: 404 `team_not_found`, or `setting_not_set`
-         *     if there is no value.
+         * @description Deletes the value that is set for a team's setting. Errors: 404 `team_not_found` if there is no such
+         *     team; 404 `setting_not_set` if the team has no value for this setting.
          */
         delete: operations["delete_setting_of_team_api_v1_administration_settings_teams__team_id___name__delete"];
         options?: never;
@@ -525,10 +545,11 @@ export interface paths {
         get?: never;
         /**
          * Set Default Spending Limit
-         * @description Sets the default limit of the installation. The limit applies at once to all users of all organisations
-         *     who have no individual limit.
+         * @description Sets the default limit of the installation. The limit applies at once to all users, in all
+         *     organisations, who have no individual limit.
          *
-         *     403 `permission_missing` for administrators of other organisations than the default one.
+         *     403 `permission_missing` for administrators of all organisations except the default organisation, because
+         *     only its administrators manage the installation.
          */
         put: operations["set_default_spending_limit_api_v1_administration_spending_limits_default_put"];
         post?: never;
@@ -548,8 +569,8 @@ export interface paths {
         get?: never;
         /**
          * Set Spending Limit Of User
-         * @description Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
-         *     set; the lower one counts. Returns the limit and what the user has spent in the current period.
+         * @description Sets an individual limit for one user. The limit applies at once. If the user has also set a limit,
+         *     both limits apply. Returns the individual limit and what the user has spent in the current period.
          */
         put: operations["set_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__put"];
         post?: never;
@@ -577,7 +598,8 @@ export interface paths {
         /**
          * Create Api Key
          * @description Creates an API key for the current user. The key has no more rights than the credential that sends this
-         *     request. 403 `stronger_key`, 409 `too_many_api_keys`.
+         *     request. 403 `stronger_key` if the request asks for more rights than this credential has. 409
+         *     `too_many_api_keys` if the user has the maximum number of keys.
          */
         post: operations["create_api_key_api_v1_api_keys_post"];
         delete?: never;
@@ -704,8 +726,8 @@ export interface paths {
          * @description Imports a conversation from the zip file that `download` returns. The imported conversation can be read
          *     and shared. It has no sandbox, so messages to it are refused with 409 `conversation_imported`.
          *
-         *     422 `not_an_export` if the file is not such a zip file, has more than 20,000 events or unpacks to more
-         *     than 64 MB.
+         *     422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events or unpacks to
+         *     more than 64 MB.
          */
         post: operations["import_exported_conversation_api_v1_app_conversations_import_post"];
         delete?: never;
@@ -728,8 +750,8 @@ export interface paths {
          *     `shared`: true for conversations that others share with the user, false for the user's own ones; if left
          *     out, both kinds. `query`: a part of the title, or words from one message, or the beginnings of such words.
          *     `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
-         *     conversations, false for the others; if left out, both kinds. `created_by_user_id__eq`: only conversations
-         *     of this user.
+         *     conversations, false for conversations that are not archived; if left out, both kinds.
+         *     `created_by_user_id__eq`: only conversations of this user.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -749,7 +771,8 @@ export interface paths {
         };
         /**
          * Get Start Tasks
-         * @description Returns the start tasks with these ids, in the order of the ids; null for an unknown id.
+         * @description Returns the start tasks (the progress of starting conversations) with these ids, in the order of the
+         *     ids. An entry is null for an unknown id.
          */
         get: operations["get_start_tasks_api_v1_app_conversations_start_tasks_get"];
         put?: never;
@@ -806,7 +829,7 @@ export interface paths {
         /**
          * Retry Start
          * @description Retries the failed start of a conversation, beginning with the stage that failed. Returns the start
-         *     task.
+         *     task (the progress of the start).
          *
          *     If the start failed before the repository was fetched, the request body can name another branch or
          *     repository.
@@ -829,7 +852,7 @@ export interface paths {
         put?: never;
         /**
          * Stream Start
-         * @description Starts a conversation and streams its start task as a JSON array.
+         * @description Starts a conversation and streams its start task (the progress of its start) as a JSON array.
          *
          *     Whenever the status of the start task changes, the current start task is added to the array. The last
          *     element has the status READY or ERROR.
@@ -896,8 +919,8 @@ export interface paths {
         put?: never;
         /**
          * Answer
-         * @description Approves a changed MCP tool in the form that its MCP server sends now, or continues to refuse the tool.
-         *     409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
+         * @description Approves the current form of an MCP tool that its MCP server has changed, or continues to refuse the
+         *     tool. 409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
         delete?: never;
@@ -919,7 +942,7 @@ export interface paths {
          * Answer Question
          * @description Sends the user's answer to a question that an MCP server asked during a tool call.
          *
-         *     409 `mcp_question_closed` if the question no longer waits for an answer, 400 `mcp_answer_invalid` if the
+         *     409 `mcp_question_closed` if the question no longer waits for an answer. 400 `mcp_answer_invalid` if the
          *     answer is not of the form that the question asks for.
          */
         post: operations["answer_question_api_v1_app_conversations__conversation_id__answer_mcp_question_post"];
@@ -939,7 +962,7 @@ export interface paths {
         /**
          * Browser
          * @description Returns the open tabs of the agent's browser and a picture of the current page. 409
-         *     `sandbox_not_running`.
+         *     `sandbox_not_running` if the sandbox does not run.
          */
         get: operations["browser_api_v1_app_conversations__conversation_id__browser_get"];
         put?: never;
@@ -980,8 +1003,8 @@ export interface paths {
         };
         /**
          * List Checkpoints
-         * @description Returns the checkpoints of the conversation's files, oldest first. A checkpoint of the kind `turn` was
-         *     made when the agent began to work on a message, and names this message.
+         * @description Returns the checkpoints (saved states) of the conversation's files, oldest first. A checkpoint of the
+         *     kind `turn` was made when the agent began to work on a message, and names this message.
          */
         get: operations["list_checkpoints_api_v1_app_conversations__conversation_id__checkpoints_get"];
         put?: never;
@@ -1001,8 +1024,8 @@ export interface paths {
         };
         /**
          * Diff Checkpoint
-         * @description Returns the differences between the current files and the files in this checkpoint. A rewind to this
-         *     checkpoint would undo these differences.
+         * @description Returns the differences between the current files and the files in this checkpoint (a saved state of
+         *     the files). A rewind to this checkpoint would undo these differences.
          *
          *     409 `checkpoints_unavailable` if the current files cannot be saved in a checkpoint for the comparison.
          */
@@ -1026,11 +1049,11 @@ export interface paths {
         put?: never;
         /**
          * Rewind
-         * @description Restores the files, the chat or both from a checkpoint. The current state is saved as a new checkpoint
-         *     first, so that the rewind can be undone.
+         * @description Restores the files, the messages of the conversation, or both from a checkpoint (a saved state). The
+         *     current state is saved as a new checkpoint first, so that the user can undo the change.
          *
-         *     409 `already_running` if the agent works. 409 `edited_since` if the rewind would drop edits that the user
-         *     or another program has made to files; `diff` in the reply contains the changes. 409
+         *     409 `already_running` if the agent works. 409 `edited_since` if the restored files would overwrite edits
+         *     that the user or another program has made to files; `diff` in the reply contains the changes. 409
          *     `checkpoints_unavailable` if the current state cannot be saved.
          */
         post: operations["rewind_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__rewind_post"];
@@ -1051,10 +1074,10 @@ export interface paths {
         put?: never;
         /**
          * Condense
-         * @description Replaces older events in the agent's context with a summary. Happens now, or before the model's next
-         *     reply if the agent is working.
+         * @description Replaces older events in the agent's context with a summary. This happens at once, or before the
+         *     agent's next model call if the agent is working.
          *
-         *     409 `nothing_to_condense`.
+         *     409 `nothing_to_condense` if there are no older events that a summary can replace.
          */
         post: operations["condense_api_v1_app_conversations__conversation_id__condense_post"];
         delete?: never;
@@ -1072,7 +1095,7 @@ export interface paths {
         };
         /**
          * Get Mode
-         * @description Returns the confirmation mode in force: when the agent of the conversation asks before it acts.
+         * @description Returns the conversation's present confirmation mode, which says when the agent asks before it acts.
          */
         get: operations["get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get"];
         put?: never;
@@ -1109,10 +1132,11 @@ export interface paths {
          *     Other allowed executables, such as hooks and MCP servers, are added to the conversation at once. Returns
          *     all executables with the decisions that now apply.
          *
-         *     409 `offer_changed` if one of the hashes belongs to no current executable, and `setup_script_runs` if a
-         *     setup script is allowed while another one is running; in both cases no decision is stored. 409 `not_ready`
-         *     while the conversation starts. After a failed start, the retry uses the decisions. 400
-         *     `repository_not_in_conversation`.
+         *     409 `offer_changed` if one of the hashes belongs to no current executable. 409 `setup_script_runs` if a
+         *     setup script is allowed while another one is running. In both cases no decision is stored. 409 `not_ready`
+         *     while the conversation starts. After a failed start, the decisions are stored, and the retry of the start
+         *     uses them. 400 `repository_not_in_conversation` if the body names a repository that the conversation does
+         *     not have.
          */
         post: operations["answer_executables_api_v1_app_conversations__conversation_id__consent_post"];
         delete?: never;
@@ -1204,13 +1228,14 @@ export interface paths {
         /**
          * Fork Conversation
          * @description Makes an independent copy of the conversation in a separate sandbox. Returns the start task of the copy
-         *     (the fork).
+         *     (the fork), which shows the progress of its start.
          *
          *     The fork contains the current files of the project and the events of the original. If `from_event_id` is
          *     given, later events are left out. The fork keeps the model, the tags, the repositories, the secrets of the
          *     start request, and safeguards such as the confirmation mode and the budget. It does not get the
-         *     checkpoints, sub-conversations, costs, waiting messages and shares of the original. A container is paused
-         *     while its files are copied. If either conversation is deleted, the other one stays unchanged.
+         *     checkpoints, sub-conversations, costs, waiting messages and shares of the original. If the sandbox is a
+         *     container, it is paused while its files are copied. The deletion of the original does not change the fork,
+         *     and the deletion of the fork does not change the original.
          */
         post: operations["fork_conversation_api_v1_app_conversations__conversation_id__fork_post"];
         delete?: never;
@@ -1254,9 +1279,9 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Returns the content of one file before and after the changes. The content before is that of `ref`, or,
-         *     without `ref`, that of the commit at which the conversation began. `path`: relative to the conversation's
-         *     first repository, or absolute within the sandbox.
+         * @description Returns the content of one file before and after the changes. The content before the changes is that in
+         *     the commit, branch or tag `ref`. Without `ref`, it is that in the commit at which the conversation began.
+         *     `path`: relative to the conversation's first repository, or absolute within the sandbox.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -1280,7 +1305,7 @@ export interface paths {
          *     untracked files.
          *
          *     `repository`: the name of the repository's directory; if left out, the conversation's first repository.
-         *     400 `repository_not_in_conversation`.
+         *     400 `repository_not_in_conversation` if the conversation has no repository with this name.
          */
         get: operations["git_patch_api_v1_app_conversations__conversation_id__git_patch_get"];
         put?: never;
@@ -1326,7 +1351,7 @@ export interface paths {
          * @description Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
          *     finds that the goal is reached.
          *
-         *     409 `already_running` if the agent works, `conversation_not_ready` while the conversation starts.
+         *     409 `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
          */
         post: operations["set_goal_api_v1_app_conversations__conversation_id__goal_post"];
         delete?: never;
@@ -1346,10 +1371,11 @@ export interface paths {
         put?: never;
         /**
          * Resume Goal
-         * @description Resumes a stopped goal. The number of rounds that remained when the goal was stopped still applies.
+         * @description Resumes a stopped goal, with the number of rounds that were left when the goal was stopped. A round is
+         *     work of the agent that ends with a check by the judge (a model).
          *
-         *     409 `no_resumable_goal` if there is no goal or it is over, `already_running` if the agent works,
-         *     `conversation_not_ready` while the conversation starts.
+         *     409 `no_resumable_goal` if there is no goal, or if the goal has ended and was not only stopped. 409
+         *     `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
          */
         post: operations["resume_goal_api_v1_app_conversations__conversation_id__goal_resume_post"];
         delete?: never;
@@ -1369,8 +1395,8 @@ export interface paths {
         put?: never;
         /**
          * Stop Goal
-         * @description Stops the pursuit of the goal, but does not interrupt the agent's current run. The goal can be resumed
-         *     later.
+         * @description Stops the goal: the judge (a model) no longer checks the agent's work. What the agent is doing now is
+         *     not interrupted. The goal can be resumed later.
          */
         post: operations["stop_goal_api_v1_app_conversations__conversation_id__goal_stop_post"];
         delete?: never;
@@ -1388,7 +1414,8 @@ export interface paths {
         };
         /**
          * Get Conversation Hooks
-         * @description Returns the hooks that the repository contains now. A hook is run only if the user has allowed it.
+         * @description Returns the hooks (commands that run at certain events) that the repository contains now. A hook is run
+         *     only if the user has allowed it.
          */
         get: operations["get_conversation_hooks_api_v1_app_conversations__conversation_id__hooks_get"];
         put?: never;
@@ -1443,7 +1470,9 @@ export interface paths {
          *
          *     409 `secrets_found` if the conversation shows secrets that the owner has not agreed to show (`findings` in
          *     the reply lists all found secrets; `confirmed_findings` in the request must contain their ids). 409
-         *     `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+         *     `too_many_secrets_found` if more than 100 secrets are found. 409 `conversation_too_long_to_scan` if the
+         *     conversation is too long to be searched for secrets. 409 `too_many_links` if the conversation has the
+         *     maximum number of links.
          */
         post: operations["create_link_api_v1_app_conversations__conversation_id__links_post"];
         delete?: never;
@@ -1464,8 +1493,8 @@ export interface paths {
         post?: never;
         /**
          * End Link
-         * @description Removes a read-only link. Open live streams of the link end within two seconds. 404
-         *     `link_not_found`.
+         * @description Removes a read-only link. Open live streams of the link end within two seconds. 404 `link_not_found` if
+         *     the conversation has no such link.
          */
         delete: operations["end_link_api_v1_app_conversations__conversation_id__links__link_id__delete"];
         options?: never;
@@ -1492,8 +1521,8 @@ export interface paths {
          * @description Creates a model key for the conversation. With the key, programs in the conversation's sandbox call the
          *     conversation's model. The costs count for the conversation's budget.
          *
-         *     The key replaces an earlier key of the conversation. The key gives access to nothing else and works only
-         *     inside the sandbox.
+         *     The new key replaces an earlier key of the conversation. The key gives access only to this model and works
+         *     only inside the sandbox.
          */
         post: operations["create_model_key_api_v1_app_conversations__conversation_id__model_key_post"];
         /**
@@ -1542,7 +1571,7 @@ export interface paths {
          * @description Stores the user's decision about a refused host. The decision applies to all later network requests.
          *
          *     400 `no_repository` if the host is to be allowed for the repository but the conversation has none. 409
-         *     `too_many_hosts` if the list of hosts has its maximum length.
+         *     `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
          */
         post: operations["answer_refused_host_api_v1_app_conversations__conversation_id__network_answer_post"];
         delete?: never;
@@ -1580,19 +1609,21 @@ export interface paths {
         };
         /**
          * List Pull Requests
-         * @description Returns the pull requests of the conversation, the newest first. If the owner asks and the stored state
-         *     of an open pull request is older than 20 s, the git host is asked for the current state first.
+         * @description Returns the pull requests of the conversation, the newest first. If the owner of the conversation sends
+         *     the request, open pull requests whose stored state is older than 20 s are first updated from the git host.
          */
         get: operations["list_pull_requests_api_v1_app_conversations__conversation_id__pull_requests_get"];
         put?: never;
         /**
          * Create Pull Request
-         * @description Opens a pull request with the user's token. Before that, commits and pushes the changes in the sandbox
-         *     if needed. The sandbox must run. If the branch already has an open pull request, returns this pull request
-         *     and does not change its text.
+         * @description Opens a pull request with the user's token. Before that, commits uncommitted changes in the sandbox and
+         *     pushes the commits. The sandbox must run. If the branch already has an open pull request, returns this
+         *     pull request and does not change its text.
          *
-         *     409 `git_failed` with git's message if the push is refused; 409 `too_many_pull_requests`; 400
-         *     `repository_not_in_conversation`, `screenshot_not_found`.
+         *     409 `git_failed` with git's message if the push is refused. 409 `too_many_pull_requests` if the user's
+         *     agents have too many open pull requests in the repository. 400 `repository_not_in_conversation` if the
+         *     conversation does not have the repository. 400 `screenshot_not_found` if one of the chosen screenshots
+         *     does not exist.
          */
         post: operations["create_pull_request_api_v1_app_conversations__conversation_id__pull_requests_post"];
         delete?: never;
@@ -1612,9 +1643,9 @@ export interface paths {
          * Propose Pull Request
          * @description Returns a draft of a pull request: title, text and branches, made from the commits and events of the
          *     conversation. Creates nothing at the git host. repository: the directory, name or URL of one of the
-         *     conversation's repositories; without it, the first one is used.
+         *     conversation's repositories; if it is missing, the first one is used.
          *
-         *     400 `repository_not_in_conversation`.
+         *     400 `repository_not_in_conversation` if `repository` matches no repository of the conversation.
          */
         get: operations["propose_pull_request_api_v1_app_conversations__conversation_id__pull_requests_proposal_get"];
         put?: never;
@@ -1681,7 +1712,7 @@ export interface paths {
         /**
          * Fix Checks
          * @description Sends the failing checks to the agent as one message, with the end of each check's log, so that the
-         *     agent corrects the code. Returns the number of checks. 409 `nothing_to_address`.
+         *     agent corrects the code. Returns the number of checks. 409 `nothing_to_address` if no check fails.
          */
         post: operations["fix_checks_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__fix_checks_post"];
         delete?: never;
@@ -1723,7 +1754,8 @@ export interface paths {
         /**
          * Respond
          * @description Approves or refuses all or some of the agent's actions that wait for approval. 409 `nothing_to_confirm`
-         *     if no action waits, `confirmation_outdated` if other actions wait now.
+         *     if no action waits. 409 `confirmation_outdated` if the actions that wait now are not those in
+         *     `action_ids`.
          */
         post: operations["respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post"];
         delete?: never;
@@ -1760,13 +1792,13 @@ export interface paths {
         put?: never;
         /**
          * Run Setup Script
-         * @description Runs this version of a repository's setup script again. The start task's stage for the setup script
-         *     shows the progress.
+         * @description Runs this version of a repository's setup script again. The progress is shown in the stage for setup
+         *     scripts of the start task (the record of the conversation's start).
          *
-         *     409 `offer_changed` if the script has changed, `not_allowed` if the user has not allowed it, and
-         *     `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation starts,
-         *     and after a failed start, because the retry runs the script. 400 `repository_not_in_conversation` if the
-         *     body names another repository.
+         *     409 `offer_changed` if the script has changed. 409 `not_allowed` if the user has not allowed the script.
+         *     409 `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation
+         *     starts, and after a failed start, because the retry of the start runs the script. 400
+         *     `repository_not_in_conversation` if the body names a repository that the conversation does not have.
          */
         post: operations["run_setup_script_api_v1_app_conversations__conversation_id__run_setup_script_post"];
         delete?: never;
@@ -1786,12 +1818,12 @@ export interface paths {
         put?: never;
         /**
          * Send Message
-         * @description Sends a message to the agent. If the conversation is not READY, the message is stored and sent later,
-         *     and the reply has `message: "queued"`.
+         * @description Sends a message to the agent. If the start of the conversation is not finished (not READY), the message
+         *     is stored and sent later, and the reply has `message: "queued"`.
          *
-         *     If the sandbox is archived, the sandbox is restored first, and the message is sent when the conversation
-         *     is READY again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox
-         *     is being restarted.
+         *     If the sandbox is archived, the sandbox is restored first, and the message is sent when the sandbox runs
+         *     again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox is being
+         *     restarted.
          */
         post: operations["send_message_api_v1_app_conversations__conversation_id__send_message_post"];
         delete?: never;
@@ -1816,9 +1848,9 @@ export interface paths {
         get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
         /**
          * Share With Everyone
-         * @description Sets what every signed-in user of the organisation may do with the conversation. null ends the sharing
-         *     with everyone: then only the owner and the people and teams with a share of the conversation have access.
-         *     Returns the people and teams that now have access.
+         * @description Sets what every signed-in user of the organisation may do with the conversation. If the value in the
+         *     body is null, ends the sharing with everyone: then only the owner and the people and teams with a share of
+         *     the conversation have access. Returns the people and teams that now have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -1897,7 +1929,7 @@ export interface paths {
          *     access, also people who join the team later. The user must be a member of the team or an administrator.
          *     Returns the people and teams that now have access.
          *
-         *     404 `team_not_found` if the user may not see the team, 409 `too_many_teams` if the conversation is already
+         *     404 `team_not_found` if the user may not see the team. 409 `too_many_teams` if the conversation is already
          *     shared with 50 teams.
          */
         put: operations["share_with_team_api_v1_app_conversations__conversation_id__sharing_teams__team_id__put"];
@@ -1905,8 +1937,8 @@ export interface paths {
         /**
          * Stop Sharing With Team
          * @description Ends the sharing of the conversation with a team. A member's live streams of the conversation end
-         *     within two seconds, unless this member still has access in another way. Returns the people and teams that
-         *     still have access.
+         *     within two seconds, unless this member still has access, for example through another team. Returns the
+         *     people and teams that still have access.
          *
          *     404 `share_not_found` if the conversation is not shared with the team.
          */
@@ -1946,7 +1978,8 @@ export interface paths {
         };
         /**
          * Sub Conversation Events
-         * @description Returns a page of the event log of one sub-agent, oldest event first.
+         * @description Returns a page of the event log of one sub-agent, oldest event first. `sub_conversation_id`: the id of
+         *     the sub-agent's event log. `page_id`: the id of the page; null for the first page.
          */
         get: operations["sub_conversation_events_api_v1_app_conversations__conversation_id__sub_conversations__sub_conversation_id__events_get"];
         put?: never;
@@ -1989,7 +2022,8 @@ export interface paths {
         put?: never;
         /**
          * Switch Conversation Profile
-         * @description Makes the agent use another saved model, beginning with the agent's next model call.
+         * @description Makes the agent use the model of another model profile (a saved model configuration of the user),
+         *     beginning with the agent's next model call.
          */
         post: operations["switch_conversation_profile_api_v1_app_conversations__conversation_id__switch_profile_post"];
         delete?: never;
@@ -2010,11 +2044,13 @@ export interface paths {
          * @description Downloads the conversation's current project files as a gzipped tar file. The names in the file begin
          *     with `project/`.
          *
-         *     The sandbox may be running, paused or archived. A container is paused while its files are copied. The
-         *     agent's home directory and the data of the agent server are left out. 409 `conversation_imported` or
-         *     `sandbox_deleted` if there is no sandbox, `conversation_not_started`, `sandbox_not_at_rest` (the sandbox
-         *     is starting or could not be started), `sandbox_shared` (the directory also has files of other
-         *     conversations), `download_running` (an earlier download of this sandbox's files has not ended).
+         *     The sandbox may be running, paused or archived. If it is a container, it is paused while its files are
+         *     copied. The agent's home directory and the data of the agent server are left out. 409
+         *     `conversation_imported` if the conversation was imported, so that it has no sandbox. 409 `sandbox_deleted`
+         *     if the sandbox was deleted. 409 `conversation_not_started` if the project files have not been fetched yet.
+         *     409 `sandbox_not_at_rest` if the sandbox is starting or could not be started. 409 `sandbox_shared` if the
+         *     directory also has files of other conversations. 409 `download_running` if an earlier download of this
+         *     sandbox's files has not ended.
          */
         get: operations["download_workspace_api_v1_app_conversations__conversation_id__workspace_get"];
         put?: never;
@@ -2036,8 +2072,9 @@ export interface paths {
          * Search Audit Log
          * @description Returns a page of audit log entries, newest first. An entry at the time `since` is included, an entry
          *     at the time `until` is not. A time without a zone is in UTC. Administrators of the default organisation
-         *     get all entries. Other administrators get only the entries of their organisation. 400
-         *     `bad_page_id`, 404 `organisation_not_found`.
+         *     get all entries. Other administrators get only the entries of their organisation. 400 `bad_page_id` if
+         *     `page_id` is not valid. 404 `organisation_not_found` if the filter names an organisation whose entries the
+         *     administrator may not read.
          */
         get: operations["search_audit_log_api_v1_audit_log_get"];
         put?: never;
@@ -2080,8 +2117,9 @@ export interface paths {
         get: operations["get_audit_stream_api_v1_audit_log_stream_get"];
         /**
          * Set Audit Stream
-         * @description Sends the audit log to this receiver, in place of the former one. Entries are sent in order, each at
-         *     least once. Entries that are not sent yet are kept longer than the retention time.
+         * @description Makes the server send the audit log to this receiver. A receiver that was set earlier gets no more
+         *     entries. Entries are sent in order, each at least once. Entries that are not sent yet stay stored, even if
+         *     they are older than the retention time of the audit log.
          */
         put: operations["set_audit_stream_api_v1_audit_log_stream_put"];
         post?: never;
@@ -2109,8 +2147,8 @@ export interface paths {
          * @description Sends a test message to the receiver of the audit log at once. The message is not an entry of the audit
          *     log.
          *
-         *     404 `audit_stream_not_found` if there is no receiver, 502 `audit_stream_failed` if it does not accept the
-         *     message.
+         *     404 `audit_stream_not_found` if there is no receiver. 502 `audit_stream_failed` if the receiver does not
+         *     accept the message.
          */
         post: operations["test_audit_stream_api_v1_audit_log_stream_test_post"];
         delete?: never;
@@ -2131,11 +2169,13 @@ export interface paths {
         put?: never;
         /**
          * Add Callback
-         * @description Adds a callback of the user, which runs for events from now on. The secret of a webhook is shown only
-         *     in this reply.
+         * @description Adds a callback of the user. The callback runs for events that happen from now on. The secret of a
+         *     webhook is shown only in this reply.
          *
-         *     403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
-         *     `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
+         *     403 `permission_missing` if `is_for_everyone` is true and the user is not an administrator. 403
+         *     `recipient_not_allowed` if the user may not send mail to this address. 409 `no_mail_server` for a callback
+         *     of the kind `mail` if the server has no mail server. 404 for a conversation of another user. 409
+         *     `too_many_callbacks` if the user has the maximum number of callbacks.
          */
         post: operations["add_callback_api_v1_callbacks_post"];
         delete?: never;
@@ -2156,7 +2196,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Callback
-         * @description Deletes a callback and all its deliveries. Deliveries that still wait are deleted too.
+         * @description Deletes a callback and the stored deliveries of events for this callback. Deliveries that still wait
+         *     are not made any more.
          */
         delete: operations["delete_callback_api_v1_callbacks__callback_id__delete"];
         options?: never;
@@ -2165,7 +2206,8 @@ export interface paths {
          * Change Callback
          * @description Changes fields of a callback and returns it. 400 `no_url` if a URL is given for a callback that is
          *     neither a webhook nor a chat. 400 `no_instructions` if instructions are given for a callback that is not
-         *     of the kind `task`.
+         *     of the kind `task`. 400 `no_filter` if a callback of the kind `chat`, `mail`, `comment` or `task` would
+         *     have no filter.
          */
         patch: operations["change_callback_api_v1_callbacks__callback_id__patch"];
         trace?: never;
@@ -2180,7 +2222,8 @@ export interface paths {
         /**
          * Search Deliveries
          * @description Returns one page of the deliveries of a callback, the newest first. Deliveries are stored for 30 days.
-         *     400 `bad_page_id`.
+         *     `state`: only deliveries in this state; if left out, deliveries in all states. 400 `bad_page_id` if
+         *     `page_id` is not valid.
          */
         get: operations["search_deliveries_api_v1_callbacks__callback_id__deliveries_get"];
         put?: never;
@@ -2203,7 +2246,7 @@ export interface paths {
         /**
          * Redeliver
          * @description Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
-         *     `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled` if the callback is disabled.
+         *     `delivery_waits` if the delivery has not ended yet. 409 `callback_disabled` if the callback is disabled.
          */
         post: operations["redeliver_api_v1_callbacks__callback_id__deliveries__delivery_id__redeliver_post"];
         delete?: never;
@@ -2243,9 +2286,11 @@ export interface paths {
         };
         /**
          * Search Models
-         * @description Lists the models in the model catalogue. `query`: a part of the name; upper and lower case do not
-         *     matter. `verified__eq`: true returns only models that the catalogue lists as verified, and false only the
-         *     others. `provider__eq`: only models of this vendor.
+         * @description Lists the models in the model catalogue (the server's list of known models with their features and
+         *     prices). `query`: a part of the name, in upper or lower case. `verified__eq`: true returns only verified
+         *     models (models that support tool calls and whose price is known), false returns only models that are not
+         *     verified, null returns all models. `provider__eq`: the name of a vendor, whose models are returned; null
+         *     means all vendors.
          */
         get: operations["search_models_api_v1_config_models_search_get"];
         put?: never;
@@ -2265,8 +2310,9 @@ export interface paths {
         };
         /**
          * Search Providers
-         * @description Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name.
-         *     `verified__eq`: true returns only vendors with a verified model, and false only the others.
+         * @description Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name, in upper
+         *     or lower case. `verified__eq`: true returns only vendors with at least one verified model, false
+         *     returns only vendors without a verified model, null returns all vendors.
          */
         get: operations["search_providers_api_v1_config_providers_search_get"];
         put?: never;
@@ -2286,8 +2332,9 @@ export interface paths {
         };
         /**
          * List Consents
-         * @description Returns the user's decisions which programs from repositories (hooks, setup scripts, MCP servers …) may
-         *     run. They are sorted by repository; those about one repository by time, newest first.
+         * @description Returns the user's decisions about which programs from repositories (hooks, setup scripts, MCP servers
+         *     …) may run. The decisions are sorted by repository. The decisions about one repository are sorted by time,
+         *     newest first.
          */
         get: operations["list_consents_api_v1_consents_get"];
         put?: never;
@@ -2310,10 +2357,10 @@ export interface paths {
         post?: never;
         /**
          * Revoke Consent
-         * @description Deletes one of the user's decisions about what a repository may run. The next conversation about this
-         *     repository asks the user again.
+         * @description Deletes one decision of the user whether a program from a repository (a hook, a setup script, an MCP
+         *     server …) may run. The next conversation about this repository asks the user again.
          *
-         *     Conversations that have already used the decision still use it. Replies 404 if the user has no such
+         *     Conversations that have already used the decision do not ask again. Replies 404 if the user has no such
          *     decision.
          */
         delete: operations["revoke_consent_api_v1_consents__consent_id__delete"];
@@ -2353,8 +2400,9 @@ export interface paths {
         };
         /**
          * Get Blob
-         * @description Returns one large part of an event, which is stored separately: the bytes of an image, or a text. 404
-         *     `blob_not_found`.
+         * @description Returns one large part of an event, which is stored separately: the bytes of an image, or a text.
+         *     `sha256`: the hash of this part, which the event contains. 404 `blob_not_found` if the conversation has no
+         *     part with this hash.
          */
         get: operations["get_blob_api_v1_conversation__conversation_id__events_blobs__sha256__get"];
         put?: never;
@@ -2413,13 +2461,14 @@ export interface paths {
         };
         /**
          * Get Window
-         * @description Returns a window of the event log: consecutive events, up to `limit` and about 192 KiB (twice as much
-         *     around an event), but at least one event if there is any.
+         * @description Returns a window of the event log: consecutive events, at most `limit` events and about 192 KiB (384
+         *     KiB with `around_event_id`), but at least one event if the log has any.
          *
          *     Without `before_seq`, `after_seq` and `around_event_id`, returns the newest events, and also the earlier
          *     events from which a client computes the settings, the task list and the open tool calls. With one of these
-         *     parameters, returns only the events before or after this sequence number, or around this event. 400
-         *     `one_side_only` if more than one of them is given; 404 `event_not_found`.
+         *     three parameters, returns only the events before or after this sequence number, or around this event. 400
+         *     `one_side_only` if more than one of the three is given. 404 `event_not_found` if there is no event with
+         *     the id `around_event_id`.
          */
         get: operations["get_window_api_v1_conversation__conversation_id__events_window_get"];
         put?: never;
@@ -2445,9 +2494,9 @@ export interface paths {
         put?: never;
         /**
          * Queue Message
-         * @description Stores a message for a conversation that is starting. If the conversation is READY, sends the message
-         *     to the agent at once, as `send-message` does. The path may contain `task-` and the id of the start task in
-         *     place of the conversation's id.
+         * @description Stores a message for a conversation that is starting. If the start is already finished (READY), sends
+         *     the message to the agent at once, as `send-message` does. In the path, `task-` and the id of the start
+         *     task (the progress of the start) may stand in place of the conversation's id.
          */
         post: operations["queue_message_api_v1_conversations__conversation_id__pending_messages_post"];
         delete?: never;
@@ -2489,8 +2538,12 @@ export interface paths {
         /**
          * Answer Device
          * @description Allows or refuses the sign-in of the device that shows this code. The code cannot be used a second
-         *     time. 403 `browser_session_needed`, `stronger_key`, 404 `device_code_not_found`, 409 `too_many_api_keys`,
-         *     429 `sign_in_throttled`.
+         *     time.
+         *
+         *     Errors: 403 `browser_session_needed` if the request does not come from a signed-in browser; 403
+         *     `stronger_key` if the device asks for permissions that the user does not have; 404 `device_code_not_found`
+         *     if no device waits with this code; 409 `too_many_api_keys` if the user has the maximum number of API keys;
+         *     429 `sign_in_throttled` after too many wrong codes.
          */
         post: operations["answer_device_api_v1_device_sign_ins_answer_post"];
         delete?: never;
@@ -2510,8 +2563,10 @@ export interface paths {
         put?: never;
         /**
          * Find Device
-         * @description Returns the device that shows this code, so that the user can check it. This request does not allow the
-         *     device's sign-in. 403 `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
+         * @description Returns the device that shows this code, so that the user can check the device's name and permissions.
+         *     This request alone does not allow the device's sign-in. Errors: 403 `browser_session_needed` if the
+         *     request does not come from a signed-in browser; 404 `device_code_not_found` if no device waits with this
+         *     code; 429 `sign_in_throttled` after too many wrong codes.
          */
         post: operations["find_device_api_v1_device_sign_ins_find_post"];
         delete?: never;
@@ -2535,8 +2590,9 @@ export interface paths {
          *     but the delivery must be signed with the trigger's secret.
          *
          *     The delivery is handled later, and only once even if the git host sends it several times. Errors: 400
-         *     `webhook_not_json`, `webhook_unreadable`; 401 `webhook_signature_wrong`; 404 if there is no such trigger;
-         *     413.
+         *     `webhook_not_json`; 400 `webhook_too_large` if the body contains too many JSON values; 400
+         *     `webhook_unreadable` if the body has an unexpected form; 401 `webhook_signature_wrong` if the signature is
+         *     wrong; 404 if there is no such trigger; 413 if the body has too many bytes.
          */
         post: operations["receive_git_webhook_api_v1_git_webhooks__hook_id__post"];
         delete?: never;
@@ -2574,8 +2630,9 @@ export interface paths {
         };
         /**
          * Search Installations
-         * @description Returns the ids of the namespaces in which the user may see repositories. These are installations of an
-         *     app if the git host has apps, and otherwise organisations, groups, workspaces or projects.
+         * @description Returns the ids of the namespaces that contain repositories which the user may see. A namespace is an
+         *     organisation, group, workspace or project. If a GitHub App is installed in an organisation, the id of the
+         *     installation is returned in place of the id of the organisation.
          */
         get: operations["search_installations_api_v1_git_installations_search_get"];
         put?: never;
@@ -2596,8 +2653,8 @@ export interface paths {
         /**
          * Search Repositories
          * @description Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
-         *     repository at this host. `sort_order`: the order within each page; the orders by number of forks are not
-         *     possible.
+         *     repository at this host. `sort_order`: the order within each page. 400 `sort_order_not_supported` for an
+         *     order by number of forks.
          */
         get: operations["search_repositories_api_v1_git_repositories_search_get"];
         put?: never;
@@ -2663,16 +2720,18 @@ export interface paths {
         /**
          * Begin Connection
          * @description Begins to connect the user's account with this provider. Sets a cookie with the state of this sign-in,
-         *     and returns the URL of the provider's page. The provider later sends the browser back to this server. 404
-         *     `oidc_provider_not_found`, 502 `oidc_provider_unreachable`, `saml_provider_unreachable`,
-         *     `saml_xmlsec1_missing`.
+         *     and returns the URL of the provider's page. The provider later sends the browser back to this server.
+         *     Errors: 404 `oidc_provider_not_found` if there is no provider with this name; 502
+         *     `oidc_provider_unreachable` or `saml_provider_unreachable`; 502 `saml_xmlsec1_missing` if the program
+         *     xmlsec1 is not installed.
          */
         post: operations["begin_connection_api_v1_identities__provider__post"];
         /**
          * End Connection
          * @description Ends the connection of the account with this provider. Browsers that are signed in stay signed in.
          *
-         *     404 `oidc_provider_not_found`, `identity_not_found`.
+         *     Errors: 404 `oidc_provider_not_found` if there is no provider with this name; 404 `identity_not_found` if
+         *     the account is not connected with the provider.
          */
         delete: operations["end_connection_api_v1_identities__provider__delete"];
         options?: never;
@@ -2692,7 +2751,8 @@ export interface paths {
          * @description Returns the title and times of the conversation to which a read-only link leads. The header
          *     `X-Link-Token` contains the token of the link. Needs no sign-in.
          *
-         *     404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
+         *     404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings` if links
+         *     are opened too often from the client's IP address.
          */
         get: operations["get_linked_conversation_api_v1_linked_conversation_get"];
         put?: never;
@@ -2754,8 +2814,8 @@ export interface paths {
         };
         /**
          * List Memory Notes
-         * @description Returns all memory notes (texts of agents about repositories) that were accepted by the current user,
-         *     without their texts, sorted by repository and name.
+         * @description Returns all memory notes (texts about repositories that agents have written) that the current user has
+         *     accepted, sorted by repository and name. The reply does not contain the texts of the notes.
          */
         get: operations["list_memory_notes_api_v1_memory_get"];
         put?: never;
@@ -2801,7 +2861,7 @@ export interface paths {
          * Accept Memory Proposal
          * @description Accepts an agent's proposal for a memory note: adds, changes or deletes the note as proposed, and
          *     removes the proposal. Conversations that start later get the notes with this change. Replies 404 if there
-         *     is no such proposal, for example because the agent has replaced it.
+         *     is no such proposal, for example because an agent has replaced it by a newer proposal.
          */
         post: operations["accept_memory_proposal_api_v1_memory_proposals__proposal_id__accept_post"];
         delete?: never;
@@ -2859,16 +2919,19 @@ export interface paths {
         };
         /**
          * List Organisations
-         * @description Returns all organisations, the default one first, the others sorted by name.
+         * @description Returns all organisations: first the default one (whose administrators run the installation), then the
+         *     others sorted by name.
          */
         get: operations["list_organisations_api_v1_organisations_get"];
         put?: never;
         /**
          * Create Organisation
-         * @description Creates an organisation without people. Two names that differ only in capitals count as the same name.
+         * @description Creates an organisation without people. Two names that differ only in upper and lower case count as the
+         *     same name.
          *
-         *     403 `owner_of_installation_only` if the user does not own the installation; 409 `organisation_name_taken`;
-         *     409 `too_many_organisations` if there are 200 organisations already.
+         *     403 `owner_of_installation_only` if the user does not own the installation. 409 `organisation_name_taken`
+         *     if another organisation has this name. 409 `too_many_organisations` if there are 200 organisations
+         *     already.
          */
         post: operations["create_organisation_api_v1_organisations_post"];
         delete?: never;
@@ -2889,15 +2952,19 @@ export interface paths {
         post?: never;
         /**
          * Delete Organisation
-         * @description Deletes an organisation without people, with its teams and settings. 404 `organisation_not_found`, 409
-         *     `organisation_has_people`, `organisation_is_default`.
+         * @description Deletes an organisation that has no people, together with its teams and settings.
+         *
+         *     404 `organisation_not_found` if there is no organisation with this id. 409 `organisation_has_people` if a
+         *     person is in the organisation. 409 `organisation_is_default` if it is the default organisation, whose
+         *     administrators run the installation.
          */
         delete: operations["delete_organisation_api_v1_organisations__organisation_id__delete"];
         options?: never;
         head?: never;
         /**
          * Rename Organisation
-         * @description Changes the name of an organisation. 404 `organisation_not_found`, 409 `organisation_name_taken`.
+         * @description Changes the name of an organisation. 404 `organisation_not_found` if there is no organisation with this
+         *     id. 409 `organisation_name_taken` if another organisation has this name.
          */
         patch: operations["rename_organisation_api_v1_organisations__organisation_id__patch"];
         trace?: never;
@@ -2911,17 +2978,19 @@ export interface paths {
         };
         /**
          * List People Of Organisation
-         * @description Returns the people of an organisation, sorted by name. 404 `organisation_not_found`.
+         * @description Returns the people of an organisation, sorted by name. 404 `organisation_not_found` if there is no
+         *     organisation with this id.
          */
         get: operations["list_people_of_organisation_api_v1_organisations__organisation_id__people_get"];
         put?: never;
         /**
          * Invite Into Organisation
-         * @description Creates an account in an organisation, and the link by which the new person signs in. This is how a new
-         *     organisation gets its first owner.
+         * @description Creates an account in an organisation, and a one-time link with which the invited person signs in. The
+         *     first owner of a new organisation is invited in this way.
          *
-         *     404 `organisation_not_found`; 409 `organisation_has_owner` if the account would be a second owner; 409
-         *     `no_mail_server`.
+         *     404 `organisation_not_found` if there is no organisation with this id. 409 `organisation_has_owner` if the
+         *     account would be a second owner. 409 `no_mail_server` if an e-mail address is given but the server cannot
+         *     send mail.
          */
         post: operations["invite_into_organisation_api_v1_organisations__organisation_id__people_post"];
         delete?: never;
@@ -2940,10 +3009,15 @@ export interface paths {
         get?: never;
         /**
          * Move Person To Organisation
-         * @description Moves a person to an organisation. The person keeps what the person owns. Memberships of teams and
-         *     sharing end, and the live streams that depend on them are closed within two seconds. 403
-         *     `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
-         *     `already_in_organisation`.
+         * @description Moves a person to an organisation. The person keeps everything that the person owns, such as
+         *     conversations. The person's memberships of teams end, and so does all sharing by and with the person. Open
+         *     connections that send events of a conversation to a browser are closed within two seconds if their reader
+         *     had access only by such a membership or sharing.
+         *
+         *     403 `role_not_manageable` if the person is the owner of the default organisation. 404
+         *     `organisation_not_found` if there is no organisation with the given id. 404 `person_not_found` if there is
+         *     no person with the given id. 409 `person_being_deleted` if the person is being deleted. 409
+         *     `already_in_organisation` if the person is in this organisation already.
          */
         put: operations["move_person_to_organisation_api_v1_organisations__organisation_id__people__person_id__put"];
         post?: never;
@@ -2966,9 +3040,11 @@ export interface paths {
          * Set Password
          * @description Sets or changes the user's password. A change signs out all other browsers of the user.
          *
-         *     400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
-         *     `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`, 409
-         *     `login_name_taken`, 429 `sign_in_throttled`.
+         *     Errors: 400 `password_too_short`, `password_too_long`, `password_too_common`, `password_is_own_name`,
+         *     `login_name_invalid`; 403 `current_password_wrong` if the current password is wrong; 403
+         *     `password_sign_in_off` if this server does not allow passwords; 403 `browser_session_needed` if the
+         *     request does not come from a signed-in browser; 409 `login_name_taken` if another user has the login name;
+         *     429 `sign_in_throttled` after too many wrong passwords.
          */
         put: operations["set_password_api_v1_password_put"];
         post?: never;
@@ -2991,7 +3067,10 @@ export interface paths {
          * Remove Password
          * @description Removes the user's password.
          *
-         *     403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, 429.
+         *     Errors: 403 `current_password_wrong` if the current password is wrong; 403 `browser_session_needed` if the
+         *     request does not come from a signed-in browser; 409 `password_missing` if the user has no password; 429
+         *     `sign_in_throttled` after too many wrong passwords; 429 `sign_in_busy` if too many passwords are being
+         *     checked.
          */
         post: operations["remove_password_api_v1_password_removal_post"];
         delete?: never;
@@ -3017,7 +3096,8 @@ export interface paths {
          *     If `email` is given, the server sends the link to that address, and the reply has no link. The list of
          *     people then shows whether the e-mail was sent.
          *
-         *     403 `role_not_manageable`, 409 `no_mail_server` if `email` is given.
+         *     Errors: 403 `role_not_manageable` if the administrator may not manage people with this role; 409
+         *     `no_mail_server` if `email` is given and the server has no mail server.
          */
         post: operations["invite_person_api_v1_people_post"];
         delete?: never;
@@ -3037,9 +3117,9 @@ export interface paths {
         put?: never;
         /**
          * Create Service Account
-         * @description Creates a service account: a user for programs that cannot sign in. Administrators see it in the list
-         *     of people, and can change, disable, export and delete it like a person. Returns the account. 403
-         *     `role_not_manageable`.
+         * @description Creates a service account and returns it. A service account is a user for programs; it cannot sign in.
+         *     Administrators see it in the list of people, and can change, disable, export and delete it like a person's
+         *     account. Errors: 403 `role_not_manageable` if the administrator may not manage accounts with this role.
          */
         post: operations["create_service_account_api_v1_people_service_accounts_post"];
         delete?: never;
@@ -3057,15 +3137,18 @@ export interface paths {
         };
         /**
          * List Keys Of Service Account
-         * @description Returns the keys of a service account. 404 `service_account_not_found`.
+         * @description Returns the API keys of a service account (a user for programs, which cannot sign in). Errors: 404
+         *     `service_account_not_found` if there is no such service account.
          */
         get: operations["list_keys_of_service_account_api_v1_people_service_accounts__account_id__keys_get"];
         put?: never;
         /**
          * Create Key Of Service Account
          * @description Creates an API key that acts for a service account. The key has no more rights than the account's role
-         *     and the credential that sends this request. 403 `role_not_manageable`, `stronger_key`, 404
-         *     `service_account_not_found`, 409 `too_many_api_keys`.
+         *     and the credential that sends this request. Errors: 403 `role_not_manageable` if the administrator may not
+         *     manage accounts with this role; 403 `stronger_key` if the requested key has more rights than the
+         *     credential that sends this request; 404 `service_account_not_found` if there is no such service account;
+         *     409 `too_many_api_keys` if the account has the maximum number of API keys.
          */
         post: operations["create_key_of_service_account_api_v1_people_service_accounts__account_id__keys_post"];
         delete?: never;
@@ -3086,8 +3169,10 @@ export interface paths {
         post?: never;
         /**
          * Delete Key Of Service Account
-         * @description Deletes an API key of a service account. Open streams that use the key are closed within two seconds.
-         *     403 `role_not_manageable`, 404 `service_account_not_found`, `api_key_not_found`.
+         * @description Deletes an API key of a service account. Open connections that use the key, such as event streams, are
+         *     closed within two seconds. Errors: 403 `role_not_manageable` if the administrator may not manage accounts
+         *     with this role; 404 `service_account_not_found` if there is no such service account; 404
+         *     `api_key_not_found` if there is no such key.
          */
         delete: operations["delete_key_of_service_account_api_v1_people_service_accounts__account_id__keys__api_key_id__delete"];
         options?: never;
@@ -3111,8 +3196,9 @@ export interface paths {
         /**
          * Change Person
          * @description Changes a person's account. The change takes effect at once. If the account is disabled, the person's
-         *     open connections are closed within two seconds, but the person's conversations stay. 403
-         *     `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
+         *     open connections are closed within two seconds, but the person's conversations stay. Errors: 403
+         *     `role_not_manageable` if the administrator may not manage people with the present or the new role; 404
+         *     `person_not_found` if there is no such person; 409 `person_being_deleted` if the person is being deleted.
          */
         patch: operations["change_person_api_v1_people__person_id__patch"];
         trace?: never;
@@ -3126,8 +3212,8 @@ export interface paths {
         };
         /**
          * Get Belongings
-         * @description Returns how many conversations, profiles and other belongings a person has. Administrators read this
-         *     before they delete the person. 404 `person_not_found`.
+         * @description Returns how many conversations, model profiles and other belongings a person has. Administrators read
+         *     this before they delete the person. 404 `person_not_found` if the person does not exist.
          */
         get: operations["get_belongings_api_v1_people__person_id__belongings_get"];
         put?: never;
@@ -3149,10 +3235,14 @@ export interface paths {
         put?: never;
         /**
          * Delete Person
-         * @description Deletes a person. At once, the account is disabled and the chosen belongings are given to another
-         *     person (the heir). A job deletes the other belongings, and at the end the account. 403
-         *     `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
-         *     `person_being_deleted`, `conversations_starting`.
+         * @description Begins to delete a person. The account is disabled at once, and the chosen belongings are given to
+         *     another person (the heir) at once. A background job deletes the person's other belongings, and at the end
+         *     the account.
+         *
+         *     403 `role_not_manageable` if the administrator may not manage this person. 404 `person_not_found` if the
+         *     person or the heir does not exist. 400 `heir_not_usable` if the heir is disabled or is the person. 409
+         *     `person_being_deleted` if the deletion has already begun. 409 `conversations_starting` while conversations
+         *     of the person are being started.
          */
         post: operations["delete_person_api_v1_people__person_id__deletion_post"];
         delete?: never;
@@ -3173,7 +3263,8 @@ export interface paths {
          * @description Downloads everything that is stored about a person as a zip, without secrets: the account, settings,
          *     and the events of all conversations.
          *
-         *     403 `role_not_manageable`, 404 `person_not_found`.
+         *     403 `role_not_manageable` if the administrator may not manage this person. 404 `person_not_found` if the
+         *     person does not exist.
          */
         get: operations["export_person_api_v1_people__person_id__export_get"];
         put?: never;
@@ -3196,9 +3287,11 @@ export interface paths {
         /**
          * Send Invitation Again
          * @description Sends the invitation of a person by e-mail once more, to the same address, with a new link. The earlier
-         *     links of the person become invalid at once. The list of people shows whether the e-mail is sent. 403
-         *     `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
-         *     `not_invited_by_mail`.
+         *     links of the person become invalid at once. The list of people shows whether the e-mail is sent. Errors:
+         *     403 `role_not_manageable` if the administrator may not manage people with this role; 404
+         *     `person_not_found` if there is no such person; 409 `no_mail_server` if the server has no mail server; 409
+         *     `already_signed_in` if the person has signed in before; 409 `not_invited_by_mail` if the person was not
+         *     invited by e-mail.
          */
         post: operations["send_invitation_again_api_v1_people__person_id__invitation_mail_post"];
         delete?: never;
@@ -3219,7 +3312,9 @@ export interface paths {
         /**
          * Create Sign In Link
          * @description Creates another one-time link by which the person signs in, for example in another browser. Returns the
-         *     link. 403 `role_not_manageable`, 404 `person_not_found`, 409 `service_account_cannot_sign_in`.
+         *     link. Errors: 403 `role_not_manageable` if the administrator may not manage people with this role; 404
+         *     `person_not_found` if there is no such person; 409 `service_account_cannot_sign_in` if the account is for
+         *     a program.
          */
         post: operations["create_sign_in_link_api_v1_people__person_id__sign_in_link_post"];
         delete?: never;
@@ -3243,7 +3338,8 @@ export interface paths {
          * @description Removes the authenticator app of a person who has lost it. Then the password alone is enough to sign
          *     in.
          *
-         *     403 `role_not_manageable`, 404 `person_not_found`.
+         *     Errors: 403 `role_not_manageable` if the administrator may not manage people with this role; 404
+         *     `person_not_found` if there is no such person.
          */
         delete: operations["reset_totp_api_v1_people__person_id__totp_delete"];
         options?: never;
@@ -3260,12 +3356,13 @@ export interface paths {
         };
         /**
          * Get Repository Owner
-         * @description Returns the team that owns a repository. Returns null if no team owns it. Also returns null if the user
-         *     is not in the owning team, but may work on the repository, because the team does not reserve it for its
-         *     members.
+         * @description Returns the team that owns a repository. Returns null if no team owns it.
+         *
+         *     If the user is not a member of the owning team, the result depends on whether the team reserves the
+         *     repository for its members. If it does, returns the team. If it does not, returns null.
          *
          *     `repository`: the name or URL of the repository. `git_provider`: the kind of git host for a name without a
-         *     host; null means GitHub. 422 `repository_not_found` if the text names no repository.
+         *     host; null means GitHub. 422 `repository_not_found` if the text is not the name or URL of a repository.
          */
         get: operations["get_repository_owner_api_v1_repository_owner_get"];
         put?: never;
@@ -3285,18 +3382,18 @@ export interface paths {
         };
         /**
          * Get Sandbox Specs
-         * @description Returns the sandbox specs with these ids, in the given order. The list contains null for an id that
-         *     does not exist.
+         * @description Returns the sandbox specs (image and plugins of sandboxes) with these ids, in the given order. The list
+         *     contains null for an id that does not exist.
          */
         get: operations["get_sandbox_specs_api_v1_sandbox_specs_get"];
         put?: never;
         /**
          * Create Sandbox Spec
-         * @description Saves and returns a new sandbox spec of the user, made from an image, a Dockerfile or a repository. The
-         *     image is not built now but when the first sandbox starts from the spec.
+         * @description Saves and returns a new sandbox spec (image and plugins of sandboxes) of the user, made from an image,
+         *     a Dockerfile or a repository. The image is not built now but when the first sandbox starts from the spec.
          *
          *     Status 409 `repository_base_changed`: the files in the repository have changed since the user looked at
-         *     them, so they no longer match `base`.
+         *     their preview, so the image name that is computed from them differs from `base`.
          */
         post: operations["create_sandbox_spec_api_v1_sandbox_specs_post"];
         delete?: never;
@@ -3316,8 +3413,8 @@ export interface paths {
         put?: never;
         /**
          * Look At Repository
-         * @description Shows the base image that the devcontainer.json or the Dockerfile of a repository describes. The app
-         *     server reads the repository, but builds and runs nothing.
+         * @description Returns a preview of the base image that the devcontainer.json or the Dockerfile of a repository
+         *     describes. The app server reads the repository, but builds and runs nothing.
          */
         post: operations["look_at_repository_api_v1_sandbox_specs_from_repository_post"];
         delete?: never;
@@ -3335,9 +3432,10 @@ export interface paths {
         };
         /**
          * Search Sandbox Specs
-         * @description Returns one page of the sandbox specs that the user can see, sorted by name: the user's own specs, and
-         *     the specs of the organisation and of the user's teams that apply to the user. The first is always the
-         *     server's own spec with the id `default`.
+         * @description Returns one page of the sandbox specs (image and plugins of sandboxes) that the user can see, sorted by
+         *     name: the user's own specs, and the specs of the organisation and of the user's teams that apply to the
+         *     user. The first spec of the first page is always the spec in the server's configuration, with the id
+         *     `default`.
          */
         get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
         put?: never;
@@ -3360,8 +3458,9 @@ export interface paths {
         post?: never;
         /**
          * Delete Sandbox Spec
-         * @description Deletes a sandbox spec of the user, and the user's choices of this spec. Existing sandboxes of the spec
-         *     continue to use their image. For new sandboxes, the user's other choices or the default spec apply.
+         * @description Deletes a sandbox spec (image and plugins of sandboxes) of the user, and the user's choices of this
+         *     spec. Existing sandboxes that started from the spec continue to use their image. For new sandboxes, the
+         *     user's other choices or the default spec apply.
          */
         delete: operations["delete_sandbox_spec_api_v1_sandbox_specs__spec_id__delete"];
         options?: never;
@@ -3378,8 +3477,8 @@ export interface paths {
         };
         /**
          * Get Sandboxes
-         * @description Returns the user's sandboxes with these ids, in the given order. The list contains null for an id that
-         *     does not exist or that belongs to a sandbox of another user.
+         * @description Returns the user's sandboxes with these ids, in the given order. The list contains null in place of a
+         *     sandbox that does not exist or belongs to another user.
          */
         get: operations["get_sandboxes_api_v1_sandboxes_get"];
         put?: never;
@@ -3433,8 +3532,8 @@ export interface paths {
         put?: never;
         /**
          * Take Snapshot
-         * @description Takes a snapshot of the conversation's current files. A container is paused while its files are copied.
-         *     Returns a description of the snapshot.
+         * @description Takes a snapshot of the conversation's current files. If the sandbox is a container, it is paused while
+         *     its files are copied. Returns a description of the snapshot.
          *
          *     429 `quota_reached` if the user's storage quota is used up.
          */
@@ -3475,8 +3574,9 @@ export interface paths {
         /**
          * Delete Sandbox
          * @description Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-         *     works on them any more. Clients of the OpenHands protocol repeat the sandbox id in the query, so the query
-         *     may contain the id.
+         *     works on them any more. The query may contain the sandbox id a second time, because clients of the
+         *     OpenHands protocol send it there. 400 `two_sandboxes` if the id in the query differs from the id in the
+         *     path.
          */
         delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
         options?: never;
@@ -3498,8 +3598,8 @@ export interface paths {
          * @description Moves the files of a sandbox to an archive and removes the container and the volume of the sandbox. The
          *     reply is sent when the archive is completely written to disk.
          *
-         *     The next message to one of its conversations, or a request to resume the sandbox, restores it from the
-         *     archive.
+         *     The next message to one of the sandbox's conversations, or a request to resume the sandbox, restores the
+         *     sandbox from the archive.
          */
         post: operations["archive_sandbox_api_v1_sandboxes__sandbox_id__archive_post"];
         delete?: never;
@@ -3521,9 +3621,9 @@ export interface paths {
          * Create Link
          * @description Creates a link to one port of a sandbox and returns it. All people who have the link can open the port.
          *
-         *     The link becomes invalid at its expiry time, when the sandbox is deleted, and when its maker signs out or
-         *     deletes the API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host
-         *     names.
+         *     The link becomes invalid at its expiry time, when the sandbox is deleted, and when the user who created it
+         *     signs out or deletes the API key that created it. 409 `host_name_needed` for a link to VS Code if ports
+         *     have no separate host names.
          */
         post: operations["create_link_api_v1_sandboxes__sandbox_id__links_post"];
         delete?: never;
@@ -3543,7 +3643,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Sandbox
-         * @description Puts a sandbox to sleep. Its files stay, but its commands stop. The next message to one of its
+         * @description Puts a sandbox to sleep: stops its programs and keeps its files. The next message to one of its
          *     conversations starts the sandbox again.
          */
         post: operations["pause_sandbox_api_v1_sandboxes__sandbox_id__pause_post"];
@@ -3586,10 +3686,11 @@ export interface paths {
          * Resume Sandbox
          * @description Starts a sandbox that sleeps, is archived or has failed. The reply is sent before the sandbox runs.
          *
-         *     If the host of the sandbox is lost, the sandbox starts on another host, with the files of its last backup.
-         *     If the conversation has events that are later than the backup, the request is refused with status 409
-         *     `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The user can
-         *     then repeat the request with `from_backup` to accept the loss of the later file changes.
+         *     If the host of the sandbox cannot be reached, the sandbox starts on another host, with the files of its
+         *     last backup. If the conversation has events that are later than the backup, the request is refused with
+         *     status 409 `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The
+         *     user can then repeat the request with `from_backup` to accept the loss of all file changes that were made
+         *     after the backup.
          *
          *     Status 429 `quota_reached`: the user or the organisation already has the allowed number of running
          *     sandboxes.
@@ -3614,7 +3715,8 @@ export interface paths {
          *     availability and state.
          *
          *     For a sandbox that does not run, returns the plugins that were found when it last ran. If it has never
-         *     run, returns the plugins that its image contains. The list is empty if they are not known either.
+         *     run, returns the plugins that its image contains. The list is empty if the plugins of the image are not
+         *     known.
          */
         get: operations["get_runtime_plugins_api_v1_sandboxes__sandbox_id__runtime_plugins_get"];
         put?: never;
@@ -3636,8 +3738,8 @@ export interface paths {
         put?: never;
         /**
          * Post Runtime Plugin Start
-         * @description Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Wakes the sandbox if it
-         *     sleeps. Starts a plugin that has crashed again.
+         * @description Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Starts the sandbox first
+         *     if it sleeps. Can also be used to restart a plugin that has crashed.
          *
          *     To open the plugin, the client creates a link to the plugin's port (`POST …/links`) with the `path` of
          *     this reply. `conversation_id`: VS Code shows the directory of this conversation. By default, VS Code shows
@@ -3705,7 +3807,8 @@ export interface paths {
         put?: never;
         /**
          * Save Provider Tokens
-         * @description Adds the given tokens, or replaces the stored tokens of the same hosts. Tokens of other hosts stay.
+         * @description Stores the given tokens for git hosts. A stored token for the same host is replaced. Stored tokens for
+         *     other hosts do not change.
          */
         post: operations["save_provider_tokens_api_v1_secrets_git_providers_post"];
         /**
@@ -3727,7 +3830,8 @@ export interface paths {
         };
         /**
          * Search Secrets
-         * @description Returns a page of the user's secrets, sorted by name. `name__contains` ignores the case of letters.
+         * @description Returns a page of the user's secrets, sorted by name. `name__contains`: a part of the names to find, in
+         *     upper or lower case; null finds all secrets.
          */
         get: operations["search_secrets_api_v1_secrets_search_get"];
         put?: never;
@@ -3844,10 +3948,11 @@ export interface paths {
         put?: never;
         /**
          * Add Signing Key
-         * @description Adds the public signing key to the user's account at a git host, with the user's token. Works at GitHub
-         *     and GitLab. 409 `commit_signing_off` if there is no key; 400 `git_host_cannot` at other hosts; 403
-         *     `no_git_credential`, and `git_host_forbidden` if the token may not add keys. The user can then add the key
-         *     at the host.
+         * @description Adds the public signing key to the user's account at a git host, with the user's token for this host.
+         *     Works only at GitHub and GitLab; at other hosts, the user must add the key in the host's own settings. 409
+         *     `commit_signing_off` if the user has no signing key. 400 `git_host_cannot` at other hosts than GitHub and
+         *     GitLab. 403 `no_git_credential` if the user has no token for the host. 403 `git_host_forbidden` if the
+         *     token may not add keys.
          */
         post: operations["add_signing_key_api_v1_settings_commit_signing_hosts_post"];
         delete?: never;
@@ -3866,11 +3971,11 @@ export interface paths {
         /**
          * Get Commit Address
          * @description Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
-         *     account there. If it is not, the host shows signed commits as unverified.
+         *     account there. If the address is not verified, the host shows signed commits as unverified.
          *
          *     host: a git host for which the user has stored a token, such as `github.com`. Only GitHub, GitLab, Forgejo
-         *     and Gitea can answer this. 409 `commit_identity_missing` if the user has set no address for commits; 403
-         *     `no_git_credential` if there is no token.
+         *     and Gitea can answer this question. 409 `commit_identity_missing` if the user has set no address for
+         *     commits. 403 `no_git_credential` if the user has no token for the host.
          */
         get: operations["get_commit_address_api_v1_settings_commit_signing_hosts_address_get"];
         put?: never;
@@ -3893,7 +3998,8 @@ export interface paths {
         /**
          * Replace Signing Key
          * @description Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
-         *     the old key is deleted there. Returns the new public key. 409 `commit_signing_off` if there is no key.
+         *     the user deletes the old key at this host. Returns the new public key. 409 `commit_signing_off` if the
+         *     user has no signing key.
          */
         post: operations["replace_signing_key_api_v1_settings_commit_signing_new_key_post"];
         delete?: never;
@@ -3913,9 +4019,10 @@ export interface paths {
         get: operations["get_confirmation_api_v1_settings_confirmation_get"];
         /**
          * Set Confirmation
-         * @description Sets the user's confirmation mode, and returns the mode that applies. It applies to conversations that
-         *     are started from now on. Replies 403 `setting_enforced` if the organisation or a team enforces another
-         *     mode.
+         * @description Sets the user's confirmation mode, which says for which tool calls an agent needs the user's
+         *     confirmation. Returns the mode that applies. The mode applies to conversations that are started from now
+         *     on. Replies 403 `setting_enforced` if the organisation or a team has set another mode that users cannot
+         *     override.
          */
         put: operations["set_confirmation_api_v1_settings_confirmation_put"];
         post?: never;
@@ -4034,7 +4141,9 @@ export interface paths {
          * @description Starts a sign-in by a code that the user types at the git host, and returns the code. The client then
          *     polls `/device/poll` until the sign-in is complete.
          *
-         *     400 `git_host_cannot`; 404 `git_app_not_found`; 502 `git_sign_in_refused`, `git_host_failed`.
+         *     400 `git_host_cannot` if the host does not support such sign-ins. 404 `git_app_not_found` if there is no
+         *     OAuth application with the id in the request. 502 `git_sign_in_refused` if the host refuses the request.
+         *     502 `git_host_failed` if the host does not reply.
          */
         post: operations["start_device_sign_in_api_v1_settings_git_sign_ins_device_post"];
         delete?: never;
@@ -4054,11 +4163,13 @@ export interface paths {
         put?: never;
         /**
          * Ask About Device Sign In
-         * @description Asks the git host whether the user has typed the code, and stores the granted token if so. If the
-         *     client sends a request before `interval` seconds have passed, Slipway does not ask the host. If the host
-         *     wants fewer requests, the reply contains a longer `interval`.
+         * @description Asks the git host whether the user has typed the code there. If the user has, stores the granted token.
+         *     If the client sends this request less than `interval` seconds after the last one, Slipway does not ask the
+         *     host. If the host asks for fewer requests, the reply contains a longer `interval`.
          *
-         *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+         *     400 `git_sign_in_expired` if the sign-in has expired or another session started it. 400
+         *     `git_sign_in_denied` if the user refused the sign-in at the host or the code expired. 502
+         *     `git_sign_in_refused` if the host refuses the request. 502 `git_host_failed` if the host does not reply.
          */
         post: operations["ask_about_device_sign_in_api_v1_settings_git_sign_ins_device_poll_post"];
         delete?: never;
@@ -4079,10 +4190,12 @@ export interface paths {
         /**
          * Finish Git Sign In
          * @description Finishes a sign-in with the data that the browser brings back from the git host. Stores the granted
-         *     token in place of an earlier token for the host. Only the session that started the sign-in can finish it.
-         *     Returns the stored credential without its token.
+         *     token in place of the token that was stored for the host, if there was one. Only the session that started
+         *     the sign-in can finish it. Returns the stored credential without its token.
          *
-         *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+         *     400 `git_sign_in_expired` if the sign-in has expired, or if another session or browser started it. 400
+         *     `git_sign_in_denied` if the user refused the sign-in at the host. 502 `git_sign_in_refused` if the host
+         *     refuses the code. 502 `git_host_failed` if the host does not reply.
          */
         post: operations["finish_git_sign_in_api_v1_settings_git_sign_ins_finish_post"];
         delete?: never;
@@ -4121,9 +4234,9 @@ export interface paths {
         };
         /**
          * List Given Items
-         * @description Returns the items (secrets, MCP servers, network rules and sandbox specs) that the organisation and the
-         *     user's teams give to the user, sorted by kind and name. Values of secrets and URLs of MCP servers are left
-         *     out.
+         * @description Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
+         *     Items are secrets, MCP servers, network rules and sandbox specs (images and resources for new sandboxes).
+         *     Values of secrets and URLs of MCP servers are left out.
          */
         get: operations["list_given_items_api_v1_settings_levels_items_get"];
         put?: never;
@@ -4175,7 +4288,7 @@ export interface paths {
         head?: never;
         /**
          * Change Server
-         * @description Changes an MCP server of the user and returns it. Fields that are left out stay as they are. From now
+         * @description Changes an MCP server of the user and returns it. Fields that are left out are not changed. From now
          *     on, the calls of all conversations use the new headers and the new address.
          */
         patch: operations["change_server_api_v1_settings_mcp__name__patch"];
@@ -4242,8 +4355,8 @@ export interface paths {
         };
         /**
          * Get Model Facts
-         * @description Returns the data of the model catalogue about a model, such as its context window and prices. No
-         *     profile needs to have this model.
+         * @description Returns the data of the model catalogue about a model, such as its context window and prices. The user
+         *     does not need a profile with this model.
          */
         get: operations["get_model_facts_api_v1_settings_model_facts_get"];
         put?: never;
@@ -4289,7 +4402,8 @@ export interface paths {
          * @description Replaces the network settings of the current user and returns them. They apply at once to new requests
          *     of the user's sandboxes.
          *
-         *     403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`.
+         *     403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
+         *     `too_many_hosts` for more hosts than the maximum.
          */
         put: operations["set_network_api_v1_settings_network_put"];
         post?: never;
@@ -4309,7 +4423,8 @@ export interface paths {
         /**
          * List Network Credentials
          * @description Returns the credentials that the current user may see, without their values, sorted by host. These are
-         *     the user's own ones, and for users of the default organisation also those of the server.
+         *     the user's credentials and, for users of the default organisation (whose administrators manage the
+         *     installation), also the credentials of the server, which apply to all users of this organisation.
          */
         get: operations["list_network_credentials_api_v1_settings_network_credentials_get"];
         put?: never;
@@ -4320,9 +4435,11 @@ export interface paths {
          *     connection of a sandbox on.
          *
          *     If `allow` is true, also adds the host to the allowed hosts in the network settings of the user or of the
-         *     repository. 403 for the scope `server` if the user is not the owner of the installation; 403
-         *     `setting_enforced`; 409 `too_many_credentials`, `credential_exists`, `too_many_hosts`; 422
-         *     `repository_not_found`.
+         *     repository. 403 for the scope `server` if the user is not the owner of the installation. 403
+         *     `setting_enforced` if an enforced rule denies the host. 409 `too_many_credentials` if the user (or the
+         *     server) already has the maximum number of credentials. 409 `credential_exists` if another request saves
+         *     the same credential at the same time. 409 `too_many_hosts` if too many hosts are allowed already. 422
+         *     `repository_not_found` if `repository` is not a repository.
          */
         post: operations["save_network_credential_api_v1_settings_network_credentials_post"];
         delete?: never;
@@ -4362,7 +4479,8 @@ export interface paths {
         /**
          * Search Network Credential Uses
          * @description Returns a page of the requests that the credential was added to, latest first. The owner of the
-         *     installation gets the requests from all sandboxes. Other users get those from their sandboxes.
+         *     installation gets the requests from all sandboxes. Other users get only the requests from their
+         *     sandboxes.
          */
         get: operations["search_network_credential_uses_api_v1_settings_network_credentials__credential_id__uses_get"];
         put?: never;
@@ -4384,8 +4502,8 @@ export interface paths {
          * Search Network Records
          * @description Returns a page of the records of network requests from the current user's sandboxes, latest first.
          *
-         *     One record counts the requests of one sandbox to one host and port within one hour. Allowed requests and
-         *     refused requests, by reason, have separate records.
+         *     One record counts the requests of one sandbox to one host and port within one hour. Allowed requests have
+         *     a separate record, and refused requests have a separate record for each reason.
          */
         get: operations["search_network_records_api_v1_settings_network_records_get"];
         put?: never;
@@ -4409,8 +4527,9 @@ export interface paths {
          * @description Replaces the current user's network settings for a repository and returns them. They apply at once to
          *     new requests of the sandboxes that work on the repository.
          *
-         *     403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`, 422
-         *     `repository_not_found`.
+         *     403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
+         *     `too_many_hosts` for more hosts than the maximum. 422 `repository_not_found` if `repository` is not a
+         *     repository.
          */
         put: operations["set_repository_network_api_v1_settings_network_repositories_put"];
         post?: never;
@@ -4418,7 +4537,7 @@ export interface paths {
          * Forget Repository Network
          * @description Deletes the current user's network settings for a repository. Does nothing if there are none.
          *
-         *     repository: the identity of the repository, as in the replies of the API.
+         *     repository: the identity of the repository (`host/owner/name` or a path), as in the replies of the API.
          */
         delete: operations["forget_repository_network_api_v1_settings_network_repositories_delete"];
         options?: never;
@@ -4455,7 +4574,7 @@ export interface paths {
         put?: never;
         /**
          * Save Profile
-         * @description Adds a profile of the user, or replaces the settings of the user's profile with this name.
+         * @description Adds a profile of the user. If the user already has a profile with this name, replaces its settings.
          */
         post: operations["save_profile_api_v1_settings_profiles__name__post"];
         /** Delete Profile */
@@ -4514,15 +4633,16 @@ export interface paths {
         put?: never;
         /**
          * Try Profile
-         * @description Tests the profile by real calls. The first has a tool, and an image if the model is known to take
-         *     images. If the vendor refuses the image, a second call is made without it. If the model does not call the
-         *     tool or the vendor refuses tools, a further call describes the tool in the prompt, and the reply's text is
-         *     searched for the call. With `native_tool_calling` false, the tool is only described. Then a long prompt
-         *     is sent twice, to see whether the vendor caches it; a third time if the second call read nothing from the
-         *     cache.
+         * @description Tests a model profile (a model with its address, API key and options) by real calls. The first call
+         *     contains a tool, and an image if the model is known to accept images. If the vendor refuses the image,
+         *     a second call is made without the image. If the model does not call the tool, or if the vendor refuses
+         *     tools, another call describes the tool in the prompt. The test then searches the text of the reply for
+         *     a tool call. If the profile's `native_tool_calling` is false, all calls only describe the tool. At the
+         *     end, a long prompt is sent twice to test whether the vendor caches it. If the second call reads nothing
+         *     from the cache, the prompt is sent a third time.
          *
-         *     502 if the model cannot be reached, is silent for the profile's timeout, or does not end its reply within
-         *     two minutes (or the timeout, if it is longer).
+         *     502 if the model cannot be reached, or if it sends nothing for as long as the profile's timeout. Also 502
+         *     if the reply takes longer than two minutes and longer than the profile's timeout.
          */
         post: operations["try_profile_api_v1_settings_profiles__name__test_post"];
         delete?: never;
@@ -4543,8 +4663,8 @@ export interface paths {
         /**
          * Set Sandbox Grouping
          * @description Sets the strategy that chooses a sandbox for the user's new conversations. Existing conversations stay
-         *     in their sandboxes. Replies 403 `setting_enforced` if the organisation or a team enforces another
-         *     strategy.
+         *     in their sandboxes. Replies 403 `setting_enforced` if the organisation or a team has set another strategy
+         *     that users cannot override.
          */
         put: operations["set_sandbox_grouping_api_v1_settings_sandbox_grouping_put"];
         post?: never;
@@ -4565,8 +4685,9 @@ export interface paths {
         get: operations["get_sandbox_spec_settings_api_v1_settings_sandbox_spec_get"];
         /**
          * Choose Sandbox Spec
-         * @description Chooses the sandbox spec for new conversations, either with one repository or with all repositories,
-         *     and returns the user's settings. Conversations that exist already do not change.
+         * @description Chooses the sandbox spec (image and plugins of the sandbox) for new conversations, either about one
+         *     repository or about all repositories, and returns the user's settings. Existing conversations do not
+         *     change.
          *
          *     Status 422 `repository_not_found`: `repository` is not the address of a repository.
          */
@@ -4591,16 +4712,18 @@ export interface paths {
          * @description Shares one of the administrator's own profiles with all users of the organisation. The users do not see
          *     the profile's API key. The cost of a model call counts for the user who makes the call.
          *
-         *     Errors: 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+         *     Errors: 404 `llm_profile_not_found` if the administrator has no profile with this name; 409
+         *     `shared_profile_exists` if another shared profile has this name.
          */
         put: operations["share_profile_api_v1_settings_shared_profiles__name__put"];
         post?: never;
         /**
          * Stop Sharing Profile
-         * @description Stops sharing a profile. Conversations of other users that use this profile stop at their next model
-         *     call.
+         * @description Stops sharing a profile. If another user's conversation uses this profile, the conversation stops at
+         *     its next model call.
          *
-         *     Errors: 404 `llm_profile_not_found`, 409 `llm_profile_enforced`.
+         *     Errors: 404 `llm_profile_not_found` if no shared profile has this name; 409 `llm_profile_enforced` if the
+         *     organisation or a team makes its users use the profile.
          */
         delete: operations["stop_sharing_profile_api_v1_settings_shared_profiles__name__delete"];
         options?: never;
@@ -4619,9 +4742,9 @@ export interface paths {
         get: operations["get_spending_limit_api_v1_settings_spending_limit_get"];
         /**
          * Set Spending Limit
-         * @description Sets the user's spending limit. The limit applies at once, and a temporary raise ends. The amount spent
-         *     in the current period still counts. A change to daily periods can begin a new period; then the spent
-         *     amount is 0 again.
+         * @description Sets the user's spending limit. The limit applies at once, and a temporary raise of the limit ends. The
+         *     amount spent in the current period still counts. There is one exception: if the new period is a day and
+         *     the current period began on an earlier day, a new period begins with the spent amount 0.
          */
         put: operations["set_spending_limit_api_v1_settings_spending_limit_put"];
         post?: never;
@@ -4681,7 +4804,7 @@ export interface paths {
         /**
          * Begin Sign In
          * @description Redirects the browser to the provider's page, or to Slipway's sign-in page if the provider cannot be
-         *     reached. 404 `oidc_provider_not_found`.
+         *     reached. Errors: 404 `oidc_provider_not_found` if there is no provider with this name.
          */
         get: operations["begin_sign_in_api_v1_sign_in_oidc__name__get"];
         put?: never;
@@ -4704,7 +4827,8 @@ export interface paths {
          * @description Receives the browser when the provider sends it back, and redirects it to Slipway's sign-in page. The
          *     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
          *     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-         *     settings page, with `#connected=NAME`. 404 `oidc_provider_not_found`.
+         *     settings page, with `#connected=NAME`. Errors: 404 `oidc_provider_not_found` if there is no provider with
+         *     this name.
          */
         get: operations["complete_sign_in_api_v1_sign_in_oidc__name__callback_get"];
         put?: never;
@@ -4729,7 +4853,8 @@ export interface paths {
          * @description Signs out the browsers of a person who has signed out at the provider. The provider itself calls this
          *     route (OpenID Connect Back-Channel Logout 1.0).
          *
-         *     400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
+         *     `logout_token`: the signed token that names the person or the session at the provider. Errors: 400
+         *     `oidc_logout_token_invalid`; 404 `oidc_provider_not_found` if there is no provider with this name.
          */
         post: operations["log_out_by_provider_api_v1_sign_in_oidc__name__logout_post"];
         delete?: never;
@@ -4750,9 +4875,11 @@ export interface paths {
         /**
          * Sign In With Password
          * @description Signs a user in with a login name and a password, and with a code if the user has an authenticator app.
-         *     Sets the session cookie and returns the user. 401 `login_refused`, `totp_code_needed`, `totp_code_wrong`,
-         *     `account_disabled`, 403 `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with
-         *     `Retry-After`.
+         *     Sets the session cookie and returns the user. Errors: 401 `login_refused` if the name or the password is
+         *     wrong; 401 `totp_code_needed` if the code is missing; 401 `totp_code_wrong` if the code is wrong; 401
+         *     `account_disabled` if the account is disabled; 403 `password_sign_in_off` if this server does not allow
+         *     passwords; 429 `sign_in_throttled` after too many failed attempts; 429 `sign_in_busy` if too many
+         *     passwords are being checked. Replies with 429 have the header `Retry-After`.
          */
         post: operations["sign_in_with_password_api_v1_sign_in_password_post"];
         delete?: never;
@@ -4770,7 +4897,8 @@ export interface paths {
         };
         /**
          * List Providers
-         * @description Lists the providers by which people can sign in, in addition to one-time links.
+         * @description Returns the identity providers by which people can sign in. One-time links, with which people can also
+         *     sign in, are not in the list.
          */
         get: operations["list_providers_api_v1_sign_in_providers_get"];
         put?: never;
@@ -4793,7 +4921,7 @@ export interface paths {
          * @description Redirects the browser to the provider with a request (HTTP-Redirect binding), or to Slipway's sign-in
          *     page if the provider cannot be used.
          *
-         *     404 `saml_provider_not_found`.
+         *     Errors: 404 `saml_provider_not_found` if there is no SAML provider with this name.
          */
         get: operations["begin_saml_sign_in_api_v1_sign_in_saml__name__get"];
         put?: never;
@@ -4815,10 +4943,13 @@ export interface paths {
         put?: never;
         /**
          * Receive Saml Response
-         * @description Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The
-         *     browser sends no cookie with a form of another site. So the browser is redirected, with the encrypted
-         *     result, to a second route to which it does send the cookie. `RelayState` is not read: the page itself
-         *     knows where the person wanted to go. 404 `saml_provider_not_found`.
+         * @description Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The form
+         *     comes from a page of the provider, so the browser does not send Slipway's cookie with it. Therefore this
+         *     route redirects the browser, with the encrypted result, to the route that completes the sign-in, to which
+         *     the browser sends the cookie. `RelayState` is ignored, because the sign-in page in the browser stores
+         *     which page the person wanted to open.
+         *
+         *     Errors: 404 `saml_provider_not_found` if there is no SAML provider with this name.
          */
         post: operations["receive_saml_response_api_v1_sign_in_saml__name__acs_post"];
         delete?: never;
@@ -4836,10 +4967,11 @@ export interface paths {
         };
         /**
          * Complete Saml Sign In
-         * @description Completes the sign-in in the browser that began it, and redirects the browser to Slipway's sign-in
+         * @description Completes the SAML sign-in in the browser that began it, and redirects the browser to Slipway's sign-in
          *     page. The fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is
          *     refused (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to
-         *     the settings page, with `#connected=NAME`. 404 `saml_provider_not_found`.
+         *     the settings page, with `#connected=NAME`. Errors: 404 `saml_provider_not_found` if there is no SAML
+         *     provider with this name.
          */
         get: operations["complete_saml_sign_in_api_v1_sign_in_saml__name__complete_get"];
         put?: never;
@@ -4859,8 +4991,8 @@ export interface paths {
         };
         /**
          * Read Saml Metadata
-         * @description Returns the SAML metadata of this server, which the provider reads (SAML 2.0 Metadata). 404
-         *     `saml_provider_not_found`.
+         * @description Returns the SAML metadata of this server, which the provider reads (SAML 2.0 Metadata). Errors: 404
+         *     `saml_provider_not_found` if there is no SAML provider with this name.
          */
         get: operations["read_saml_metadata_api_v1_sign_in_saml__name__metadata_get"];
         put?: never;
@@ -4883,16 +5015,21 @@ export interface paths {
          * @description Receives a single logout message in the URL that the browser opens (HTTP-Redirect binding). If the
          *     message is a request of the provider, ends the browser sessions that the request names, and redirects the
          *     browser to the provider with Slipway's signed response. If the message is a response of the provider,
-         *     redirects the browser to Slipway's sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
-         *     `saml_provider_not_found`, `saml_logout_not_configured`.
+         *     redirects the browser to Slipway's sign-in page.
+         *
+         *     Errors: 400 `saml_logout_invalid` if Slipway refuses the message; 403 `saml_response_used` if the message
+         *     was used before; 404 `saml_provider_not_found` if there is no SAML provider with this name; 404
+         *     `saml_logout_not_configured` if Slipway has no signing key for this provider.
          */
         get: operations["receive_saml_logout_api_v1_sign_in_saml__name__slo_get"];
         put?: never;
         /**
          * Receive Saml Logout Form
          * @description Receives a single logout message in a form (HTTP-POST binding). Does the same as the route that
-         *     receives such a message in the URL. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
-         *     `saml_provider_not_found`, `saml_logout_not_configured`.
+         *     receives a single logout message in the URL. Errors: 400 `saml_logout_invalid` if Slipway refuses the
+         *     message; 403 `saml_response_used` if the message was used before; 404 `saml_provider_not_found` if there
+         *     is no SAML provider with this name; 404 `saml_logout_not_configured` if Slipway has no signing key for
+         *     this provider.
          */
         post: operations["receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post"];
         delete?: never;
@@ -4914,7 +5051,8 @@ export interface paths {
         /**
          * Sign Out
          * @description Ends the browser session. If the browser has signed in by a SAML provider with single logout, replies
-         *     with 200 and the URL at the provider that the browser opens next.
+         *     with 200 and the URL at the provider that the browser opens next, so that the provider ends its session
+         *     too. Otherwise, replies without a body.
          */
         delete: operations["sign_out_api_v1_sign_in_session_delete"];
         options?: never;
@@ -4931,8 +5069,9 @@ export interface paths {
         };
         /**
          * Search Catalogue
-         * @description Lists the skills that the user can install. The skills that are part of Slipway come first. Then follow
-         *     the skills that were found in registered marketplaces when these were read last.
+         * @description Lists the skills that the user can install. The skills that are part of Slipway come first. After
+         *     these, the list contains the skills that were found in registered marketplaces when the marketplaces were
+         *     last read.
          *
          *     `query`: words that must all be in the name or the description of a skill. An empty query returns all
          *     skills.
@@ -4980,7 +5119,8 @@ export interface paths {
         /**
          * List Skill Repositories
          * @description Returns the marketplaces that are registered for the user or for all users. Each has the number of its
-         *     skills, and `problems`: sentences about skills that cannot be used.
+         *     skills, and `problems`: sentences about skills that cannot be used. A marketplace is a git repository with
+         *     skills.
          */
         get: operations["list_skill_repositories_api_v1_skills_catalogue_repositories_get"];
         put?: never;
@@ -5010,7 +5150,7 @@ export interface paths {
          *
          *     The choice applies to one repository or to all conversations. The name may also be the name of a skill
          *     that is not on this server, such as a skill in a repository. Replies 409 `too_many_skill_choices` if the
-         *     user has 1000 choices already.
+         *     user already has 1000 choices.
          */
         put: operations["choose_skill_api_v1_skills_choices_put"];
         post?: never;
@@ -5040,8 +5180,10 @@ export interface paths {
          *     read from its source now. New conversations get this text until the skill is updated.
          *
          *     Errors: 403 `permission_missing` if the user sets `is_for_everyone` without being an administrator of the
-         *     installation; 404 `skill_not_found`, `marketplace_not_found`; 409 `skill_name_taken`, `too_many_skills`
-         *     (the limit is 100); 422 `skill_refused`, `skill_repository_unreadable`.
+         *     installation; 404 `skill_not_found` if there is no such skill; 404 `marketplace_not_found` if there is no
+         *     such marketplace; 409 `skill_name_taken` if a skill with this name is already installed; 409
+         *     `too_many_skills` (the limit is 100); 422 `skill_refused` if the skill cannot be used; 422
+         *     `skill_repository_unreadable` if the source cannot be read.
          */
         post: operations["install_skill_api_v1_skills_installed_post"];
         delete?: never;
@@ -5071,7 +5213,7 @@ export interface paths {
          *     can still use it.
          *
          *     Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
-         *     administrator of the installation; 404 `skill_not_found`.
+         *     administrator of the installation; 404 `skill_not_found` if there is no such skill.
          */
         delete: operations["remove_installed_skill_api_v1_skills_installed__skill_id__delete"];
         options?: never;
@@ -5094,8 +5236,8 @@ export interface paths {
          *     source cannot be read, the installed text remains.
          *
          *     Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
-         *     administrator of the installation; 404 `skill_not_found`; 422 `skill_refused`,
-         *     `skill_repository_unreadable`.
+         *     administrator of the installation; 404 `skill_not_found` if there is no such skill; 422 `skill_refused` if
+         *     the skill cannot be used; 422 `skill_repository_unreadable` if the source cannot be read.
          */
         post: operations["update_installed_skill_api_v1_skills_installed__skill_id__update_post"];
         delete?: never;
@@ -5116,8 +5258,9 @@ export interface paths {
          * @description Returns the skills of this server, and for each whether a new conversation about a repository loads it
          *     and why. `repository`: None means a conversation without a repository.
          *
-         *     The reply does not include the skills in the repository itself and in marketplaces with `auto_load`. The
-         *     server reads these skills when the conversation starts.
+         *     The reply does not include the skills in the repository itself. It also does not include the skills in
+         *     marketplaces whose skills are loaded automatically (`auto_load`). Such skills are read only when the
+         *     conversation starts.
          */
         get: operations["explain_skill_loading_api_v1_skills_loading_get"];
         put?: never;
@@ -5142,8 +5285,8 @@ export interface paths {
          * @description Fetches the given marketplaces and returns the plugins and skills that they list now. Nothing is
          *     stored.
          *
-         *     A marketplace that cannot be read is named in `errors` of the reply. A request contains at most 20
-         *     marketplaces.
+         *     If a marketplace cannot be read, `errors` in the reply contains a sentence about it. A request contains at
+         *     most 20 marketplaces.
          */
         post: operations["preview_marketplaces_api_v1_skills_marketplace_skills_post"];
         delete?: never;
@@ -5191,9 +5334,10 @@ export interface paths {
         put?: never;
         /**
          * Create Team
-         * @description Creates a team without members. Upper and lower case do not matter when names are compared.
+         * @description Creates a team without members.
          *
-         *     Errors: 409 `team_name_taken`, `too_many_teams` (the limit is 200).
+         *     Errors: 409 `team_name_taken` if another team has this name (in upper or lower case); 409 `too_many_teams`
+         *     if the organisation has 200 teams.
          */
         post: operations["create_team_api_v1_teams_post"];
         delete?: never;
@@ -5220,7 +5364,8 @@ export interface paths {
         /**
          * Delete Team
          * @description Deletes a team. The accounts of its members are not deleted. The members lose access to conversations
-         *     that were shared with the team. Live streams of these conversations to the members end within two seconds.
+         *     that were shared with the team. Open connections that stream events of these conversations to the members
+         *     end within two seconds.
          *
          *     Replies 404 `team_not_found` if there is no such team.
          */
@@ -5229,7 +5374,8 @@ export interface paths {
         head?: never;
         /**
          * Rename Team
-         * @description Changes the name of a team. Errors: 404 `team_not_found`, 409 `team_name_taken`.
+         * @description Changes the name of a team. Errors: 404 `team_not_found` if there is no such team; 409
+         *     `team_name_taken` if another team has this name.
          */
         patch: operations["rename_team_api_v1_teams__team_id__patch"];
         trace?: never;
@@ -5245,14 +5391,16 @@ export interface paths {
         /**
          * Add Team Maintainer
          * @description Makes a member of the team a maintainer, and returns the team. A maintainer may change the list of the
-         *     team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
+         *     team's repositories. Errors: 404 `team_not_found` if there is no such team; 404 `team_member_not_found` if
+         *     the person is not a member of the team.
          */
         put: operations["add_team_maintainer_api_v1_teams__team_id__maintainers__user_id__put"];
         post?: never;
         /**
          * Remove Team Maintainer
          * @description Makes a maintainer an ordinary member of the team, and returns the team. The person may no longer
-         *     change the list of the team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
+         *     change the list of the team's repositories. Errors: 404 `team_not_found` if there is no such team; 404
+         *     `team_member_not_found` if the person is not a member of the team.
          */
         delete: operations["remove_team_maintainer_api_v1_teams__team_id__maintainers__user_id__delete"];
         options?: never;
@@ -5272,16 +5420,19 @@ export interface paths {
          * Add Team Member
          * @description Adds a person to a team and returns the team.
          *
-         *     Errors: 404 `team_not_found`, `person_not_found`; 409 `too_many_members` (the limit is 1000).
+         *     Errors: 404 `team_not_found` if there is no such team; 404 `person_not_found` if the person is not in the
+         *     team's organisation; 409 `too_many_members` (the limit is 1000).
          */
         put: operations["add_team_member_api_v1_teams__team_id__members__user_id__put"];
         post?: never;
         /**
          * Remove Team Member
-         * @description Removes a person from a team and returns the team. The person loses access to conversations that only
-         *     the team could see. Live streams of these conversations to the person end within two seconds.
+         * @description Removes a person from a team and returns the team. The person loses access to conversations that the
+         *     person could see only as a member of the team. Open connections that stream events of these conversations
+         *     to the person end within two seconds.
          *
-         *     Errors: 404 `team_not_found`, `team_member_not_found`.
+         *     Errors: 404 `team_not_found` if there is no such team; 404 `team_member_not_found` if the person is not a
+         *     member of the team.
          */
         delete: operations["remove_team_member_api_v1_teams__team_id__members__user_id__delete"];
         options?: never;
@@ -5298,8 +5449,8 @@ export interface paths {
         };
         /**
          * Get Team Repositories
-         * @description Returns the repositories of a team and the rules for them. Replies 404 `team_not_found` if the team
-         *     does not exist, or if the user may not see it.
+         * @description Returns the repositories of a team and the team's rules for conversations about them. Replies 404
+         *     `team_not_found` if the team does not exist, or if the user may not see it.
          */
         get: operations["get_team_repositories_api_v1_teams__team_id__repositories_get"];
         /**
@@ -5307,8 +5458,10 @@ export interface paths {
          * @description Replaces the list of a team's repositories and the rules for conversations about them. Only
          *     administrators and the team's maintainers may do this. Only administrators may change `members_only`.
          *
-         *     Errors: 400 `repository_name_wrong`; 403 `not_maintainer`, `members_only_not_allowed`; 404
-         *     `team_not_found`; 409 `repository_taken` if a repository belongs to another team.
+         *     Errors: 400 `repository_name_wrong` if a name does not have the right form; 403 `not_maintainer` if the
+         *     user is neither an administrator nor a maintainer; 403 `members_only_not_allowed` if the user changes
+         *     `members_only` without being an administrator; 404 `team_not_found` if there is no such team; 409
+         *     `repository_taken` if a repository belongs to another team.
          */
         put: operations["save_team_repositories_api_v1_teams__team_id__repositories_put"];
         post?: never;
@@ -5329,9 +5482,13 @@ export interface paths {
         put?: never;
         /**
          * Begin Totp
-         * @description Creates a secret for an authenticator app and returns it. Sign-ins need codes of the app only after one
-         *     code has confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409
-         *     `password_missing`, `totp_is_on`, 429.
+         * @description Creates a secret for an authenticator app and returns it. Sign-ins need codes of the app only after the
+         *     user has entered one code, which confirms the secret.
+         *
+         *     Errors: 403 `current_password_wrong` if the current password is wrong; 403 `browser_session_needed` if the
+         *     request does not come from a signed-in browser; 409 `password_missing` if the user has no password; 409
+         *     `totp_is_on` if the user already has an authenticator app; 429 `sign_in_throttled` after too many wrong
+         *     passwords; 429 `sign_in_busy` if too many passwords are being checked.
          */
         post: operations["begin_totp_api_v1_totp_post"];
         delete?: never;
@@ -5353,7 +5510,9 @@ export interface paths {
          * Confirm Totp
          * @description Confirms the authenticator app by one of its codes. From now on, a sign-in with the password also needs
          *     a code. Returns the recovery codes. Each recovery code can be entered once in place of a code of the app.
-         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+         *     Errors: 403 `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not
+         *     come from a signed-in browser; 409 `totp_is_off` if no secret waits for its confirmation; 409 `totp_is_on`
+         *     if the secret is already confirmed; 429 `sign_in_throttled` after too many wrong codes.
          */
         post: operations["confirm_totp_api_v1_totp_confirmation_post"];
         delete?: never;
@@ -5373,9 +5532,12 @@ export interface paths {
         put?: never;
         /**
          * Renew Recovery Codes
-         * @description Creates ten new recovery codes, which replace all earlier ones. Returns the new codes.
+         * @description Creates ten new recovery codes, which replace all earlier ones. Returns the new codes. Each can be
+         *     entered once in place of a code of the authenticator app.
          *
-         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+         *     Errors: 403 `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not
+         *     come from a signed-in browser; 409 `totp_is_off` if the user has no authenticator app; 429
+         *     `sign_in_throttled` after too many wrong codes.
          */
         post: operations["renew_recovery_codes_api_v1_totp_recovery_codes_post"];
         delete?: never;
@@ -5395,8 +5557,10 @@ export interface paths {
         put?: never;
         /**
          * Remove Totp
-         * @description Removes the authenticator app of the user. From now on, a sign-in needs only the password. 403
-         *     `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+         * @description Removes the authenticator app of the user. From now on, a sign-in needs only the password. Errors: 403
+         *     `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not come from a
+         *     signed-in browser; 409 `totp_is_off` if the user has no authenticator app; 429 `sign_in_throttled` after
+         *     too many wrong codes.
          */
         post: operations["remove_totp_api_v1_totp_removal_post"];
         delete?: never;
@@ -5421,8 +5585,11 @@ export interface paths {
          *     access to the repository. Afterwards, the user adds a webhook with the `url` and the `secret` of the reply
          *     at the git host. Only this reply shows the secret.
          *
-         *     Errors: 400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404
-         *     `git_host_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
+         *     Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 403
+         *     `no_git_credential` if the user has no token for the git host; 403 `repository_not_writable` if the token
+         *     has no write access; 404 `git_host_not_found` if the git host finds no such repository for this token; 404
+         *     `llm_profile_not_found` if there is no such model profile; 404 `sandbox_spec_not_found` if there is no
+         *     such sandbox spec; 409 `too_many_triggers` if the user has 50 triggers.
          */
         post: operations["add_trigger_api_v1_triggers_post"];
         delete?: never;
@@ -5444,7 +5611,8 @@ export interface paths {
         /**
          * Delete Trigger
          * @description Deletes a trigger and the list of its webhook deliveries. The conversations that the trigger has
-         *     started are not deleted. Slipway no longer updates the comments about them at the git host.
+         *     started are not deleted. Slipway no longer updates the comments at the git host that show the progress of
+         *     these conversations.
          */
         delete: operations["delete_trigger_api_v1_triggers__trigger_id__delete"];
         options?: never;
@@ -5455,8 +5623,9 @@ export interface paths {
          *     all deliveries that are handled from now on. The repository, the URL and the secret of the trigger stay
          *     the same.
          *
-         *     Errors: 400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`,
-         *     `sandbox_spec_not_found`.
+         *     Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 404
+         *     `trigger_not_found` if the user has no such trigger; 404 `llm_profile_not_found` if there is no such model
+         *     profile; 404 `sandbox_spec_not_found` if there is no such sandbox spec.
          */
         patch: operations["change_trigger_api_v1_triggers__trigger_id__patch"];
         trace?: never;
@@ -5513,7 +5682,8 @@ export interface paths {
         /**
          * Get Git Info
          * @description Returns the account at a git host that the user's stored token belongs to. `host`: the name of the git
-         *     host; if missing, GitHub, or else GitLab, or else the user's first host.
+         *     host. If it is missing, uses the first of these hosts for which the user has a token: GitHub, GitLab,
+         *     other hosts in alphabetical order.
          */
         get: operations["get_git_info_api_v1_users_git_info_get"];
         put?: never;
@@ -5533,8 +5703,8 @@ export interface paths {
         };
         /**
          * Get Current User
-         * @description Returns the current user with the user's settings. Secret values are never returned: 403
-         *     `secrets_not_exposed` if `expose_secrets` is true.
+         * @description Returns the current user with the user's settings. Secret values are never returned. If
+         *     `expose_secrets` is true, the request is refused: 403 `secrets_not_exposed`.
          */
         get: operations["get_current_user_api_v1_users_me_get"];
         put?: never;
@@ -5554,15 +5724,16 @@ export interface paths {
         };
         /**
          * Follow
-         * @description Streams changes of the user's conversations, start tasks and spending, as server-sent events without an
-         *     event name.
+         * @description Streams changes of the user's conversations, of their start tasks (the progress of starting a
+         *     conversation) and of the user's spending on models. Sends server-sent events without an event name.
          *
-         *     The first event is a snapshot of the lists. After a lost connection, the client connects again and
-         *     receives a new snapshot, which replaces all earlier events. If the server ends the stream, its last event
-         *     is `{"type": "error", "code", "detail"}`. Its code is `not_authenticated` (the user is signed out),
-         *     `overrun` (the client was too slow) or `closed` (the app server shuts down).
+         *     The first event is a snapshot of the conversations, the unfinished start tasks and the spending. After a
+         *     lost connection, the client connects again and receives a new snapshot, which replaces all earlier events.
+         *     If the server ends the stream, its last event is `{"type": "error", "code", "detail"}`. Its code is
+         *     `not_authenticated` (the user is signed out), `overrun` (the client was too slow) or `closed` (the app
+         *     server shuts down).
          *
-         *     429 `too_many_streams`.
+         *     429 `too_many_streams` if the user has too many open streams.
          */
         get: operations["follow_api_v1_users_me_stream_get"];
         put?: never;
@@ -5624,7 +5795,7 @@ export interface paths {
         /**
          * End Web Session
          * @description Signs out the browser with the id `session_id` in which the user is signed in. Its open streams are
-         *     closed within two seconds. 404 `web_session_not_found`.
+         *     closed within two seconds. 404 `web_session_not_found` if no signed-in browser of the user has this id.
          */
         delete: operations["end_web_session_api_v1_web_sessions__session_id__delete"];
         options?: never;
@@ -5632,7 +5803,8 @@ export interface paths {
         /**
          * Name Web Session
          * @description Gives a name to the browser with the id `session_id`, by which its user recognises it in the list of
-         *     signed-in browsers. Returns the description of the browser. 404 `web_session_not_found`.
+         *     signed-in browsers. Returns the description of the browser. 404 `web_session_not_found` if no signed-in
+         *     browser of the user has this id.
          */
         patch: operations["name_web_session_api_v1_web_sessions__session_id__patch"];
         trace?: never;
@@ -5672,8 +5844,9 @@ export interface paths {
          *     the codes of the sign-in.
          *
          *     `scope`: permissions of the API key, separated by spaces; `read work` if left out. `device_name`: the name
-         *     of the key. `expires_in_days`: the lifetime of the key, 1 to 365 days; 90 if left out. 400
-         *     `invalid_request`, `invalid_scope`, 429 `sign_in_throttled`.
+         *     of the key; if left out, `client_id` becomes the name. `expires_in_days`: the lifetime of the key, 1 to
+         *     365 days; 90 if left out. Errors: 400 `invalid_request`; 400 `invalid_scope` if there is no such
+         *     permission; 429 `sign_in_throttled` if too many codes were requested from this IP address.
          */
         post: operations["begin_device_sign_in_oauth_device_authorize_post"];
         delete?: never;
@@ -5693,10 +5866,13 @@ export interface paths {
         put?: never;
         /**
          * Get Device Token
-         * @description Returns the API key of the device once, after the user has allowed the sign-in. Before that, replies
-         *     with 400 `authorization_pending`. If the device asks too often, replies with `slow_down`; from then on the
-         *     device must wait five seconds longer. 400 `invalid_request`, `unsupported_grant_type`, `invalid_grant`,
-         *     `expired_token`, `access_denied`, 409 `too_many_api_keys`.
+         * @description Returns the API key of the device once, after the user has allowed the sign-in. Until the user has
+         *     decided, replies with 400 `authorization_pending`. If the device asks too often, replies with 400
+         *     `slow_down`; from then on the device must wait five seconds longer between two requests.
+         *
+         *     Other errors: 400 `invalid_request`; 400 `unsupported_grant_type`; 400 `invalid_grant` if the device code
+         *     is not known; 400 `expired_token` if the code has expired; 400 `access_denied` if the user has refused the
+         *     sign-in; 409 `too_many_api_keys` if the user has the maximum number of API keys.
          */
         post: operations["get_device_token_oauth_device_token_post"];
         delete?: never;
@@ -5716,8 +5892,8 @@ export interface paths {
         put?: never;
         /**
          * Revoke Token
-         * @description Deletes the API key whose text is `token`. The reply is the same if there is no such key. 400
-         *     `invalid_request`.
+         * @description Deletes the API key `token`. The reply is the same if there is no such key. Errors: 400
+         *     `invalid_request` if `token` is missing.
          */
         post: operations["revoke_token_oauth_revoke_post"];
         delete?: never;
@@ -5776,7 +5952,7 @@ export interface components {
         };
         /**
          * ACPProvider
-         * @description A provider of agents that speak the Agent Client Protocol (ACP), in the form of the OpenHands API.
+         * @description A provider of agents that use the Agent Client Protocol (ACP), in the form of the OpenHands API.
          */
         ACPProvider: {
             /** Api Key Env Var */
@@ -5806,9 +5982,9 @@ export interface components {
         Access: "view" | "steer" | "own";
         /**
          * ActorMeans
-         * @description The means by which an actor acted: a signed-in browser; an API key; a sign-in by a one-time link, a
-         *     password, a provider or a device's code; a sandbox that works for a user; a command on the server's
-         *     machine; or the server itself.
+         * @description How the actor of an entry of the audit log was authenticated: a signed-in browser; an API key; a
+         *     sign-in by a one-time link, a password, an identity provider or a device's code; a sandbox that works for
+         *     a user; a command on the server's machine; or the server itself.
          * @enum {string}
          */
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "device" | "sandbox" | "command_line" | "server";
@@ -5821,11 +5997,12 @@ export interface components {
          *     for all of the user's conversations. `is_for_everyone`: whether the callback runs for the conversations of
          *     all users of the organisation; needs the permission `administer`.
          *
-         *     A callback of the kind `comment` writes on the open pull requests of the conversation. If there are none,
-         *     it writes on the issue or pull request that has started the conversation. The comment is written with the
-         *     user's own token for the git host. A callback of the kind `task` starts a new conversation on the
-         *     repositories of the conversation. Conversations that callbacks have started, and sub-conversations, start
-         *     no task. `chat`, `mail`, `comment` and `task` need a filter.
+         *     A callback of the kind `comment` writes on the open pull requests of the conversation in which the event
+         *     happened. If there are none, it writes on the issue or pull request that has started this conversation.
+         *     The comment is written with the user's own token for the git host. A callback of the kind `task` starts a
+         *     new conversation on the same repositories as the conversation in which the event happened. It does not run
+         *     for sub-conversations, and not for conversations that a callback has started. Callbacks of the kinds
+         *     `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
          */
         AddCallback: {
             /** Conversation Id */
@@ -5943,14 +6120,15 @@ export interface components {
         };
         /**
          * AdministeredItem
-         * @description An item (a secret, MCP server, network rule or sandbox spec) of the organisation or a team, as
-         *     administrators see it.
+         * @description An item of the organisation or a team, as administrators see it: a secret, an MCP server, a network
+         *     rule or a sandbox spec (image and resources for new sandboxes).
          *
          *     `allows`: whether a network rule allows the host or denies it. `mcp_server`: the MCP server without the
-         *     values of headers and variables. These two and `sandbox_spec` are null for other kinds of items. `set_by`:
-         *     the name of the administrator who saved the item; null if the account is deleted. `overriding_teams`: the
-         *     teams with another item of this name that applies in its place. `overriding_people`: how many people have
-         *     added an item of this name that applies in its place.
+         *     values of headers and variables. `allows`, `mcp_server` and `sandbox_spec` are null for other kinds of
+         *     items. `set_by`: the name of the administrator who saved the item; null if the account is deleted.
+         *     `overriding_teams`: the teams with another item of this name that applies to their members in place of
+         *     this item. `overriding_people`: how many people have added an item of this name that applies to them in
+         *     place of this item.
          */
         AdministeredItem: {
             /** Allows */
@@ -6267,9 +6445,10 @@ export interface components {
          *
          *     `id`: 1, 2, 3 … without gaps. `actor_id`, `actor_name`: the user who acted, with the user's name at that
          *     moment; null if the actor is unknown or is the server. `organisation_id`: the organisation whose
-         *     administrators may read the entry; null for entries of the server and for old entries. `credential_id`:
-         *     the id of the API key, the browser session or the sandbox that was used. `details`: names and numbers,
-         *     never a secret. `hash`: SHA-256 over the entry and the hash of the previous entry, 64 hex digits.
+         *     administrators may read the entry; null for entries of the server, and for entries of older versions of
+         *     Slipway, which had no organisations. `credential_id`: the id of the API key, the browser session or the
+         *     sandbox that was used. `details`: further data about the action, such as names and numbers, but never a
+         *     secret. `hash`: SHA-256 over the entry and the hash of the previous entry, 64 hex digits.
          */
         AuditEntryInfo: {
             action: components["schemas"]["AuditAction"];
@@ -6309,7 +6488,8 @@ export interface components {
         /**
          * AuditStreamInfo
          * @description The receiver of the audit log. `sent_up_to`: the id of the last entry that the receiver has accepted.
-         *     `waiting`: how many entries are not sent yet. `error`: why the last attempt failed; null if it succeeded.
+         *     `waiting`: how many entries are not sent yet. `failing_since`: since when attempts to send fail. `error`:
+         *     why the last attempt failed. Both are null if the last attempt succeeded.
          */
         AuditStreamInfo: {
             /** Address */
@@ -6328,8 +6508,8 @@ export interface components {
         };
         /**
          * AuditTarget
-         * @description The kinds of objects that actions change. An entry of the audit log stores this kind and, as text, the
-         *     object's id.
+         * @description The kinds of objects that the recorded actions change. An entry of the audit log stores the kind of its
+         *     object and, as text, the id of this object.
          * @enum {string}
          */
         AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation" | "organisation";
@@ -6388,7 +6568,7 @@ export interface components {
         };
         /**
          * BatchResult
-         * @description What a request that changes many conversations at once has done to one of them.
+         * @description The result for one conversation, in the reply to a request that changes many conversations at once.
          *
          *     conversation: the conversation after the change; null if it was deleted or not changed. problem: the
          *     error; null if the conversation was changed or deleted.
@@ -6410,8 +6590,9 @@ export interface components {
         };
         /**
          * Belongings
-         * @description The number of a person's belongings of each kind. Conversations, profiles, callbacks and triggers can
-         *     be given to another person; the rest is deleted with the person. `starting`: conversations that are being
+         * @description The number of a person's belongings of each kind. Conversations, model profiles, callbacks (actions
+         *     that run for events of conversations) and triggers (rules that start conversations) can be given to
+         *     another person; the other kinds are deleted with the person. `starting`: conversations that are being
          *     started now; the person cannot be deleted until they have started.
          */
         Belongings: {
@@ -6620,8 +6801,8 @@ export interface components {
         };
         /**
          * CallbackWithSecret
-         * @description The reply with a new callback, or with a callback whose secret was replaced. `secret`: signs the
-         *     callback's messages; null if the callback is not a webhook. No other reply shows the secret.
+         * @description The reply with a new callback, or with a callback whose secret was replaced. `secret`: the secret that
+         *     signs the callback's messages; null if the callback is not a webhook. No other reply shows the secret.
          */
         CallbackWithSecret: {
             /** Conversation Id */
@@ -6672,8 +6853,8 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A person or a team with which a conversation can be shared. Either the id of the person or the id of
-         *     the team is null. `is_service`: the person is a service account.
+         * @description A person or a team with which a conversation can be shared. A person has a `user_id` and no `team_id`;
+         *     a team has a `team_id` and no `user_id`. `is_service`: whether the person is a service account.
          */
         Candidate: {
             /**
@@ -6695,8 +6876,8 @@ export interface components {
          *     marketplace: the name of the registered marketplace that contains the skill; None for a skill that is part
          *     of Slipway. scope: the group of users who can use this marketplace. path: the path of the skill's
          *     SKILL.md. is_installed: whether the skill is installed for the current user. is_installed_for_everyone:
-         *     whether it is installed for all users of this installation. has_update: whether the skill is installed and
-         *     its source had another text when the server compared them last.
+         *     whether it is installed for all users of this installation. has_update: whether the skill is installed,
+         *     and the text at its source differed from the installed text when the server compared the two texts last.
          */
         CatalogueSkill: {
             /** Description */
@@ -6717,7 +6898,7 @@ export interface components {
         };
         /**
          * ChangeCallback
-         * @description A request to change a callback. A field that is left out stays as it is.
+         * @description A request to change a callback. A field that is left out or null keeps its present value.
          */
         ChangeCallback: {
             /** Instructions */
@@ -6758,8 +6939,8 @@ export interface components {
         };
         /**
          * ChangeMcpServer
-         * @description A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out stay as
-         *     they are. A field that is null gets its default value. The changed server is checked as a whole.
+         * @description A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out are not
+         *     changed. A field that is null gets its default value. The result is validated as a complete definition.
          */
         ChangeMcpServer: {
             [key: string]: unknown;
@@ -6778,7 +6959,7 @@ export interface components {
         };
         /**
          * ChangePullRequest
-         * @description The request body that changes a pull request. Fields that are left out do not change.
+         * @description The request body that changes a pull request. Fields that are left out or null are not changed.
          */
         ChangePullRequest: {
             /** Body */
@@ -6790,7 +6971,7 @@ export interface components {
         };
         /**
          * ChangeSecret
-         * @description The request body that changes a secret. If `value` is left out, the stored value stays.
+         * @description The request body that changes a secret. If `value` is left out, the stored value does not change.
          */
         ChangeSecret: {
             /** Description */
@@ -6957,13 +7138,13 @@ export interface components {
         };
         /**
          * CheckpointDiff
-         * @description The changes of the files since a checkpoint. A rewind (a reset to a checkpoint) to the checkpoint would
-         *     undo these changes.
+         * @description The changes of the files since a checkpoint. A rewind (a reset) to this checkpoint would undo these
+         *     changes.
          *
          *     `patch`: the changes as a unified diff; null if the diff is too large. `edited`: the changed files that
-         *     the user or another program has edited, with or without the agent. By default, a rewind is refused if
-         *     there are such files. `blocked`: files that cannot be restored, because a file or directory that no
-         *     checkpoint contains has the same path.
+         *     the user or another program has edited, even if the agent has edited them, too. By default, a rewind is
+         *     refused if there are such files. `blocked`: files that cannot be restored, because another file or
+         *     directory has the same path and is in no checkpoint.
          */
         CheckpointDiff: {
             /** Blocked */
@@ -6980,8 +7161,8 @@ export interface components {
          * @description The description of one checkpoint, without its files.
          *
          *     `seq`: the position of the last event in the log when the checkpoint was made. `event_id`: the id of the
-         *     user's message on which the agent worked. `skipped`: files that the checkpoint does not contain. A rewind
-         *     (a reset to a checkpoint) to any checkpoint does not change these files.
+         *     user's message on which the agent worked; null if there is none. `skipped`: files that the checkpoint does
+         *     not contain. A rewind (a reset to a checkpoint) to any checkpoint does not change these files.
          */
         CheckpointInfo: {
             /**
@@ -7027,11 +7208,12 @@ export interface components {
         };
         /**
          * ChooseSandboxSpec
-         * @description A request to set the sandbox spec from which the user's new sandboxes start.
+         * @description A request to set the sandbox spec (image and plugins) from which the user's new sandboxes start.
          *
-         *     `repository`: the repository that the choice is for; null means all repositories without their own choice.
-         *     `sandbox_spec_id`: the chosen spec. Null deletes an earlier choice. `default` chooses the server's own
-         *     spec, even if the organisation or a team has another default.
+         *     `repository`: the repository that the choice is for; null means all repositories without a separate
+         *     choice. `sandbox_spec_id`: the chosen spec. Null deletes the choice that is stored for `repository`.
+         *     `default` chooses the spec in the server's configuration, even if the organisation or a team has another
+         *     default.
          */
         ChooseSandboxSpec: {
             /** Git Provider */
@@ -7069,8 +7251,9 @@ export interface components {
         CloneMode: "full" | "shallow" | "blobless";
         /**
          * CommitAddress
-         * @description The reply with the e-mail address of the user's commits. is_verified: whether it is a verified address
-         *     of the user's account at the git host; null if the host does not say, or the token may not read it.
+         * @description The reply with the e-mail address of the user's commits. is_verified: whether the address is a verified
+         *     address of the user's account at the git host; null if the host does not say this, or if the token may not
+         *     read the addresses.
          */
         CommitAddress: {
             /** Address */
@@ -7098,8 +7281,8 @@ export interface components {
         };
         /**
          * CommitTrailer
-         * @description The kind of the last line in agents' commit messages, which names the agent. NONE: there is no such
-         *     line.
+         * @description The kind of the last line in agents' commit messages, which names the agent. CO_AUTHORED_BY,
+         *     ASSISTED_BY: the line begins with `Co-authored-by:` or `Assisted-by:`. NONE: there is no such line.
          * @enum {string}
          */
         CommitTrailer: "none" | "co_authored_by" | "assisted_by";
@@ -7124,12 +7307,12 @@ export interface components {
         };
         /**
          * ConsentInfo
-         * @description A decision of the user about one part of a repository that would run programs, such as a hook or an MCP
-         *     server. The user has allowed or refused this part.
+         * @description A decision of the user about one part of a repository that runs programs if the user allows it, such as
+         *     a hook or an MCP server. The user has allowed or refused this part.
          *
          *     The decision applies to one version only. `repository`: the repository, such as `github.com/owner/name`.
          *     `path`: the file that defines the part. `hash`: a SHA-256 hash that identifies the version. `offer`: the
-         *     description of the part that the user saw.
+         *     description of the part that Slipway showed to the user for the decision.
          */
         ConsentInfo: {
             /** Created At */
@@ -7175,7 +7358,7 @@ export interface components {
          *
          *     items: the executables of the first repository. directory: the name of its directory. repository: the
          *     first repository's identity, such as `github.com/owner/name`; the user's decisions are stored under it.
-         *     further: the further repositories that contain executables.
+         *     further: the conversation's other repositories that contain executables.
          */
         ConversationConsent: {
             /** Directory */
@@ -7206,8 +7389,9 @@ export interface components {
         };
         /**
          * ConversationGoal
-         * @description The progress of a conversation's goal. iteration: how many times a judge (a model) has checked the
-         *     agent's work so far. objective: the beginning of the goal's text.
+         * @description The progress of a conversation's goal. objective: the beginning of the goal's text. status: `capped`
+         *     means that the judge has checked `max_iterations` times and the goal is not reached. iteration: how many
+         *     times a judge (a model) has checked the agent's work.
          */
         ConversationGoal: {
             /** Iteration */
@@ -7245,9 +7429,10 @@ export interface components {
          * ConversationNetwork
          * @description The network settings and the refused hosts of a conversation.
          *
-         *     mode: the network mode in force. repository: the repository for which the user can allow a host; null if
-         *     the conversation has none. allowed: hosts that were allowed only for this conversation. refused: hosts
-         *     that the user has not decided about, latest first.
+         *     mode: the network mode that applies to the sandbox now. It says to which hosts programs in the sandbox may
+         *     connect. repository: the repository for which the user can allow a host; null if the conversation has
+         *     none. allowed: hosts that were allowed only for this conversation. refused: hosts that the user has not
+         *     decided about, latest first.
          */
         ConversationNetwork: {
             /** Allowed */
@@ -7346,13 +7531,15 @@ export interface components {
         /**
          * CreateLink
          * @description A request to create a link to a port of a sandbox (POST /api/v1/sandboxes/{id}/links). It has either
-         *     the number or the name of the port. The name `AGENT_SERVER` means a part of the agent server's REST API.
+         *     the number or the name of the port. The link with the name `AGENT_SERVER` opens the part of the agent
+         *     server's REST API that is allowed through links.
          *
          *     `path`: the path on that port which the link opens. `keeps_prefix`: true if the program on the port was
          *     configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
-         *     path. Null: Slipway reads the program's first page; if that page names the path of an earlier such link to
-         *     this port, the same link is returned again. If ports have host names, `keeps_prefix` has no effect and
-         *     Slipway does not read the page. `lifetime_seconds`: for how long the link is valid.
+         *     path. If `keeps_prefix` is null, Slipway reads the program's first page. If this page contains the path of
+         *     an existing link to this port with `keeps_prefix`, that link is returned and no new link is created. If
+         *     ports have host names, `keeps_prefix` has no effect and Slipway does not read the page.
+         *     `lifetime_seconds`: for how long the link is valid.
          */
         CreateLink: {
             /** Keeps Prefix */
@@ -7388,9 +7575,9 @@ export interface components {
          * CreatePullRequest
          * @description The request body that opens a pull request. repository: the directory, name or URL of one of the
          *     conversation's repositories; null for the first one. head: the branch to push to; it is created if it does
-         *     not exist. Uncommitted changes are committed with the title as the message. screenshots: ids of
-         *     screenshots of the draft; they are uploaded to the host and shown in the description, or linked if the
-         *     host accepts no images.
+         *     not exist. Uncommitted changes are committed with the title as the message. screenshots: the ids of those
+         *     screenshots in the draft (ProposedScreenshot) that the user has chosen. They are uploaded to the host and
+         *     shown in the description, or linked if the host accepts no images.
          */
         CreatePullRequest: {
             /** Base */
@@ -7433,9 +7620,9 @@ export interface components {
          *     must be given.
          *
          *     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files. `repository`:
-         *     a repository that contains the build files; then `base` is required. `base`: the image name from the
-         *     preview of the repository (RepositoryBase). `runtime_plugins`: the plugins of the image that the sandboxes
-         *     offer; null means all.
+         *     a repository that contains the build files. `base`: the image name from the preview of the repository
+         *     (RepositoryBase); required if `repository` is given. `runtime_plugins`: the runtime plugins (programs such
+         *     as VS Code) of the image that sandboxes with this spec offer; null means all.
          */
         CreateSandboxSpec: {
             /** Base */
@@ -7519,8 +7706,9 @@ export interface components {
          * CredentialScope
          * @description The range of requests that the egress proxy adds a credential to.
          *
-         *     SERVER: requests from the sandboxes of all users of the default organisation. USER: requests from all
-         *     sandboxes of one user. REPOSITORY: requests from the sandboxes of one user that work on one repository.
+         *     SERVER: requests from the sandboxes of all users of the default organisation (whose administrators manage
+         *     the installation). USER: requests from all sandboxes of one user. REPOSITORY: requests from the sandboxes
+         *     of one user that work on one repository.
          * @enum {string}
          */
         CredentialScope: "server" | "user" | "repository";
@@ -7651,8 +7839,10 @@ export interface components {
         Decision: "allowed" | "refused";
         /**
          * DeletePerson
-         * @description The request body that deletes a person. It says what happens to the person's conversations, model
-         *     profiles, callbacks and triggers. `heir_id`: the person who gets the belongings that are not deleted.
+         * @description The request body that deletes a person. It says whether the person's conversations, model profiles,
+         *     callbacks (actions that run for events of conversations) and triggers (rules that start conversations)
+         *     are deleted or given to another person. `heir_id`: the id of that other person; may be null if all
+         *     belongings are deleted.
          */
         DeletePerson: {
             callbacks: components["schemas"]["Fate"];
@@ -7709,8 +7899,8 @@ export interface components {
         /**
          * DeliveryResult
          * @description The state of a webhook delivery of a git host. `waiting`: Slipway has not finished handling it. `done`:
-         *     it has had an effect, such as a new conversation. `ignored`: it had no effect, because there was nothing
-         *     to do. `failed`: an error has occurred.
+         *     Slipway has acted, for example has started a conversation. `ignored`: there was nothing to do. `failed`:
+         *     an error has occurred.
          * @enum {string}
          */
         DeliveryResult: "waiting" | "done" | "ignored" | "failed";
@@ -7721,7 +7911,7 @@ export interface components {
         DeliveryState: "waiting" | "delivered" | "failed";
         /**
          * DemoInfo
-         * @description The demo conversation, which works without any key: its model profile, its repository and its task.
+         * @description The demo conversation, which needs no API key: its model profile, repository and task.
          */
         DemoInfo: {
             /** Profile */
@@ -7799,7 +7989,8 @@ export interface components {
         };
         /**
          * Disk
-         * @description The size and the use, in bytes, of the file system that contains the home directory.
+         * @description The size and the use, in bytes, of the file system that contains the server's home directory.
+         *     `percent`: the share that is in use.
          */
         Disk: {
             /** Free */
@@ -7820,9 +8011,10 @@ export interface components {
          * EffectiveSetting
          * @description A setting with the value that applies to the current user, in a reply.
          *
-         *     `value`: null if no value is set, so that the server's default applies. `level`, `team_name`: who has set
-         *     the value: the organisation, a team or the user. `enforced`: whether the user cannot change the value.
-         *     `overridden`: the other values that were set but do not apply, by priority.
+         *     `value`: null if no value is set, so that the server's default applies. `level`: whether the organisation,
+         *     a team or the user has set the value; null if no value is set. `team_name`: the team that has set the
+         *     value; null if no team has set it. `enforced`: whether the user cannot change the value. `overridden`: the
+         *     other values that were set but do not apply; the value with the highest priority comes first.
          */
         EffectiveSetting: {
             /** Enforced */
@@ -7880,9 +8072,9 @@ export interface components {
          * @description A reply with consecutive events of a conversation's log, from the position `first_seq` to the position
          *     `last_seq`. There are no events if `first_seq` is after `last_seq`.
          *
-         *     `log_seq`: the position of the newest event of the log. `state`: the events outside the window that
-         *     determine the conversation's settings, task list and open tool calls. It is null if the request named a
-         *     position.
+         *     `log_seq`: the position of the newest event of the log. `state`: events outside this range that a client
+         *     needs to show the conversation's present settings, task list and open tool calls. It is null if the
+         *     request names a position in the log.
          */
         EventWindow: {
             /** Events */
@@ -7898,9 +8090,8 @@ export interface components {
         };
         /**
          * ExecutableFile
-         * @description A file that belongs to a project executable: the file would run, or it decides what runs. A project
-         *     executable is a part of a repository that runs only with the user's consent. `path`: relative to the
-         *     repository.
+         * @description A file that belongs to a project executable, which is a part of a repository that runs only with the
+         *     user's consent. The file itself runs, or it decides what runs. `path`: relative to the repository.
          *
          *     `text`: the file's content; null if the file is not text, or is too long to be shown.
          */
@@ -7955,7 +8146,8 @@ export interface components {
         };
         /**
          * ExposedUrl
-         * @description The URL of one port of a sandbox. The URL leads through the gateway of the app server.
+         * @description The URL of one port of a sandbox. A request to this URL goes to the gateway of the app server, which
+         *     forwards it to the sandbox.
          *
          *     `name`: what answers on the port. `AGENT_SERVER` is the agent server; requests to it need the
          *     `session_api_key` of SandboxInfo in the header `X-Session-API-Key`. All other URLs need no key: anyone who
@@ -8096,7 +8288,8 @@ export interface components {
         /**
          * FinishGitSignIn
          * @description The request body that finishes a sign-in: the query parameters with which the git host sent the browser
-         *     back to Slipway.
+         *     back to Slipway. `code`: null if the host has refused the sign-in. `error`: the reason of a refusal; null
+         *     if there is none.
          */
         FinishGitSignIn: {
             /** Code */
@@ -8159,8 +8352,8 @@ export interface components {
         /**
          * FromRepository
          * @description A repository from which a base image is built. `selected_branch`: null means the default branch.
-         *     `path`: the path of a devcontainer.json or Dockerfile in the repository; null means the first that exists
-         *     of the usual paths.
+         *     `path`: the path of a devcontainer.json or Dockerfile in the repository; null means the first of the usual
+         *     paths that exists.
          */
         FromRepository: {
             /** Git Provider */
@@ -8252,9 +8445,10 @@ export interface components {
          *     provider: the kind of the host, as the user has stated it, or else as guessed from the host's name.
          *     has_stated_provider: whether the user has stated the provider. is_signed_in: true if a sign-in at the host
          *     granted the token; false if the user pasted it. installation_id: the installation of a GitHub App whose
-         *     tokens are used. scopes, expires_at: what the host stated at the sign-in; null if the host stated nothing,
-         *     or if the token does not expire. needs_reconnect: the host no longer renews the token, so the user must
-         *     connect again. certificate_authorities: PEM; null if there are none.
+         *     tokens are used; null if no installation is used. scopes: what the token may do, as the host stated at the
+         *     sign-in; null if the host stated no scopes. expires_at: when the token expires; null if it does not expire
+         *     or the host did not say. needs_reconnect: the host no longer renews the token, so the user must sign in to
+         *     the host again. certificate_authorities: PEM; null if there are none.
          */
         GitCredentialInfo: {
             /** Api Url */
@@ -8292,10 +8486,10 @@ export interface components {
         };
         /**
          * GitDeviceCode
-         * @description The reply that starts a sign-in by a code: the user must type `user_code` at the address
+         * @description The reply to a request that starts a sign-in by a code: the user must type `user_code` at the address
          *     `verification_uri`. `attempt`: the encrypted data of the sign-in, which the client sends with its next
          *     request to `/device/poll`; only the session that started the sign-in can use it. `interval`: how many
-         *     seconds the client must wait before this request.
+         *     seconds the client must wait before it sends this request.
          */
         GitDeviceCode: {
             /** Attempt */
@@ -8313,7 +8507,7 @@ export interface components {
          * GitDeviceState
          * @description The reply of `/device/poll` about a sign-in by a code. `pending`: the user has not typed the code yet;
          *     the client polls again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
-         *     complete; `credential` is set.
+         *     complete; then `credential` is set, and `attempt` and `interval` are null.
          */
         GitDeviceState: {
             /** Attempt */
@@ -8366,8 +8560,8 @@ export interface components {
         };
         /**
          * GitSignInStarted
-         * @description The reply that starts a sign-in to a git host. `authorization_url`: the address that the user's browser
-         *     must open.
+         * @description The reply to a request that starts a sign-in to a git host. `authorization_url`: the address that the
+         *     user's browser must open.
          */
         GitSignInStarted: {
             /** Authorization Url */
@@ -8376,13 +8570,13 @@ export interface components {
         /**
          * GivenItem
          * @description An item that the organisation or a team gives to the current user: a secret, an MCP server, a network
-         *     rule or a sandbox spec.
+         *     rule or a sandbox spec (image and resources for new sandboxes).
          *
          *     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
          *     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
-         *     `enforced`: this item applies even if the user has an own item of the same name. `overridden_by`: who owns
-         *     the item of the same name that applies in its place (the user, a team or the organisation); null if this
-         *     item applies.
+         *     `enforced`: whether this item applies even if the user has added an item of the same name.
+         *     `overridden_by`: who owns the item of the same name that applies in place of this item (the user, a team
+         *     or the organisation); null if this item applies.
          */
         GivenItem: {
             /** Allows */
@@ -8407,8 +8601,9 @@ export interface components {
          *     such as secrets and MCP servers.
          *
          *     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the spec names an
-         *     image. `runtime_plugins`: the plugins that are available in the sandboxes; null means all plugins of the
-         *     image. `is_default`: whether members' sandboxes use this spec if the members choose no other one.
+         *     image. `runtime_plugins`: the runtime plugins (programs such as VS Code) that are available in the
+         *     sandboxes; null means all plugins of the image. `is_default`: whether a member's sandboxes use this spec
+         *     if the member has chosen no other spec.
          */
         GivenSandboxSpec: {
             /** Base */
@@ -8424,9 +8619,10 @@ export interface components {
          * GroupingStrategy
          * @description The way in which a sandbox is chosen for a new conversation.
          *
-         *     `NO_GROUPING`: each conversation gets a new sandbox. The other values choose one of the user's sandboxes
-         *     that can take one more conversation: the newest sandbox, the least recently used one, the one with the
-         *     fewest conversations, or any.
+         *     `NO_GROUPING`: each conversation gets a new sandbox. With the other values, the conversation gets one of
+         *     the user's existing sandboxes that can take one more conversation: the newest sandbox, the least recently
+         *     used one, the one with the fewest conversations, or any. If there is no such sandbox, the conversation
+         *     gets a new sandbox.
          * @enum {string}
          */
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
@@ -8480,8 +8676,8 @@ export interface components {
          * @description A request to install the skill with this name. The skill comes from one of three sources.
          *
          *     Set `marketplace` for a skill in a registered marketplace. Set `source`, and optionally `ref` and
-         *     `repo_path`, for a skill in another repository that is readable without credentials. Set neither for a
-         *     skill that is part of Slipway.
+         *     `repo_path`, for a skill in another repository that is readable without credentials. Set neither
+         *     `marketplace` nor `source` for a skill that is part of Slipway.
          *
          *     is_for_everyone: whether to install the skill for all users of this installation. Only administrators of
          *     the installation may do this.
@@ -8523,12 +8719,12 @@ export interface components {
          *     marketplace: the name of the registered marketplace that the skill comes from; None if it comes from
          *     another repository or is part of Slipway. source: the repository that the skill comes from; None for a
          *     skill that is part of Slipway. commit: the commit at which the skill was read. other_files: the number of
-         *     further files in the skill's directory; agents do not get them. is_for_everyone: whether the skill is
-         *     installed for all users of this installation.
+         *     files in the skill's directory in addition to SKILL.md; agents do not get them. is_for_everyone: whether
+         *     the skill is installed for all users of this installation.
          *
          *     Once a day, the server compares the skill with its source. It does not update the skill. checked_at: the
-         *     time of the last comparison. has_update: whether the source had another text at that time. check_problem:
-         *     the reason why the last comparison failed; None if it succeeded.
+         *     time of the last comparison. has_update: whether the text at the source differed from the installed text
+         *     at that time. check_problem: the reason why the last comparison failed; None if it succeeded.
          */
         InstalledSkillInfo: {
             /** Check Problem */
@@ -8635,7 +8831,8 @@ export interface components {
         /**
          * InviteIntoOrganisation
          * @description The request body that invites a person into an organisation. Only one person of an organisation can
-         *     have the role of owner. `email`: the address to which the server sends the sign-in link.
+         *     have the role of owner. `email`: the address to which the server sends the sign-in link; null if the reply
+         *     must contain the link instead.
          */
         InviteIntoOrganisation: {
             /** Email */
@@ -8664,7 +8861,7 @@ export interface components {
         };
         /**
          * Io
-         * @description The bytes that this process has read and written so far.
+         * @description The number of bytes that this server process has read and written since its start.
          */
         Io: {
             /** Read Bytes */
@@ -8721,8 +8918,8 @@ export interface components {
         };
         /**
          * JobPage
-         * @description A page of jobs, with the number of jobs of each kind in each state. The filter of the request does not
-         *     change these numbers. `troubled`: how many jobs are silent or late; see JobInfo.
+         * @description A page of jobs. `counts`: the number of jobs of each kind in each state; the filter of the request does
+         *     not change these numbers. `troubled`: the number of jobs that are silent or late; see JobInfo.
          */
         JobPage: {
             /** Counts */
@@ -8752,9 +8949,9 @@ export interface components {
         JsonValue: unknown;
         /**
          * KeptRepository
-         * @description A further repository of a conversation, as stored in the database. `directory`: the name of its
-         *     directory, which is beside the directory of the first repository. `base_commit`: the commit at which the
-         *     agent's work began; null if the repository is not checked out yet or was empty.
+         * @description A further repository of a conversation (besides the first one), as stored in the database. `directory`:
+         *     the name of its directory, which is beside the directory of the first repository. `base_commit`: the
+         *     commit at which the agent's work began; null if the repository is not checked out yet or was empty.
          */
         KeptRepository: {
             /** Base Commit */
@@ -8787,8 +8984,10 @@ export interface components {
         };
         /**
          * LLMModel
-         * @description A model of the model catalogue, in a reply. A profile names the model as `PROVIDER/NAME`. `verified`:
-         *     the catalogue says that the model supports tool calls, and contains its price.
+         * @description A model of the model catalogue (the server's list of known models with their features and prices), in a
+         *     reply. A model profile (a saved model with its options) names the model as `PROVIDER/NAME`. `verified`:
+         *     the catalogue says that the model supports tool calls, and contains its price. `hidden` is always false,
+         *     and `canonical` is always null.
          */
         LLMModel: {
             /** Canonical */
@@ -8812,8 +9011,8 @@ export interface components {
          * LLMProfileDetails
          * @description The reply with one model profile and its settings.
          *
-         *     config: the settings of the model in the form of a request that saves the profile. Its `api_key` is always
-         *     null, because keys are never shown.
+         *     config: the settings of the profile, in the form of the request that saves a profile. The `api_key` in it
+         *     is always null, because keys are never shown.
          */
         LLMProfileDetails: {
             /** Api Key Set */
@@ -8956,7 +9155,9 @@ export interface components {
          * @description The reply with all model profiles that the user may use.
          *
          *     `active_profile`: the name of the active profile. `callable_profiles`: the names of the profiles whose
-         *     models agents may call. These are all profiles, unless the organisation or a team enforces a profile.
+         *     models agents may call. If the organisation or a team enforces a profile (so that users cannot choose
+         *     another), these are only that profile and the profiles that replay stored model replies. If none is
+         *     enforced, these are all profiles.
          */
         LLMProfiles: {
             /** Active Profile */
@@ -8999,7 +9200,8 @@ export interface components {
         /**
          * LevelItemKind
          * @description The kinds of items that an organisation or a team can provide to all its members: a secret, an MCP
-         *     server, a rule for network access of sandboxes, or a sandbox spec.
+         *     server, a rule for network access of sandboxes, or a sandbox spec (the image and settings of new
+         *     sandboxes).
          * @enum {string}
          */
         LevelItemKind: "secret" | "mcp_server" | "egress_rule" | "sandbox_spec";
@@ -9008,8 +9210,8 @@ export interface components {
          * @description The value of a setting that the organisation, a team or a user has set, in a reply.
          *
          *     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
-         *     null if the value is not a team's. `enforced`: true if a value of the organisation cannot be overridden by
-         *     teams and users, or a value of a team not by its members.
+         *     null if the value is not a team's. `enforced`: true if the value of the organisation cannot be overridden
+         *     by teams and users, or if the value of a team cannot be overridden by the members of the team.
          */
         LevelValueInfo: {
             /** Enforced */
@@ -9025,8 +9227,8 @@ export interface components {
         /**
          * Link
          * @description The reply with a link to a port of a sandbox. All people who have `url` can open the port until
-         *     `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out or deletes the
-         *     API key that made it.
+         *     `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created
+         *     it signs out or deletes the API key that created it.
          *
          *     `keeps_prefix`: whether the program on the port receives the whole path of `url`.
          */
@@ -9055,8 +9257,8 @@ export interface components {
          * ListModels
          * @description The request body that asks for the models of a model server.
          *
-         *     `profile`: a model profile of the user. If no `api_key` is given, the stored key of this profile is used,
-         *     but only if `base_url` is also the profile's address.
+         *     `profile`: a model profile (a saved model with its address and key) of the user. If no `api_key` is given,
+         *     the stored key of this profile is used, but only if `base_url` is equal to the base URL of the profile.
          */
         ListModels: {
             /** Api Key */
@@ -9087,9 +9289,9 @@ export interface components {
         };
         /**
          * LoggingProcessor
-         * @description An element of a start request's list of processors: it asks for a callback that writes each event of
-         *     the conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its
-         *     deliveries.
+         * @description An element of the list `processors` in a start request. It asks for a callback (an action of the server
+         *     after each event) that writes each event of the conversation to the app server's log. `GET
+         *     /api/v1/callbacks` lists this callback, with the events that the callback was run for.
          */
         LoggingProcessor: {
             /**
@@ -9190,10 +9392,11 @@ export interface components {
         };
         /**
          * McpQuestionAnswer
-         * @description The user's answer to a question that an MCP server asks. `question_id`: the question's `id` in
-         *     `mcp_questions`.
+         * @description The user's answer to a question that an MCP server asks. `question_id`: the question's `id` in the list
+         *     `mcp_questions` of the conversation's state.
          *
-         *     `content`: the values of an accepted form by field name. Missing fields get the defaults of the form.
+         *     `content`: the values of an accepted form by field name. Missing fields get the defaults of the form. Null
+         *     means that the answer contains no values.
          */
         McpQuestionAnswer: {
             /**
@@ -9210,12 +9413,13 @@ export interface components {
         };
         /**
          * McpServerInfo
-         * @description An MCP server in a reply. `headers` and `env`: the names, with asterisks in place of the values.
+         * @description An MCP server in a reply. `headers` and `env`: the headers and the environment variables, by name;
+         *     asterisks replace their values.
          *
-         *     `env_hosts`: for each variable, the hosts that its value is for. If there are none, everything in the
-         *     sandbox can read the value. `sign_in`: the state of the user's sign-in; null if `auth` is null.
-         *     `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for; empty if
-         *     the server did not say which scope it needs.
+         *     `env_hosts`: for each variable, the hosts to which its value may be sent. If a variable has no hosts,
+         *     everything in the sandbox can read its value. `sign_in`: the state of the user's sign-in; null if `auth`
+         *     is null. `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for;
+         *     empty if the server did not say which scope it needs.
          */
         McpServerInfo: {
             /** Args */
@@ -9296,7 +9500,7 @@ export interface components {
         };
         /**
          * MembersSee
-         * @description The access that members of a team get to new conversations of other members about the team's
+         * @description The access that members of a team get to conversations that other members start about the team's
          *     repositories.
          *
          *     `none`: no access. `view`: the members can read the conversation. `steer`: the members can also send
@@ -9306,8 +9510,8 @@ export interface components {
         MembersSee: "none" | "view" | "steer";
         /**
          * Memory
-         * @description The memory that this server process uses, in bytes. `percent`: this memory as a share of the machine's
-         *     memory.
+         * @description The memory that this server process uses. `rss`: the memory in bytes. `percent`: this memory as a share
+         *     of the machine's memory, in percent.
          */
         Memory: {
             /** Percent */
@@ -9338,8 +9542,8 @@ export interface components {
          * MemoryNoteSummary
          * @description A memory note about a repository, without the note's text.
          *
-         *     `repository`: the repository, such as github.com/owner/name. `conversation_id`: the conversation that
-         *     wrote the note last.
+         *     `repository`: the repository, such as github.com/owner/name. `conversation_id`: the conversation whose
+         *     agent wrote the note last; null if it is not known.
          */
         MemoryNoteSummary: {
             /** Conversation Id */
@@ -9388,8 +9592,8 @@ export interface components {
         };
         /**
          * Mergeability
-         * @description The answers to the question whether the git host could merge a pull request now. `checking`: the host
-         *     has not found out yet.
+         * @description Whether the git host can merge a pull request now. `blocked`: the host does not allow the merge, for
+         *     example because of a rule. `checking`: the host has not found out yet. `unknown`: the host does not say.
          * @enum {string}
          */
         Mergeability: "clean" | "conflicts" | "blocked" | "checking" | "unknown";
@@ -9415,22 +9619,23 @@ export interface components {
         /**
          * MissCause
          * @description The likely cause of a cache miss, which makes the vendor process a prompt again. `agent_changed`: the
-         *     same model was used with another profile or an additional plugin. `expired`: five minutes or more passed
-         *     since the last call. `unknown`: the log shows no cause, so the vendor or the server has deleted the prompt
-         *     from the cache.
+         *     same model was used with another model profile (other saved options) or with an additional plugin.
+         *     `condensed`: a summary has replaced older messages. `went_back`: the user went back to an earlier point of
+         *     the conversation. `expired`: five minutes or more passed since the last call. `unknown`: the log shows no
+         *     cause; probably the vendor or the model server has deleted the prompt from the cache.
          * @enum {string}
          */
         MissCause: "model_changed" | "tools_changed" | "agent_changed" | "condensed" | "went_back" | "expired" | "unknown";
         /**
          * ModelFacts
-         * @description The data of the model catalogue about a model, in a reply. Sizes are in tokens, and prices in dollars
-         *     per token. Null means that a value is not known.
+         * @description The data of the model catalogue about a model, in an HTTP reply of the API. Sizes are in tokens, and
+         *     prices in dollars per token. Null means that a value is not known.
          *
          *     `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
          *     family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
-         *     from the text of replies. `efforts`: the reasoning efforts that the user can choose; empty if the model
-         *     supports none. `refused`: the parameters that the model refuses, such as `temperature`. `protocols`: the
-         *     API protocols of the model, the preferred one first.
+         *     from the text of the model's replies. `efforts`: the reasoning efforts that the user can choose; empty if
+         *     the model supports none. `refused`: the parameters that the model refuses, such as `temperature`.
+         *     `protocols`: the API protocols of the model, the preferred one first.
          */
         ModelFacts: {
             /** Cache Read Cost Per Token */
@@ -9513,9 +9718,9 @@ export interface components {
          * NetworkCredential
          * @description A credential that the egress proxy adds to requests of sandboxes to one https host, without its value.
          *
-         *     repository: the identity of the repository for the scope `repository`, else null. is_own: whether the
-         *     current user may replace and delete the credential. is_allowed: whether the user's sandboxes may call the
-         *     host.
+         *     repository: the identity of the repository (`host/owner/name` or a path) for the scope `repository`, else
+         *     null. is_own: whether the current user may replace and delete the credential. is_allowed: whether the
+         *     user's sandboxes may call the host.
          */
         NetworkCredential: {
             /** Header */
@@ -9662,8 +9867,8 @@ export interface components {
         };
         /**
          * OAuth
-         * @description The setting that an MCP server needs a sign-in of the user. `strategy`: the kind of the sign-in. The
-         *     tokens of the sign-in are stored separately.
+         * @description The setting which says that the user must sign in to an MCP server. `strategy`: the kind of the
+         *     sign-in. The tokens of the sign-in are stored separately.
          */
         OAuth: {
             /**
@@ -9881,8 +10086,9 @@ export interface components {
          * @description A plugin that a new conversation uses. `source`: a public repository, as `github:OWNER/REPO` (a path
          *     may follow) or as a URL.
          *
-         *     `ref`: branch, tag or commit. `repo_path`: the path of the plugin in the repository. `parameters`: named
-         *     values that are added to the end of the first message, so that the agent reads them.
+         *     `ref`: branch, tag or commit; null means the default branch. `repo_path`: the path of the plugin in the
+         *     repository; null means the root. `parameters`: named values that are added to the end of the first
+         *     message, so that the agent reads them.
          */
         PluginSpec: {
             /** Parameters */
@@ -9946,14 +10152,15 @@ export interface components {
          *
          *     `answers`: whether the model replied. `tool_calls`: how the model called the tool of the test: `native`
          *     (in the field for tool calls), `in_text` (in the text of its reply) or `none`. `native_tool_calling`: the
-         *     profile's setting for tool calls; agents run calls in the text only if it is false. `images`: whether the
-         *     model saw the right colour in the image; null if none was sent because the model takes none. `caching`:
-         *     whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested.
-         *     `caching_skipped`: the reason for that: `no_answer` (the model did not reply) or `no_cache` (the model
-         *     catalogue lists no price for cached input). `cached_tokens`: the number of tokens that were read from the
-         *     cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for
-         *     all calls; null if the model's price is not known. `refusal`: the vendor's error text if it refused a call
-         *     or the image in it.
+         *     profile's setting for tool calls; agents run tool calls that a model writes into its text only if this
+         *     setting is false. `images`: whether the model recognised the colour in the image; null if no image was
+         *     sent, because the model does not accept images. `caching`: whether a repeated call read tokens from the
+         *     vendor's prompt cache; null if this was not tested. `caching_skipped`: why caching was not tested:
+         *     `no_answer` (the model did not reply) or `no_cache` (the model catalogue, the server's list of known
+         *     models, has no price for cached input); null if it was tested. `cached_tokens`: the number of tokens that
+         *     were read from the cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together.
+         *     `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the vendor's error text
+         *     if it refused a call or the image in it; otherwise null.
          */
         ProfileTrial: {
             /** Answers */
@@ -10101,8 +10308,8 @@ export interface components {
          * PromptCache
          * @description Statistics of the vendor's prompt cache for the agent's last ten model calls at most. `hit_rate`: the
          *     fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many calls read much
-         *     less from the cache than the call before had left there. `cause`: the likely cause of the last miss; null
-         *     if there was no miss.
+         *     less from the cache than the call before had stored in the cache. `cause`: the likely cause of the last
+         *     miss; null if there was no miss.
          */
         PromptCache: {
             /** Calls */
@@ -10134,7 +10341,8 @@ export interface components {
          *     `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
          *     same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
          *     `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other
-         *     additional fields have no effect and accept only the API's default value. So clients can send all fields.
+         *     additional fields have no effect and accept only null or the API's default value. So clients can send all
+         *     fields of the API.
          */
         ProtocolLLM: {
             /** Api Key */
@@ -10273,7 +10481,8 @@ export interface components {
         };
         /**
          * Provider
-         * @description A vendor of models, in a reply. `verified`: at least one of the vendor's models is verified.
+         * @description A vendor of models, in a reply. `verified`: whether at least one of the vendor's models is verified,
+         *     which means that the model supports tool calls and its price is known.
          */
         Provider: {
             /** Name */
@@ -10330,7 +10539,8 @@ export interface components {
         };
         /**
          * ProviderProblem
-         * @description The problem that makes sign-ins by a provider fail now, in an administrator's overview.
+         * @description The problem that at present makes sign-ins by a provider fail, in an administrator's overview. `fix`:
+         *     what the administrator can do; null if there is no advice.
          */
         ProviderProblem: {
             /** Code */
@@ -10343,8 +10553,8 @@ export interface components {
         /**
          * ProviderToken
          * @description A token for one provider (kind of git host) in the request body of save_provider_tokens. If `token` is
-         *     missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if it is not
-         *     the provider's usual host.
+         *     missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if this
+         *     host is not the provider's usual host.
          */
         ProviderToken: {
             /** Host */
@@ -10403,9 +10613,9 @@ export interface components {
          *
          *     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
          *     request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of
-         *     the commits since the base commit, the newest first, at most 20. screenshots: at most 6, the oldest first.
-         *     takes_screenshots: whether the host's API accepts images; otherwise the description links to the chosen
-         *     screenshots in the conversation.
+         *     the commits since the conversation began, the newest first, at most 20. screenshots: at most 6, the oldest
+         *     first. takes_screenshots: whether the host's API accepts images; if it does not, the description links to
+         *     the chosen screenshots in the conversation.
          */
         PullRequestProposal: {
             /** Base */
@@ -10437,8 +10647,9 @@ export interface components {
         PullRequestState: "open" | "merged" | "closed";
         /**
          * PushOutcome
-         * @description The result of a push. `refused`: refused by Slipway. `rejected`: rejected by the git host. `unknown`:
-         *     not finished, or interrupted before the host reported a result.
+         * @description The result of a push. `accepted`: the git host has changed the ref. `refused`: Slipway has refused the
+         *     push. `rejected`: the git host has refused the change. `unknown`: the push is not finished, or it was
+         *     interrupted before the host reported a result.
          * @enum {string}
          */
         PushOutcome: "refused" | "unknown" | "accepted" | "rejected";
@@ -10527,7 +10738,7 @@ export interface components {
         };
         /**
          * RegisteredAddress
-         * @description One URL of this server that is registered at an identity provider, with its purpose.
+         * @description One URL of this server, which an administrator must register at an identity provider, with its purpose.
          *
          *     `redirect_uri`, `logout_uri`: for OpenID Connect. `metadata`: for SAML; this URL is also the entity ID of
          *     this server. `acs`: the assertion consumer service of SAML. `slo`: the single logout service of SAML, if
@@ -10565,7 +10776,8 @@ export interface components {
         /**
          * Repository
          * @description A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
-         *     repository, with which a client can start a conversation.
+         *     repository, with which a client can start a conversation. `link_header`: always null; OpenHands' API has
+         *     this field.
          */
         Repository: {
             /** Can Push */
@@ -10602,9 +10814,9 @@ export interface components {
          *     `base`: the name of the image. If the image is built, its name contains a hash of all its files. A client
          *     sends this name back in CreateSandboxSpec, so that the saved spec contains exactly the files that the user
          *     has seen. `path`: the path of the devcontainer.json or Dockerfile. `dockerfile`: the text of the
-         *     Dockerfile; null if the repository names a ready image. `files`, `bytes`: the number and the total size of
-         *     the other files in the build context. `ignored`: the parts of the devcontainer.json that Slipway ignores,
-         *     each with a reason.
+         *     Dockerfile; null if the repository gives only the name of an existing image. `files`, `bytes`: the number
+         *     and the total size of all files in the build context except the Dockerfile. `ignored`: the parts of the
+         *     devcontainer.json that Slipway ignores, each with a reason.
          */
         RepositoryBase: {
             /** Base */
@@ -10638,8 +10850,8 @@ export interface components {
         };
         /**
          * RepositoryOwner
-         * @description The team that owns a repository, in a reply. Members of the team get this reply. Other users get it
-         *     only if they may not start conversations about the repository.
+         * @description The team that owns a repository, in a reply. Members of the team always get this reply. Other users get
+         *     it only if they may not start conversations about the repository.
          *
          *     `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
          *     user may choose a profile.
@@ -10676,10 +10888,11 @@ export interface components {
          * RespondToConfirmation
          * @description The request body with the user's decision about actions of the agent that wait for approval.
          *
-         *     `accept`: true approves the actions, false refuses them. `action_ids`: the actions that the user has seen.
-         *     `remember`: do not ask about such actions again. `reason`: why the actions are refused, as a text for the
-         *     agent, which then continues at once. `approved_action_ids`: actions that are approved although `accept` is
-         *     false.
+         *     `accept`: true approves the actions, false refuses them. `action_ids`: the ids of the waiting actions that
+         *     the user has seen. `remember`: whether similar actions no longer need an approval in this conversation.
+         *     `reason`: why the actions are refused, as a text for the agent, which then continues at once.
+         *     `approved_action_ids`: the ids of actions that are approved although `accept` is false; null means no
+         *     actions.
          */
         RespondToConfirmation: {
             /** Accept */
@@ -10703,9 +10916,9 @@ export interface components {
          * ResumeSandbox
          * @description A request to start a sandbox that sleeps, is archived or has failed.
          *
-         *     `from_backup`: matters only if the host of the sandbox is lost. If true, the sandbox starts from its last
-         *     backup even if the conversation has later events. The events stay, but the later file changes are lost. If
-         *     false, the request is refused in this case.
+         *     `from_backup`: has an effect only if the host of the sandbox cannot be reached and the conversation has
+         *     events that are later than the last backup. If true, the sandbox starts from this backup. The events are
+         *     kept, but file changes that were made after the backup are lost. If false, the request is refused.
          */
         ResumeSandbox: {
             /**
@@ -10733,7 +10946,8 @@ export interface components {
          * @description The setting of what happens to conversations without activity for `days` days: they are archived or
          *     deleted. If `days` is null, nothing happens.
          *
-         *     `kept_tags`: each text is `key` or `key:value`. A conversation with one of these tags is excepted.
+         *     `kept_tags`: each text is `key` or `key:value`. Conversations with one of these tags are never archived or
+         *     deleted by this setting.
          */
         RetentionSetting: {
             /** @default archive */
@@ -10785,8 +10999,8 @@ export interface components {
          * @description The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether the files,
          *     the chat or both are reset to the checkpoint.
          *
-         *     `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
-         *     these files as they are.
+         *     `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` does not
+         *     change these files.
          */
         RewindRequest: {
             /**
@@ -10811,7 +11025,8 @@ export interface components {
          * @description The reply to a rewind (a reset to a checkpoint).
          *
          *     `undo`: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
-         *     this rewind. `kept`: files that the rewind has left as they were.
+         *     this rewind. `files`: the files that were changed. `kept`: the files that were not changed, because the
+         *     user has edited them or because they cannot be restored.
          */
         RewindResult: {
             /** Files */
@@ -10865,10 +11080,10 @@ export interface components {
          * RuntimePluginInfo
          * @description The description and the status of one runtime plugin.
          *
-         *     `status`: `ready` means that the agent's tools start the plugin themselves. All other plugins are started
-         *     by POST /api/runtime-plugins/{name}/start. `port`: the plugin's number in the paths
-         *     /api/ports/{port}/relay; null if people cannot open the plugin. `reason`, `fix`: why the plugin is
-         *     unavailable, and how to make it available.
+         *     `status`: `ready` means that the plugin need not be started, because the agent's tools start it when they
+         *     use it. All other plugins are started by POST /api/runtime-plugins/{name}/start. `port`: the plugin's
+         *     number in the paths /api/ports/{port}/relay; null if people cannot open the plugin. `reason`, `fix`: why
+         *     the plugin is unavailable, and how to make it available.
          */
         RuntimePluginInfo: {
             /** Fix */
@@ -10894,8 +11109,8 @@ export interface components {
         };
         /**
          * RuntimePluginStarted
-         * @description The description of a runtime plugin that was started. `path`: the URL path that a link to the plugin's
-         *     port should have.
+         * @description The description of a runtime plugin (a program such as VS Code) that was started. `path`: the URL path
+         *     that a link to the plugin's port should have.
          */
         RuntimePluginStarted: {
             /** Fix */
@@ -10952,11 +11167,12 @@ export interface components {
          * SandboxInfo
          * @description A sandbox, as the API shows it to a client.
          *
-         *     `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller may not
-         *     work in it. The URLs expire like the links of `POST …/links`. `session_api_key`: a key for the URL
-         *     `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for 11 to 12 hours. It becomes invalid
-         *     earlier if the sandbox is deleted, or if the caller's sign-in or API key ends. It is not the sandbox's own
-         *     session key, which only the app server uses.
+         *     `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller has no
+         *     permission to work in it. The URLs expire in the same way as links that are created with `POST …/links`.
+         *     `session_api_key`: a key for the URL `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for
+         *     11 to 12 hours. It becomes invalid earlier if the sandbox is deleted, or if the caller's sign-in or API
+         *     key ends. It is a different key from the sandbox's session key, which only the app server and the sandbox
+         *     use.
          */
         SandboxInfo: {
             /** Created At */
@@ -10977,9 +11193,9 @@ export interface components {
          * SandboxIsolation
          * @description The isolation of sandboxes from the server's machine.
          *
-         *     `isolation`: what an agent cannot reach: everything on the machine (`full`), the machine's files and
-         *     network (`files`), or nothing (`none`). `is_isolated`: true if `isolation` is `full`. `warning`: a text
-         *     that says what an agent could reach; null if no warning is needed.
+         *     `isolation`: how far sandboxes are isolated. `full`: from everything on the server's machine. `files`:
+         *     from everything on that machine except its memory. `none`: not at all. `is_isolated`: true if `isolation`
+         *     is `full`. `warning`: a text that says what an agent could reach; null if no warning is needed.
          */
         SandboxIsolation: {
             /**
@@ -11008,8 +11224,8 @@ export interface components {
         /**
          * SandboxPort
          * @description One port on which a process of the sandbox listens. `conversation_id`: the conversation whose agent has
-         *     started the process; null if this is not known or a person has started it. The sandbox reports it, so it
-         *     may be wrong.
+         *     started the process; null if this is not known or a person has started it. The value comes from the
+         *     sandbox, so it may be wrong.
          */
         SandboxPort: {
             /** Conversation Id */
@@ -11045,10 +11261,11 @@ export interface components {
          *     `base`: the base image on which the sandbox image is built; null if sandboxes do not use one known image.
          *     `origin`: the repository and the path from which the build files come; null if they do not come from a
          *     repository. `dockerfile`: the text of the Dockerfile; null if the image is given by name. `ignored`: the
-         *     parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the plugins
-         *     that its sandboxes offer; null means all plugins of the image. `level`: whether the spec belongs to the
-         *     organisation, a team or the user; null for the server's own spec. `team_name`: the name of the team that
-         *     the spec belongs to.
+         *     parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the runtime
+         *     plugins (programs such as VS Code) that sandboxes with this spec offer; null means all plugins of the
+         *     image. `level`: whether the spec belongs to the organisation, a team or the user; null for the spec in the
+         *     server's configuration. `team_name`: the name of the team that the spec belongs to; null if it belongs to
+         *     no team.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -11087,14 +11304,15 @@ export interface components {
         };
         /**
          * SandboxSpecSettings
-         * @description The user's settings for the sandbox spec of new sandboxes: one spec for all repositories, and other
-         *     specs for single repositories.
+         * @description The user's settings for the sandbox spec (image and plugins) of new sandboxes: one spec for all
+         *     repositories, and other specs for single repositories.
          *
-         *     `sandbox_spec_id`: the spec for all repositories without their own choice. `repositories`: the
-         *     repositories with their own choice. `may_choose`: whether the user may choose any image; if false, the
-         *     user can still choose specs of the organisation and of teams. `reason`: why `may_choose` is false.
-         *     `enforced_by`: `organisation` or `team` if one of these sets the spec of all new sandboxes, so that the
-         *     user cannot choose; else null. `team_name`: the name of that team.
+         *     `sandbox_spec_id`: the spec for all repositories without a separate choice. `repositories`: the
+         *     repositories with a separate choice. `may_choose`: whether the user may choose any image; if false, the
+         *     user can at most choose specs of the organisation and of teams. `reason`: why `may_choose` is false; null
+         *     if it is true. `enforced_by`: `organisation` or `team` if the organisation or a team enforces the spec of
+         *     all new sandboxes, so that the user cannot choose; otherwise null. `team_name`: the name of that team;
+         *     null if no team enforces a spec.
          */
         SandboxSpecSettings: {
             enforced_by: components["schemas"]["Level"] | null;
@@ -11205,8 +11423,9 @@ export interface components {
         };
         /**
          * SaveMcpServer
-         * @description A request to add an MCP server. `enabled`: whether agents can use the server. If the value of a header
-         *     or a variable is MASK (asterisks), the stored value stays.
+         * @description The complete data of an MCP server that is added or changed. `enabled`: whether agents can use the
+         *     server. If the value of a header or a variable is MASK (asterisks), the stored value of this header or
+         *     variable is kept.
          */
         SaveMcpServer: {
             /**
@@ -11323,8 +11542,8 @@ export interface components {
          *     path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the
          *     sandboxes whose requests get the credential. repository: the repository for the scope `repository`, else
          *     null. kind: the form in which the credential is sent. username: the user name for the kind `basic`.
-         *     header: the name of the header for the kind `header`. value: the secret. allow: also adds the host to the
-         *     allowed hosts in the network settings, except for the scope `server`.
+         *     header: the name of the header for the kind `header`. value: the secret. allow: if true, the host is also
+         *     added to the allowed hosts in the network settings, except for the scope `server`.
          */
         SaveNetworkCredential: {
             /**
@@ -11376,8 +11595,8 @@ export interface components {
          * @description A request to save a model profile. If `llm` is null, the settings of the active profile are copied.
          *
          *     `include_secrets`: if false, the API key and the extra headers in the request are not saved, and the
-         *     stored ones are deleted. `preserve_existing_api_key`: if true, the stored key and headers are not deleted
-         *     in this case.
+         *     stored key and headers are deleted. `preserve_existing_api_key`: if true, the stored key and headers are
+         *     not deleted even if `include_secrets` is false.
          */
         SaveProfile: {
             /**
@@ -11410,10 +11629,10 @@ export interface components {
          *     must be given.
          *
          *     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files.
-         *     `runtime_plugins`: the plugins of the image that the sandboxes offer; null means all. `is_default`:
-         *     whether new sandboxes of the members start from the spec if the members choose no other one. `enforced`:
-         *     whether a member's own spec of the same name is ignored. If both are true, all new sandboxes of the
-         *     members start from the spec.
+         *     `runtime_plugins`: the runtime plugins (programs such as VS Code) of the image that sandboxes with this
+         *     spec offer; null means all. `is_default`: whether new sandboxes of a member start from the spec if the
+         *     member has chosen no other spec. `enforced`: whether a member's own spec of the same name is ignored. If
+         *     `is_default` and `enforced` are both true, all new sandboxes of the members start from the spec.
          */
         SaveSandboxSpecOfLevel: {
             /** Description */
@@ -11450,7 +11669,8 @@ export interface components {
         /**
          * SaveSecretOfLevel
          * @description The request body that saves a secret of the organisation or a team. If `value` is left out, the stored
-         *     value stays. `enforced`: a person's own secret of this name does not override this secret.
+         *     value does not change. `enforced`: if true, a person's own secret with this name does not override this
+         *     secret.
          */
         SaveSecretOfLevel: {
             /** Description */
@@ -11512,7 +11732,7 @@ export interface components {
         };
         /**
          * SaveTeamRepositories
-         * @description A request to replace the list of a team's repositories and the rules for them.
+         * @description A request to replace the list of a team's repositories and the rules for conversations about them.
          *
          *     `repositories`: all repositories of the team, each as `host/owner/name`, or as the beginning of such a
          *     name followed by `*`. `members_see`: the access that members get to other members' conversations about
@@ -11575,7 +11795,8 @@ export interface components {
         /**
          * SendMessageRequest
          * @description The request body for sending a user's message to the agent. A client can safely send a message again
-         *     with the same `id`: the agent receives the message only once.
+         *     with the same `id`: the agent receives the message only once. `run`: whether the agent begins to work, if
+         *     it is not working yet.
          */
         SendMessageRequest: {
             /** Content */
@@ -11596,8 +11817,8 @@ export interface components {
         };
         /**
          * ServerInfo
-         * @description The state of this server: how long it has run, and its resource use. `uptime` and `idle_time` are in
-         *     seconds.
+         * @description The state of this server, in a reply. `uptime`: for how many seconds the server has run. `idle_time`:
+         *     always 0. `resources`: the resource use of the server.
          */
         ServerInfo: {
             /** Idle Time */
@@ -11628,8 +11849,9 @@ export interface components {
         };
         /**
          * SetAuditStream
-         * @description The request body that chooses where the audit log is sent. `address`: a URL for webhooks, otherwise
-         *     `HOST:PORT`. `begins`: whether sending begins with the oldest stored entry, or with new entries only.
+         * @description The request body that chooses the receiver of the audit log. `address`: a URL for webhooks, otherwise
+         *     `HOST:PORT`. `begins`: `oldest` first sends all stored entries; `now` sends only entries that are added
+         *     from now on.
          */
         SetAuditStream: {
             /** Address */
@@ -11647,7 +11869,7 @@ export interface components {
          * @description The request body for setting the budget of a conversation. `max_budget_per_task`: the maximum total
          *     cost of the conversation in dollars; null means no maximum.
          *
-         *     `run`: whether the agent continues at once.
+         *     `run`: true makes the agent continue at once; false only sets the budget.
          */
         SetBudget: {
             /** Max Budget Per Task */
@@ -11685,8 +11907,8 @@ export interface components {
          * @description A request to replace a user's network settings: which hosts the user's sandboxes may call.
          *
          *     mode: null means that the mode of the next wider scope applies. hosts: hosts that are allowed in addition
-         *     to those of the wider scopes. The scopes are, from wide to narrow: the installation, the user, the
-         *     repository, the sandbox.
+         *     to the allowed hosts of the wider scopes. The scopes are, from wide to narrow: the installation, the user,
+         *     the repository, the sandbox.
          */
         SetNetwork: {
             /**
@@ -11749,8 +11971,8 @@ export interface components {
         };
         /**
          * SetTitleProcessor
-         * @description An element of a start request's list of processors: it asks for a title made from the first message. It
-         *     changes nothing, because each conversation without a `title` gets such a title anyway.
+         * @description An element of the list `processors` in a start request. It asks for a title that is made from the first
+         *     message. It has no effect, because each conversation without a `title` gets such a title anyway.
          */
         SetTitleProcessor: {
             /**
@@ -11761,8 +11983,8 @@ export interface components {
         };
         /**
          * SettingName
-         * @description The names of the settings that an organisation, its teams and single users can set. The names from
-         *     RUNNING_SANDBOXES on are quotas, see quotas.py.
+         * @description The names of the settings that an organisation, its teams and single users can set. RUNNING_SANDBOXES
+         *     and all names after it are quotas: limits on how much users may use (quotas.py).
          * @enum {string}
          */
         SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "clone" | "submodules" | "max_budget_per_task" | "llm_profile" | "monthly_budget" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour" | "events_per_conversation" | "storage_gib" | "organisation_storage_gib";
@@ -11952,7 +12174,7 @@ export interface components {
         /**
          * SharedBudgetInfo
          * @description A monthly budget of a team, or of the organisation if `team_id` is null. limit: the budget in dollars.
-         *     spent: the dollars that were spent in this month.
+         *     spent: the dollars that the members have spent in this month.
          */
         SharedBudgetInfo: {
             /** Limit */
@@ -12052,7 +12274,8 @@ export interface components {
         /**
          * SignInWithPassword
          * @description The request body of a sign-in: a login name and a password. `code`: six digits of the authenticator
-         *     app, or a recovery code; needed if a request without `code` gets the error `totp_code_needed`.
+         *     app, or a recovery code; only users with an authenticator app must send it. For such users, a request
+         *     without `code` gets the error `totp_code_needed`.
          */
         SignInWithPassword: {
             /** Code */
@@ -12067,7 +12290,7 @@ export interface components {
         };
         /**
          * SignOutGoesOn
-         * @description The reply of a sign-out that also ends the user's session at a SAML provider. `url`: the page at the
+         * @description The reply to a sign-out that also ends the user's session at a SAML provider. `url`: the page at the
          *     provider that the browser opens next, so that the provider ends that session.
          */
         SignOutGoesOn: {
@@ -12103,9 +12326,9 @@ export interface components {
         };
         /**
          * SignedInUser
-         * @description The reply of a sign-in: the signed-in user. `page_proof`: a secret that a page sends in the header
-         *     `X-Slipway-Proof` with every request that the cookie authorises. Pages store the secret where only pages
-         *     of the same origin can read it.
+         * @description The reply to a sign-in: the signed-in user. `page_proof`: a secret that a page of the front end sends
+         *     in the header `X-Slipway-Proof` with every request that uses the session cookie. Pages store the secret
+         *     where only pages of the same origin can read it.
          */
         SignedInUser: {
             /** Administers Installation */
@@ -12135,8 +12358,8 @@ export interface components {
         };
         /**
          * SkillFinding
-         * @description The result for one file or directory in which the server looked for a skill: whether the skill was
-         *     loaded, and why.
+         * @description The result for one file or directory in which the server looked for a skill. `is_loaded`: whether the
+         *     skill was loaded. `reason`: why the skill was loaded, or why not.
          *
          *     `origin`: where the skill comes from, such as `project`, `user` or `organisation`.
          */
@@ -12157,10 +12380,11 @@ export interface components {
         };
         /**
          * SkillInfo
-         * @description The description of one skill.
+         * @description The description of one skill (a text with instructions for an agent).
          *
          *     `type`: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt
-         *     when a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
+         *     when a message contains one of its trigger words. The agent itself reads the text of an `agentskills`
+         *     skill when it needs the skill.
          */
         SkillInfo: {
             /** Content */
@@ -12228,8 +12452,9 @@ export interface components {
          * @description A skill file of this server, with the information whether a new conversation loads the skill and why.
          *
          *     name: the name of the skill; None if the file is not a valid skill. path: the path of the file that users
-         *     see, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: a sentence
-         *     that says why it is not loaded, or when the agent gets its text.
+         *     see, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: if the skill
+         *     is not loaded, a sentence that says why; if it is loaded, a sentence that says when the agent gets its
+         *     text.
          */
         SkillLoading: {
             /** Is Loaded */
@@ -12251,10 +12476,10 @@ export interface components {
          * @description A registered marketplace, which is a git repository with skills, and the result of reading its skills
          *     the last time.
          *
-         *     marketplace: its name. scope: the group of users who can use it. commit: the commit that was read.
-         *     read_at: the time of reading; None if the marketplace has not been read since it was registered or
-         *     changed. skill_count: the number of usable skills. problems: sentences about skills that cannot be used,
-         *     or about the repository if it could not be read.
+         *     marketplace: the name of the marketplace. scope: the group of users who can use the marketplace. commit:
+         *     the commit that was read. read_at: the time of reading; None if the marketplace has not been read since it
+         *     was registered or changed. skill_count: the number of usable skills. problems: sentences about skills that
+         *     cannot be used, or about the repository if it could not be read.
          */
         SkillRepositoryInfo: {
             /** Commit */
@@ -12278,8 +12503,8 @@ export interface components {
         /**
          * SkillsResponse
          * @description The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
-         *     `sources`: the number of loaded skills by where they come from. `report`: why each skill was loaded or
-         *     not.
+         *     `sources`: the number of loaded skills from each source. `report`: for each file or directory, why a skill
+         *     was loaded from it, or why not.
          */
         SkillsResponse: {
             /**
@@ -12315,11 +12540,13 @@ export interface components {
         };
         /**
          * SnapshotFrame
-         * @description The first message (frame) of a user's live stream, with the user's current lists. It is sent again if
-         *     the user joins or leaves a team.
+         * @description The first message (frame) of a user's live stream: the current state of everything that the stream
+         *     reports. It is sent again if the user joins or leaves a team.
          *
-         *     `conversations`: the newest 50 that the user may see, and those in which the agent waits for the user.
-         *     `start_tasks`: the unfinished start tasks of the user's own conversations in this list.
+         *     `conversations`: the newest 50 conversations that the user may see, and the conversations in which the
+         *     agent waits for the user. `start_tasks`: the unfinished start tasks (the progress of starting a
+         *     conversation) of those conversations in `conversations` that the user owns. `spending`: the user's
+         *     spending on models and its limits.
          */
         SnapshotFrame: {
             /** Conversations */
@@ -12336,8 +12563,8 @@ export interface components {
         };
         /**
          * SortOrder
-         * @description The order of the repositories on a page. If a request contains no order, the git host's own order is
-         *     used: the latest change first.
+         * @description The order of the repositories on a page. If a request states no order, the repositories have the order
+         *     in which the git host returns them: the latest change first.
          * @enum {string}
          */
         SortOrder: "stars-desc" | "stars-asc" | "forks-desc" | "forks-asc" | "updated-desc" | "updated-asc";
@@ -12360,8 +12587,8 @@ export interface components {
          * @description The reply with the spending limit that the user has set. `raised`: dollars added to the limit for the
          *     current period.
          *
-         *     `administered`: the administrator's limit, which applies in addition; null if no administrator has set a
-         *     limit.
+         *     `administered`: the limit that an administrator has set for the user, which applies in addition to the
+         *     user's limit; null if no administrator has set a limit.
          */
         SpendingLimit: {
             administered: components["schemas"]["AdministeredLimit"] | null;
@@ -12430,8 +12657,8 @@ export interface components {
         };
         /**
          * StartGoalRequest
-         * @description The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge (a
-         *     model) checks the goal before the work on the goal ends.
+         * @description The request body of POST /api/conversations/{id}/goal: the goal of the agent, and the maximum number of
+         *     times that a judge (a model) checks whether the goal is reached. After that, the work on the goal ends.
          */
         StartGoalRequest: {
             /**
@@ -12446,9 +12673,9 @@ export interface components {
          * StartRequest
          * @description The request body for starting a conversation.
          *
-         *     `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
-         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the maximum of the
-         *     model's profile applies.
+         *     `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
+         *     servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
+         *     the maximum in the model profile (the saved model with its options) applies.
          */
         "StartRequest-Input": {
             /** Agent Profile Id */
@@ -12528,9 +12755,9 @@ export interface components {
          * StartRequest
          * @description The request body for starting a conversation.
          *
-         *     `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
-         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the maximum of the
-         *     model's profile applies.
+         *     `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
+         *     servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
+         *     the maximum in the model profile (the saved model with its options) applies.
          */
         "StartRequest-Output": {
             /** Agent Profile Id */
@@ -12608,8 +12835,8 @@ export interface components {
         };
         /**
          * StartStage
-         * @description The progress of one stage of a conversation's start. `status`: the name of the stage. `state`: how far
-         *     the stage is. `output`: the end of the text that the stage's command has printed.
+         * @description The progress of one stage of a conversation's start. `status`: the name of the stage. `state`: whether
+         *     the stage has begun or ended. `output`: the end of the text that the stage's command has printed.
          */
         StartStage: {
             /** Detail */
@@ -12630,14 +12857,15 @@ export interface components {
         };
         /**
          * StartStatus
-         * @description The status of a start task: the stages of the start in their order, then the two final values READY and
-         *     ERROR.
+         * @description The status of a start task, which describes the progress of starting one conversation: the stages of
+         *     the start in their order, then the two final values READY and ERROR.
          * @enum {string}
          */
         StartStatus: "WORKING" | "WAITING_FOR_SANDBOX" | "PREPARING_REPOSITORY" | "RUNNING_SETUP_SCRIPT" | "SETTING_UP_GIT_HOOKS" | "SETTING_UP_SKILLS" | "STARTING_CONVERSATION" | "READY" | "ERROR";
         /**
          * StartTaskFrame
-         * @description The message (frame) of a user's live stream about a changed start task of the user.
+         * @description The message (frame) of a user's live stream about a start task that has changed. A start task is the
+         *     progress of starting one conversation of the user.
          */
         StartTaskFrame: {
             task: components["schemas"]["StartTaskInfo"];
@@ -12746,7 +12974,8 @@ export interface components {
         };
         /**
          * SwitchProfile
-         * @description The request body for changing the model of a conversation. It names the model profile to use.
+         * @description The request body for changing the model of a conversation. It names the model profile (a saved model
+         *     with its options) to use.
          */
         SwitchProfile: {
             /** Profile Name */
@@ -12766,8 +12995,9 @@ export interface components {
         };
         /**
          * TaskKind
-         * @description The kinds of tasks at a git host that are suggested to a user: the problem of a pull request, or an
-         *     open issue or pull request. The values are the names that the API uses.
+         * @description The kind of a task at a git host that Slipway suggests to a user: a problem of a pull request
+         *     (conflicts, failing checks or unresolved comments), an open issue or an open pull request. The values are
+         *     the names that Slipway's API uses.
          * @enum {string}
          */
         TaskKind: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
@@ -12873,8 +13103,8 @@ export interface components {
         };
         /**
          * TokenUsage
-         * @description The numbers of tokens that all model calls of a conversation have used together. `per_turn_token` and
-         *     `response_id` belong to the last model call only.
+         * @description The numbers of tokens that all model calls of a conversation have used together. `per_turn_token` (the
+         *     tokens of prompt and reply) and `response_id` are those of the last model call only.
          */
         TokenUsage: {
             /**
@@ -13265,13 +13495,13 @@ export interface components {
         };
         /**
          * WebClientConfig
-         * @description The reply of the configuration route: the configuration of the OpenHands API, and what Slipway's own
-         *     pages need.
+         * @description The reply of the configuration route: the configuration of the OpenHands API, and the data that
+         *     Slipway's own pages need.
          *
-         *     `ports_have_names`: each port of a sandbox is opened at a separate host name. If false, a port is opened
-         *     below a path of this server, and pages there have no browser storage. The value depends on the host name
-         *     that the browser has used. `password_sign_in`: passwords are allowed and at least one user has a password.
-         *     `sends_mail`: the server can send e-mail.
+         *     `ports_have_names`: whether each port of a sandbox has a separate host name. If false, a port is opened
+         *     below a path of this server, and the pages of the port have no browser storage. The value depends on the
+         *     host name that the browser has used. `password_sign_in`: whether passwords are allowed and at least one
+         *     user has a password. `sends_mail`: whether the server can send e-mail.
          */
         WebClientConfig: {
             /**
@@ -13441,9 +13671,9 @@ export interface components {
          * WorkspaceLimit
          * @description The size limit of a new sandbox's workspace.
          *
-         *     `bytes`: the limit; null means no limit. `kept_by`: what enforces the limit. `disk`: the workspace is a
-         *     disk of that size. `watch`: a monitor stops a sandbox whose workspace grows larger. `none`: nothing
-         *     enforces the limit.
+         *     `bytes`: the limit; null means no limit. `kept_by`: how workspaces are kept below the limit. `disk`: the
+         *     workspace is a disk of that size. `watch`: a monitor of the server stops a sandbox whose workspace exceeds
+         *     the limit. `none`: nothing enforces the limit.
          */
         WorkspaceLimit: {
             /** Bytes */

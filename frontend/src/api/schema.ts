@@ -1,11 +1,14 @@
 import type { components } from './schema.gen'
 
-/** The types of the app server's OpenAPI document, by their names there. `npm run generate` makes them. */
+/**
+ * The types of the app server's OpenAPI document, by their names in the document. `npm run generate` makes
+ * them.
+ */
 export type Schemas = components['schemas']
 
 /**
- * A type as replies carry it. The document marks a field with a default as optional, because requests may leave
- * it out; replies always have it.
+ * A type as replies contain it. The document marks a field with a default as optional, because requests may
+ * leave it out. Replies always contain the field.
  */
 export type Sent<T> = T extends readonly (infer Item)[]
   ? Sent<Item>[]

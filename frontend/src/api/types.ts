@@ -3,34 +3,39 @@ import type { Schemas, Sent } from './schema'
 export type { LLMProfile, LLMProfileInput, LLMProfileList } from '@/api/models/profile-options'
 
 /**
- * What the app server sends: the generated types by the names of the front end. What the OpenAPI document cannot
- * say is added here, each with its reason: it describes all that clients of the protocol look for, and calls some
- * values strings. Ids are UUIDs without dashes; times are ISO 8601 in UTC.
+ * The types of the app server's data: the generated types under the names of the front end. Facts that the
+ * OpenAPI document cannot express are added here, each with its reason. The document describes everything
+ * that clients of the protocol need, and types some fixed values as strings. Ids are UUIDs without dashes.
+ * Times are ISO 8601 in UTC.
  */
 
-/** `page_proof` is kept for later requests; see page-proof. */
+/** `page_proof` is kept for later requests. See page-proof.ts. */
 export type SignedInUser = Schemas['SignedInUser']
 
-/** A part of larger replies. `organisation`: its name; the reply to a sign-in does not have it. */
+/**
+ * A user as a part of larger replies. `organisation` is the name of the organisation. The reply to a sign-in
+ * does not contain it.
+ */
 export type User = Pick<Schemas['Person'], 'id' | 'name' | 'role'> &
   Partial<Pick<Schemas['CurrentUserInfo'], 'administers_installation' | 'organisation'>>
 
-/** A user as administrators see them. `signed_in_at`: the last sign-in. `has_totp`: only the list tells it. */
+/** A user as administrators see it. `signed_in_at` is the last sign-in. Only the list contains `has_totp`. */
 export type Person = Schemas['Person']
 
-/** `url` signs in the first browser that opens it. */
+/** A one-time link. `url` signs in the first browser that opens it. */
 export type SignInLink = Schemas['SignInLinkInfo']
 
 /**
- * The part that the front end reads; clients of the protocol look for the rest. `demo` is null when this server
- * ships none. `ports_have_names`: pages of a sandbox's ports are opened at host names, not below a path.
+ * The part of the configuration that the front end reads. Other clients of the protocol read the rest. `demo`
+ * is null if this server has no demo. If `ports_have_names` is true, pages of a sandbox's ports open at a
+ * host name, and not below a path.
  */
 export type WebClientConfig = Pick<
   Schemas['WebClientConfig'],
   'version' | 'ports_have_names' | 'password_sign_in' | 'sends_mail' | 'sandbox' | 'workspace_limit'
 > & { demo: Schemas['DemoInfo'] | null }
 
-/** Whether the agent asks: before every step, before risky ones, or never. */
+/** When the agent asks the user: before every step, before risky steps, or never. */
 export const CONFIRMATION_MODES = [
   'always',
   'risky',
@@ -38,50 +43,48 @@ export const CONFIRMATION_MODES = [
 ] as const satisfies Schemas['ConfirmationMode'][]
 export type ConfirmationMode = Schemas['ConfirmationMode']
 
-/** `mode`: null for what suits the sandbox, which is `default_mode`. */
+/** If `mode` is null, `default_mode` applies. It is the mode that suits the sandbox. */
 export type ConfirmationSettings = Schemas['ConfirmationSettings']
 
-/** A value that agents may use. It is never sent to a browser. */
+/** A secret that agents may use. The app server never sends its value to a browser. */
 export type Secret = Schemas['SecretInfo']
 
-/** `value` is write-only. */
+/** A secret to save. The app server never returns `value`. */
 export type SecretInput = Schemas['SaveSecret']
 
 export type Permission = Schemas['Permission']
 
 /**
- * `scopes`: null: all that its user may do.
- * `addresses`: networks; null: it counts from everywhere.
+ * An API key. If `scopes` is null, the key has all permissions of its user. `addresses` are networks. If it
+ * is null, every network may use the key.
  */
 export type ApiKey = Schemas['ApiKeyInfo']
 
-/**
- * A browser in which the user is signed in.
- * `last_used_at`: to within an hour.
- */
+/** A browser in which the user is signed in. `last_used_at` is exact to one hour. */
 export type WebSession = Schemas['WebSessionInfo']
 
-/** `key` is sent once, in the reply that creates it. */
+/** A new API key. `key` is only in the reply that creates it. */
 export type CreatedApiKey = Schemas['CreatedApiKey']
 
-/** Without marks for vendors' caches. */
+/** A text without marks for the vendor's prompt cache. */
 export type TextContent = Omit<Schemas['TextContent'], 'cache_prompt'>
 export type ImageContent = Omit<Schemas['ImageContent'], 'cache_prompt'>
 export type MessageContent = TextContent | ImageContent
 
-/** `id`: made by the client, so that a retry is harmless. */
+/** A message to send. The client makes `id`, so sending the message again does no harm. */
 export type SendMessageRequest = Pick<Schemas['SendMessageRequest'], 'id' | 'role'> & {
   content: MessageContent[]
   run?: boolean
 }
 
-/** `message`: `queued` while the conversation is still starting, or its sandbox waits for memory. */
+/** `message` is `queued` while the conversation is starting, or while its sandbox waits for memory. */
 export type SendMessageReply = Sent<Schemas['SendMessageReply']>
 
 /**
- * `suggested_task`: in place of message and repository. `goal`: makes the first message a goal. `snapshot_id`: begins
- * with its files and its repository. `sandbox_spec_id`: null for the image of the snapshot; without one, as the
- * settings say. `sandbox_id`: one of the user's sandboxes to work in, beside other conversations.
+ * A request to start a conversation. `suggested_task` replaces message and repository. `goal` makes the first
+ * message a goal. `snapshot_id` starts with the files and the repository of a snapshot. If `sandbox_spec_id`
+ * is null, the image of the snapshot is used. If it is left out, the settings decide. `sandbox_id` is a
+ * sandbox of the user, in which the new conversation works beside other conversations.
  */
 export type StartRequest = Pick<
   Schemas['StartRequest-Input'],
@@ -111,7 +114,7 @@ export type RetryStart = Schemas['RetryStart']
 
 export type SandboxStatus = Schemas['SandboxStatus']
 
-/** A string in the document: a later agent server may have others. */
+/** The document types this value as a string, because a later agent server may have other values. */
 export type ExecutionStatus =
   'idle' | 'running' | 'paused' | 'waiting_for_confirmation' | 'finished' | 'error' | 'stuck' | 'deleting'
 
@@ -127,13 +130,16 @@ export const START_STAGES = [
 export type StartStageName = (typeof START_STAGES)[number]
 export type StartStatus = Schemas['StartStatus']
 
-/** The document has one type for stages and ends. `output`: the last of its command, at most 8 KiB. */
+/**
+ * A stage of the start. The document uses one type for stages and ends. `output` is the end of the command's
+ * output, at most 8 KiB.
+ */
 export type StartStage = Sent<Schemas['StartStage']> & { status: StartStageName }
 
-/** The document has one type for stages and ends. */
+/** The document uses one type for stages and ends. */
 export type StartError = Sent<Schemas['StartError']> & { stage: StartStageName }
 
-/** `request`, `stages` and `error` as above. */
+/** The start of a conversation. `request`, `stages` and `error` have the types defined above. */
 export type StartTask = Omit<Schemas['StartTaskInfo'], 'request' | 'stages' | 'error'> & {
   request: StartRequest
   stages: StartStage[]
@@ -142,24 +148,27 @@ export type StartTask = Omit<Schemas['StartTaskInfo'], 'request' | 'stages' | 'e
 
 export type TokenUsage = Sent<Schemas['TokenUsage']>
 
-/** Amounts are US dollars. */
+/** The usage of models. Amounts are US dollars. */
 export type Metrics = Sent<Schemas['MetricsSnapshot']>
 
 export type GoalStatus = Goal['status']
 
-/** An objective that a judge looks at after each of the agent's turns. `iteration`: how often it has. */
+/** A goal. A judge checks it after each turn of the agent. `iteration` is the number of checks so far. */
 export type Goal = Schemas['ConversationGoal']
 
 type ProtocolOnlyField = 'acp_server' | 'launched_agent_profile'
 
-/** `sandbox_error`: why it stands in ERROR. `execution_status`: null while the sandbox is not running. */
+/**
+ * A conversation. `sandbox_error` is the reason why the sandbox is in ERROR. `execution_status` is null while
+ * the sandbox does not run.
+ */
 export type AppConversation = Sent<
   Omit<Schemas['AppConversation'], ProtocolOnlyField | 'execution_status'>
 > & {
   execution_status: ExecutionStatus | null
 }
 
-/** A tag, and how many conversations have it. */
+/** The values that the filters of the search offer. */
 export type FilterChoices = Schemas['FilterChoices']
 export type TagCount = Schemas['TagCount']
 
@@ -171,10 +180,10 @@ export interface Page<T> {
   next_page_id: string | null
 }
 
-/** `path`: relative to the repository. */
+/** A changed file. `path` is relative to the repository. */
 export type GitChange = Schemas['GitChange']
 
-/** `original`: null where the file did not exist on that side. */
+/** The two versions of a file. `original` is null if the file did not exist before. */
 export type GitDiff = Sent<Schemas['GitDiff']>
 
 export interface Success {
@@ -183,7 +192,7 @@ export interface Success {
 
 export type SkillInput = Sent<Schemas['SkillInputInfo']>
 
-/** `paths`: globs of the files it is a rule for. */
+/** A skill. `paths` are globs of the files to which the skill applies as a rule. */
 export type Skill = Sent<Schemas['SkillInfo']>
 
 /**
@@ -193,8 +202,8 @@ export type Skill = Sent<Schemas['SkillInfo']>
 export const SKILL_ORIGINS = ['client', 'project', 'user', 'organisation', 'public', 'memory'] as const
 export type SkillOrigin = (typeof SKILL_ORIGINS)[number]
 
-/** A file that was looked at, and why it was loaded or not. */
+/** A file that the app server checked for a skill, and the reason why it was loaded or not. */
 export type SkillFinding = Sent<Schemas['SkillFinding']>
 
-/** `sources`: how many were loaded of each origin. */
+/** The known skills. `sources` has the number of loaded skills of each origin. */
 export type KnownSkills = Sent<Schemas['SkillsResponse']>

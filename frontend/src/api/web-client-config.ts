@@ -4,7 +4,7 @@ import type { WebClientConfig } from './types'
 
 export const webClientConfigKeys = { all: ['web-client-config'] as const }
 
-/** What this server is: version, kind of sandbox, demo. Needs no sign-in. */
+/** The properties of this server, such as version, kind of sandbox and demo. The request needs no sign-in. */
 export function webClientConfigQuery() {
   return queryOptions({
     queryKey: webClientConfigKeys.all,

@@ -11,11 +11,14 @@ export interface LoadedPicture {
 
 const CACHE_MS = 60_000
 
-/** Only images of events themselves are shown. An image at another address would tell its host who reads here. */
+/**
+ * Whether the page shows the image. Only images of events themselves are shown. An image at another address
+ * would tell its host who reads the conversation.
+ */
 export const isEventImage = (url: string | null | undefined): url is string =>
   url != null && (url.startsWith('data:image/') || isStoredImage(url))
 
-/** An image of an event. If it is kept beside the log, it is loaded when it is shown. */
+/** Returns an image of an event. An image that is stored beside the log is loaded when the row is shown. */
 export function useEventImage(url: string): LoadedPicture {
   const isKept = isStoredImage(url)
   const query = useQuery({

@@ -1,5 +1,6 @@
 /**
- * Stores messages that the log does not have yet in this browser. So they are not lost if the user closes the tab.
+ * Stores messages in this browser until the log contains them. So they are not lost if the user closes the
+ * tab.
  */
 import * as z from 'zod/mini'
 import { readStored, writeStored } from '@/lib/browser/local-storage'
@@ -17,8 +18,8 @@ const storedMessages = z.array(
 const storageKey = (conversationId: string) => `slipway.outgoing.${conversationId}`
 
 /**
- * Returns the messages of an earlier visit. A message whose request was cut off may have arrived; sending it again is
- * harmless.
+ * Returns the messages of an earlier visit. A message whose request was interrupted may have arrived. Sending
+ * it again does no harm.
  */
 export function readOutgoing(conversationId: string): OutgoingMessage[] {
   const stored = storedMessages.safeParse(readStored(storageKey(conversationId)))

@@ -1,14 +1,14 @@
 /**
- * The parts of a long log that the stream does not bring. Older events come before those of the view. An event that
- * a link leads to, far before the view, opens a passage: the events around it, which grows in both directions until
- * it reaches the view and becomes part of it.
+ * Loads the parts of a long log that the stream does not send. Older events are added before the events of
+ * the view. A link may lead to an event far before the view. Then the page shows a passage: the events around
+ * this event. The passage grows in both directions. When it reaches the view, both are joined.
  */
 import { eventsAt, type EventRange } from '@/api/conversations/events'
 import { ApiError } from '@/api/errors'
 import { fold, passageOf, withOlder, withPassage, type ConversationView } from '@/events/fold/reduce'
 import type { DurableFrame } from '@/events/wire/types'
 
-/** How it stands with a page: whether it is under way, and why it did not come. */
+/** The state of loading a page of events: whether it is loading, and the error if it failed. */
 export interface PageLoading {
   isLoading: boolean
   error: unknown
@@ -21,11 +21,14 @@ export interface Passage {
 
 export interface PagedState {
   view: ConversationView
-  /** A part of the log around an event that a link leads to, shown in place of the view. Null: the view is shown. */
+  /**
+   * The passage around an event that a link leads to. It is shown in place of the view. If it is null, the
+   * view is shown.
+   */
   passage: Passage | null
-  /** How it stands with the events before those that are shown. */
+  /** The state of loading the events before the shown events. */
   older: PageLoading
-  /** The id of the last event that was looked for and is not in the log. */
+  /** The id of the last event that was searched for and that is not in the log. */
   absent: string | null
 }
 
@@ -34,17 +37,19 @@ interface PagedStore {
   setState: (change: Partial<PagedState> | ((state: PagedState) => Partial<PagedState>)) => void
 }
 
-/** What the timeline shows: the passage, or what happens now. */
+/** Returns the events that the timeline shows: the passage, or else the view with the newest events. */
 export const shownView = ({ view, passage }: PagedState): ConversationView => passage?.view ?? view
 
 export interface Pages {
-  /** Adds a page of events before those that are shown, if there are any and none is under way. */
+  /**
+   * Adds a page of events before the shown events. Does nothing if there are none or if a page is loading.
+   */
   loadOlder: () => Promise<void>
-  /** Adds a page of events after those of the passage, if there is a passage and no page is under way. */
+  /** Adds a page of events after the passage. Does nothing if there is no passage or if a page is loading. */
   loadNewer: () => Promise<void>
-  /** Shows the events around one that is not in the view. */
+  /** Shows a passage around an event that is not in the view. */
   openPassage: (eventId: string) => Promise<void>
-  /** Shows the view again. */
+  /** Ends the passage and shows the view again. */
   leavePassage: () => void
 }
 
@@ -102,13 +107,16 @@ export function pagesOf(conversationId: string, store: PagedStore): Pages {
   return { loadOlder, loadNewer, openPassage, leavePassage: () => store.setState({ passage: null }) }
 }
 
-/** The state with older events in what is shown. The passage may have ended since they were asked for. */
+/**
+ * Returns the state with older events added to the passage or to the view. The passage may have ended since
+ * the events were requested.
+ */
 function before({ view, passage }: PagedState, events: readonly DurableFrame[]) {
   if (passage === null) return { view: withOlder(view, events) }
   return { passage: { ...passage, view: withOlder(passage.view, events) } }
 }
 
-/** The passage, or the view that has become one with it. */
+/** Returns the passage beside the view, or the view joined with the passage if both meet. */
 function joined(view: ConversationView, passage: ConversationView) {
   if (passage.lastSeq < view.firstSeq - 1) return { passage: { view: passage, newer: IDLE } }
   return { view: withPassage(view, passage), passage: null }

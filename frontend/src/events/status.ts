@@ -1,4 +1,7 @@
-/** The agent's current status as one word. It is computed from the start, the sandbox, the log and the connection. */
+/**
+ * The agent's current status as one word. It is computed from the start, the sandbox, the log and the
+ * connection.
+ */
 import {
   conversationStatus,
   statusPartsOf,
@@ -14,7 +17,10 @@ export type AgentStatus = ConversationStatus
 /** The statuses in which the agent has stopped and can continue without a further change. */
 export const CAN_CONTINUE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['paused', 'error', 'stuck'])
 
-/** Returns only the status. `runningSince` and the connection are separate, so that selectors return plain values. */
+/**
+ * Returns only the status. `runningSince` and the connection are separate, so that selectors return plain
+ * values.
+ */
 export function agentStatus(state: ConversationState): AgentStatus {
   return conversationStatus(agentStatusParts(state))
 }
@@ -30,7 +36,10 @@ export function agentStatusParts({ view }: ConversationState): StatusParts {
   return { start, sandbox: null, isSandboxLost: false, isImported: false, execution }
 }
 
-/** Whether requests to the sandbox make sense. A sandbox that sleeps or is archived refuses every request. */
+/**
+ * Returns whether requests to the sandbox can succeed. A sandbox that sleeps or is archived refuses every
+ * request.
+ */
 export function isAwake({ view }: ConversationState): boolean {
   return view.conversation?.sandbox_status === 'RUNNING'
 }
@@ -43,15 +52,15 @@ export function runningSince(state: ConversationState): string | null {
 }
 
 export interface AwaitedAnswer {
-  /** Names of the client's tools, the oldest call first. */
+  /** The names of the client's tools, the oldest call first. */
   tools: string
-  /** ISO time of the oldest call. */
+  /** The ISO time of the oldest call. */
   since: string
 }
 
 /**
- * Returns the calls that a client must answer before the agent continues. Returns null if the agent also waits for
- * something else.
+ * Returns the calls that a client must answer before the agent continues. Returns null if the agent also
+ * waits for something else.
  */
 export function awaitedAnswer(state: ConversationState): AwaitedAnswer | null {
   const { items, openActions } = state.view
@@ -65,14 +74,17 @@ export function awaitedAnswer(state: ConversationState): AwaitedAnswer | null {
   return { tools: calls.map((call) => call.tool_name).join(', '), since: first.timestamp }
 }
 
-/** Whether this is a call of one of the client's own tools. Such a call is open until the client answers it. */
+/**
+ * Returns whether this is a call of one of the client's own tools. Such a call is open until the client
+ * answers it.
+ */
 export function isClientCall({ action }: EventOf<'ActionEvent'>): boolean {
   return action?.kind.startsWith('ClientAction_') ?? false
 }
 
 /**
- * Returns the newest known status of the start. After a retry, the task may be newer than the conversation's row, or
- * older.
+ * Returns the newest known status of the start. After a retry, the start task can be newer or older than the
+ * conversation.
  */
 function newestStartStatus({ conversation, startTask }: ConversationState['view']) {
   if (startTask === null) return conversation?.start_status ?? null
@@ -81,8 +93,8 @@ function newestStartStatus({ conversation, startTask }: ConversationState['view'
 }
 
 /**
- * Returns the execution status. Log and server may differ for a moment: the one that has seen more of the log is
- * right.
+ * Returns the execution status. The log and the app server may differ for a short time. The newer of the two
+ * is used.
  */
 function executionStatus({ loggedStatus }: ConversationState['view'], conversation: AppConversation) {
   const isLogNewer = loggedStatus !== null && loggedStatus.seq > conversation.last_seq

@@ -1,6 +1,7 @@
 /**
- * One store per open conversation: folds the stream into a view and keeps what the user sent until the log has it.
- * However many frames arrive, the view changes at most once per animation frame.
+ * The store of an open conversation. It folds the stream into a view, and keeps the user's messages until the
+ * log contains them. The view changes at most once per animation frame, independent of the number of frames
+ * that arrive.
  */
 import { createStore, type StoreApi } from 'zustand/vanilla'
 import { wholeEvent } from '@/api/conversations/events'
@@ -12,7 +13,7 @@ import { withWhole } from '@/events/fold/shortened'
 import { eventIs, type ConversationEvent, type Frame } from '@/events/wire/types'
 import { readable } from '@/events/wire/well-formed'
 
-/** A message of the user that the log does not contain yet. `id` is that of the event it will become. */
+/** A message of the user that the log does not contain yet. Its event will have the same `id`. */
 export interface OutgoingMessage {
   id: string
   text: string
@@ -26,12 +27,17 @@ export interface ConversationState extends PagedState {
 }
 
 export interface ConversationStore extends StoreApi<ConversationState>, Pages {
-  /** Opens the stream; the function returned closes it. The state stays, so that it can be opened again. */
+  /**
+   * Opens the stream. Returns a function that closes it. The state stays, so the stream can be opened again.
+   */
   connect: () => () => void
   retryNow: () => void
-  /** Puts the whole of a shortened event in its place. Throws what the request throws. */
+  /** Replaces a shortened event by the complete event. Throws the errors of the request. */
   loadWhole: (eventId: string) => Promise<void>
-  /** Folds a frame into the view. Frames come from the stream, or from a reply that is faster than the stream. */
+  /**
+   * Folds a frame into the view. The frame comes from the stream, or from an HTTP reply that arrives before
+   * the stream's frame.
+   */
   receive: (frame: Frame) => void
   /** Adds or changes an outgoing message. Does not add a message whose event is in the log already. */
   putOutgoing: (message: OutgoingMessage) => void
@@ -42,7 +48,7 @@ export interface StoreOptions {
   /** Messages that the log did not contain yet when the page was closed. */
   outgoing?: readonly OutgoingMessage[]
   environment?: Partial<SocketEnvironment>
-  /** Runs the callback once, soon. Default: with the next animation frame. */
+  /** Runs the callback once, soon. The default is the next animation frame. */
   schedule?: (callback: () => void) => void
 }
 
@@ -115,7 +121,7 @@ export function createConversationStore(
     receive,
     retryNow: () => socket?.retryNow(),
     putOutgoing: (message) => {
-      // Who sends a message wants to see it, so what happens now is shown again.
+      // A user who sends a message wants to see it, so the store shows the newest events again.
       if (message.state === 'sending') pages.leavePassage()
       store.setState(({ outgoing }) => ({ outgoing: withoutArrived(upsert(outgoing, message), arrived) }))
     },
@@ -124,7 +130,7 @@ export function createConversationStore(
   }
 }
 
-/** A store without a stream: it shows the state that `setState` gives it. Its clock stands still. */
+/** Makes a store without a stream. It shows the state that `setState` sets. Its clock does not move. */
 export function createStaticStore(): ConversationStore {
   const store = createStore<ConversationState>(() => ({
     view: emptyView,

@@ -8,15 +8,15 @@ const StoreContext = createContext<ConversationStore | null>(null)
 
 export interface ConversationProviderProps {
   conversationId: string
-  /** How the stream is opened, if not by the conversation's id. */
+  /** Functions that open the stream in another way than by the conversation's id. */
   environment?: Partial<SocketEnvironment>
   children: ReactNode
 }
 
-/** Gives its children another store, for example one that shows an earlier state. */
+/** Gives its children another store, for example a store that shows an earlier state. */
 export const ConversationStoreProvider = StoreContext
 
-/** Opens the stream of one conversation while it is mounted. Give it `key={conversationId}`. */
+/** Opens the stream of one conversation while it is mounted. It needs `key={conversationId}`. */
 export function ConversationProvider({ conversationId, environment, children }: ConversationProviderProps) {
   const [store] = useState(() =>
     createConversationStore(conversationId, { outgoing: readOutgoing(conversationId), environment }),
@@ -33,8 +33,8 @@ export function useConversationStore(): ConversationStore {
 }
 
 /**
- * Returns a part of the conversation's state. `select` must return a stable value: a field or a primitive, no new
- * object.
+ * Returns a part of the conversation's state. `select` must return a stable value: a field or a primitive,
+ * and no new object.
  */
 export function useConversation<T>(select: (state: ConversationState) => T): T {
   return useStore(useConversationStore(), select)

@@ -2,8 +2,8 @@ import { useEffect } from 'react'
 import { useConversation, useConversationStore } from './use-conversation'
 
 /**
- * Loads older events page by page, while `isWanted` is true and until the first event is loaded. Stops if a page
- * fails.
+ * Loads older events page by page while `isWanted` is true. Stops when the first event of the log is loaded,
+ * or when a page cannot be loaded.
  */
 export function useLoadOlder(isWanted: boolean) {
   const store = useConversationStore()

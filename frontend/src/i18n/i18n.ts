@@ -3,7 +3,7 @@ import { initReactI18next } from 'react-i18next'
 import conversation from './conversation.en.json'
 import en from './en.json'
 
-/** One dictionary in two files: the conversation page's keys (chat, changes, start) stand apart. */
+/** The dictionary has two files. One of them has the keys of the conversation page (chat, changes, start). */
 void i18n.use(initReactI18next).init({
   resources: { en: { translation: { ...en, ...conversation } } },
   lng: 'en',

@@ -25,7 +25,7 @@ import {
   Zap,
 } from 'lucide-react'
 
-/** The pages that a role without the permission to change settings may still use. */
+/** The settings pages that are open to a role without the permission to change settings. */
 export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'api-keys',
   'browsers',
@@ -39,7 +39,7 @@ export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'about',
 ])
 
-/** The pages of the settings in groups, in the order of the navigation. */
+/** The settings pages in groups, in the order of the navigation. */
 export const SETTINGS_GROUPS = [
   {
     label: 'settings.groups.agents',
@@ -92,5 +92,5 @@ export const SETTINGS_GROUPS = [
   },
 ] as const
 
-/** All pages of the settings, in the same order. */
+/** All settings pages, in the same order. */
 export const SETTINGS_SECTIONS = SETTINGS_GROUPS.flatMap(({ sections }) => [...sections])

@@ -1,4 +1,7 @@
-/** A random UUID (version 4). `crypto.randomUUID` is missing on plain-http origins, where self-hosted servers often live. */
+/**
+ * Returns a random UUID (version 4). `crypto.randomUUID` is missing on plain-http origins, which self-hosted
+ * servers often use.
+ */
 export function randomUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const hex = Array.from(bytes, (byte, index) => {

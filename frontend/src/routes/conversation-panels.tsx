@@ -35,11 +35,13 @@ interface ConversationPanelsProps {
   chat: ReactNode
 }
 
-/** The chat beside the panels that this conversation has: changes, pull requests, preview, browser and screens. */
+/**
+ * The chat beside the side panels of this conversation: changes, pull requests, preview, browser and screens.
+ */
 export function ConversationPanels({ conversationId, isOwn, chat }: ConversationPanelsProps) {
   const { t } = useTranslation()
   const hasBrowser = useConversation((state) => isOwn && state.view.agentBrowser !== null)
-  // Ports and screens are for the owner.
+  // Only the owner of the conversation may use ports and screens.
   const sandboxId = useConversation((state) => (isOwn ? (state.view.conversation?.sandbox_id ?? null) : null))
   const screens = useScreens(sandboxId)
   const conversation = useConversation(({ view }) => view.conversation)
@@ -112,7 +114,7 @@ function isReady({ startTask, conversation }: ConversationView): boolean {
   return (startTask?.status ?? conversation?.start_status) === 'READY'
 }
 
-/** Whether the repository is at a git host, and not on the server or missing. */
+/** Returns whether the repository is at a git host. It may also be on the server, or missing. */
 function isHosted(conversation: AppConversation | null): boolean {
   const repository = conversation?.selected_repository
   return Boolean(repository) && !/^(\/|~|\.|file:)/.test(repository ?? '')

@@ -67,7 +67,7 @@ function PatchLoading() {
   return <SkeletonList rows={2} label={t('changes.loading')} />
 }
 
-/** One conversation: its timeline beside its changes, the pages it serves and its browser. */
+/** The page of one conversation: the timeline beside the changes, the served pages and the browser. */
 export function ConversationRoute() {
   const { conversationId = '' } = useParams()
   return (
@@ -168,7 +168,10 @@ function useFindControl(): FindControl {
   return { isOpen, asked, onOpen, onClose }
 }
 
-/** Lists elsewhere on the page (the sidebar) show what the stream knows, without waiting for their next poll. */
+/**
+ * Writes the conversation from the stream into the lists, so that the sidebar is up to date before its next
+ * reload.
+ */
 function useListUpdate(streamed: AppConversation | null) {
   const queryClient = useQueryClient()
   useEffect(() => {
@@ -184,7 +187,7 @@ interface CurrentConversationProps {
   find: FindControl
 }
 
-/** The conversation as it is now. */
+/** The conversation in its present state, and not a replay. */
 function CurrentConversation({ conversation, isOwn, hasSandbox, address, find }: CurrentConversationProps) {
   const { t } = useTranslation()
   const { copyEventLink, openReplay, eventId } = address
@@ -234,7 +237,7 @@ function Start() {
 function NotFound() {
   const { t } = useTranslation()
   const queryClient = useQueryClient()
-  // What was deleted elsewhere must not stay in the lists beside this page.
+  // The conversation may have been deleted elsewhere, so the lists beside this page are loaded again.
   useEffect(() => {
     void queryClient.invalidateQueries({ queryKey: conversationKeys.lists })
   }, [queryClient])

@@ -17,7 +17,8 @@ export function ConversationsRoute() {
   const { t } = useTranslation()
   const [params, setParams] = useSearchParams()
   const { data: user } = useQuery(currentUserQuery())
-  // The page shows a new address a moment later. A second change must not be based on the address before the first.
+  // The page applies a new address with a short delay. A second change must be based on the first change, and
+  // not on the address before it.
   const latest = useRef(params)
   useEffect(() => {
     latest.current = params

@@ -4,7 +4,7 @@ import { DeviceSignIn } from '@/features/devices/device-sign-in'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
 import { Card } from '@/ui/layout/card'
 
-/** Where a user confirms that a terminal may sign in: `slipway login` prints this address. */
+/** The page on which a user allows the sign-in of a terminal. `slipway login` prints its address. */
 export function DeviceRoute() {
   const { t } = useTranslation()
   const [search] = useSearchParams()

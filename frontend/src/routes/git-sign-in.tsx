@@ -10,7 +10,10 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 const SECTION = '/settings/git-hosts'
 const ANSWER_FIELDS = ['state', 'code', 'error'] as const
 
-/** Where a git host sends the browser back to. What it brings goes to our server at once. */
+/**
+ * The page to which a git host redirects the browser after a sign-in. It sends the data from the address to
+ * the app server at once.
+ */
 export function GitSignInRoute() {
   const { t } = useTranslation()
   const [search] = useSearchParams()

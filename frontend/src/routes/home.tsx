@@ -22,7 +22,10 @@ const ModelDialog = lazy(() =>
   import('@/features/models/model-dialog').then((m) => ({ default: m.ModelDialog })),
 )
 
-/** `?beside=` names a conversation in whose sandbox the task is to begin. */
+/**
+ * The page for a new task. `?beside=` names a conversation. The task then starts in the sandbox of this
+ * conversation.
+ */
 export function HomeRoute() {
   const { t } = useTranslation()
   useDocumentTitle(t('nav.new_task'))
@@ -31,7 +34,8 @@ export function HomeRoute() {
   const sharedWithId = useSearchParams()[0].get('beside')
   const sharedWith = useQuery({ ...conversationQuery(sharedWithId ?? ''), enabled: sharedWithId !== null })
   const isFinding = sharedWithId !== null && sharedWith.isPending
-  // All at once: what comes above the form would push it down, and the form what stands below it.
+  // The page waits for all data and shows everything at once. Otherwise late parts would push the form and
+  // the parts below it down.
   const isLoading = profiles.isPending || config.isPending || isFinding
   const isLost = sharedWithId !== null && sharedWith.isError
   const [isAddingModel, setAddingModel] = useState(false)

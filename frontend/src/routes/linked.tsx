@@ -17,7 +17,10 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 
 const NAME = 'linked'
 
-/** A conversation for people with a read-only link. The token stays in the address, so that it can be reloaded. */
+/**
+ * The page of a conversation for people with a read-only link. The token stays in the address, so that the
+ * page can be reloaded.
+ */
 export function LinkedRoute() {
   const token = new URLSearchParams(useLocation().hash.slice(1)).get('token') ?? ''
   if (token === '') return <Ended />

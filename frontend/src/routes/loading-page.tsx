@@ -1,6 +1,6 @@
 import { Logo } from '@/ui/drawings/logo'
 
-/** Is shown while the first page and the signed-in user are loaded. */
+/** Shown while the first page and the signed-in user are loading. */
 export function LoadingPage() {
   return (
     <div role="status" aria-label="Slipway" className="grid h-full place-items-center">

@@ -10,7 +10,10 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 const SECTION = '/settings/mcp-servers'
 const ANSWER_FIELDS = ['state', 'code', 'error', 'iss'] as const
 
-/** Where an authorization server sends the browser back to. What it brings goes to our server at once. */
+/**
+ * The page to which an authorization server redirects the browser after a sign-in. It sends the data from the
+ * address to the app server at once.
+ */
 export function McpSignInRoute() {
   const { t } = useTranslation()
   const [search] = useSearchParams()

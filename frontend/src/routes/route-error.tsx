@@ -4,7 +4,7 @@ import { isMissingPart } from '@/lib/browser/reload-once'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { MissingPart } from '@/ui/feedback/missing-part'
 
-/** Shown in place of a page that crashed or could not be loaded; the shell around it stays. */
+/** Shown in place of a page that crashed or could not be loaded. The shell around the page stays. */
 export function RouteError() {
   const { t } = useTranslation()
   const error = useRouteError()

@@ -74,7 +74,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   about: AboutSection,
 }
 
-/** The settings of a page that the organisation or a team can set, too. */
+/** The settings that the organisation or a team can also set, by the settings page that shows them. */
 const LEVELLED: Partial<Record<SectionPath, SettingName[]>> = {
   models: ['llm_profile', 'max_budget_per_task'],
   confirmation: ['confirmation_mode'],
@@ -82,7 +82,10 @@ const LEVELLED: Partial<Record<SectionPath, SettingName[]>> = {
   'git-hosts': ['clone', 'submodules', 'commit_trailer'],
 }
 
-/** The pages that are about one such setting alone: they are locked while it is enforced. */
+/**
+ * The settings pages that have only one such setting. The page is locked while an administrator enforces the
+ * setting.
+ */
 const LOCKABLE: ReadonlySet<string> = new Set(['confirmation', 'sandboxes'])
 
 function SecretSections() {
@@ -221,7 +224,7 @@ function SectionLinks() {
   )
 }
 
-/** The navigation on narrow screens. */
+/** The navigation of the settings on narrow screens. */
 function SectionSelect({ current }: { current: SectionPath }) {
   const { t } = useTranslation()
   const navigate = useNavigate()

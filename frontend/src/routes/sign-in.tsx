@@ -23,7 +23,7 @@ export function SignInRoute() {
             <h1 className="text-xl leading-tight font-semibold">{t('sign_in.title')}</h1>
           </div>
         </div>
-        {/* Another link pasted into this tab changes only the fragment: it gets a fresh card. */}
+        {/* Another link in this tab changes only the fragment. The key then creates a new card. */}
         <SignInCard
           key={hash}
           reason={refusalTextKey(state)}
@@ -34,7 +34,7 @@ export function SignInRoute() {
   )
 }
 
-/** The code of the refusal that led here, if it was one. */
+/** Returns the code of the refusal that led to this page. Returns null if there was no refusal. */
 function refusalTextKey(state: unknown): string | null {
   const reason = typeof state === 'object' && state !== null && 'reason' in state ? state.reason : null
   return typeof reason === 'string' ? reason : null

@@ -7,7 +7,7 @@ import { copyText } from '@/lib/browser/copy-text'
 export interface ConversationAddress {
   /** The event that the address leads to. */
   eventId: string | null
-  /** Where the replay begins; null: it is not open. */
+  /** The position at which the replay begins. Null if the replay is not open. */
   replayFrom: number | null
   copyEventLink: (eventId: string) => void
   copyReplayLink: (seq: number) => void
@@ -15,7 +15,7 @@ export interface ConversationAddress {
   closeReplay: () => void
 }
 
-/** What the address says beyond the conversation: `?event=ID` leads to an event, `?replay=SEQ` opens the replay. */
+/** Reads the parameters of the address: `?event=ID` leads to an event, and `?replay=SEQ` opens the replay. */
 export function useConversationAddress(conversationId: string): ConversationAddress {
   const { t } = useTranslation()
   const [params, setParams] = useSearchParams()

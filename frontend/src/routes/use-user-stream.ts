@@ -9,7 +9,10 @@ import { openUserStream } from '@/events/stream/user-stream'
 import { notify } from '@/lib/browser/notifications'
 import { useWaitingInTitle } from '@/lib/hooks/use-document-title'
 
-/** Keeps the lists live while it is mounted, and tells when an agent begins to wait for the user. */
+/**
+ * Keeps the lists up to date while it is mounted. Notifies the user when an agent begins to wait for the
+ * user.
+ */
 export function useUserStream(): void {
   const { t } = useTranslation()
   const queryClient = useQueryClient()
@@ -21,7 +24,7 @@ export function useUserStream(): void {
   useEffect(() => {
     onNeedsYou.current = (conversation) => {
       const path = `/conversations/${conversation.id}`
-      // Who looks at it sees the question there.
+      // No notification is needed if the user is looking at the conversation.
       if (document.visibilityState === 'visible' && pathname === path) return
       notify(conversationTitle(t, conversation), {
         body: t(conversation.needs_you === 'answer' ? 'needs_you.answer' : 'needs_you.approval'),

@@ -11,17 +11,17 @@ import { userStreamServer } from './user-stream-server'
 
 export interface MockServerData {
   identityProviders?: IdentityProvider[]
-  /** null = no user is signed in. */
+  /** The signed-in user. Null means that no user is signed in. */
   user?: User | null
   config?: WebClientConfig
   profiles?: LLMProfile[]
   activeProfile?: string | null
   conversations?: AppConversation[]
-  /** By default one that shows the conversations and says nothing more. */
+  /** The user's stream. The default stream sends the conversations once and nothing after that. */
   userStream?: ReturnType<typeof userStreamServer>
 }
 
-/** An RFC 9457 reply as the app server writes it. */
+/** Makes an RFC 9457 reply as the app server sends it. */
 export function problem(status: number, fields: Problem & { code: string; detail: string }) {
   return HttpResponse.json(
     { type: 'about:blank', title: 'Error', status, request_id: 'req-1', ...fields },
@@ -29,7 +29,7 @@ export function problem(status: number, fields: Problem & { code: string; detail
   )
 }
 
-/** What every page asks for, answered from a small world. */
+/** The handlers of the requests that every page sends. `world` is the data of the server. */
 export function handlers(world: MockServerData = {}) {
   const user = world.user === undefined ? fakeUser() : world.user
   const profiles = world.profiles ?? [fakeProfile()]

@@ -20,7 +20,7 @@ export function fakeModelFacts(overrides: Partial<ModelFacts> = {}): ModelFacts 
   }
 }
 
-/** A profile that leaves everything to the catalogue. */
+/** The values of a profile that uses the catalogue for everything. */
 export const NO_VALUES = {
   max_budget_per_task: null,
   input_cost_per_token: null,

@@ -1,4 +1,4 @@
-/** Mounts the page of one conversation against a small server, for the tests of what it composes. */
+/** Opens the page of one conversation with a simulated server, for tests of the whole page. */
 import { screen } from '@testing-library/react'
 import { http, HttpResponse, type RequestHandler } from 'msw'
 import { onTestFinished } from 'vitest'
@@ -13,7 +13,7 @@ import { streamServer } from './stream-server'
 export const ID = 'c'.repeat(32)
 export interface OpenConversationOptions {
   conversation?: Partial<AppConversation>
-  /** Others that there are. */
+  /** Other conversations that exist. */
   others?: AppConversation[]
   task?: Partial<StartTask>
   profiles?: LLMProfile[]
@@ -22,14 +22,17 @@ export interface OpenConversationOptions {
   windowFrom?: number
   patch?: () => Response
   pushes?: GitPush[]
-  /** Routes in place of those of the page's server. */
+  /** Routes that replace the routes of the simulated server. */
   extra?: RequestHandler[]
   browser?: () => Response
-  /** What follows the path of the page. */
+  /** The part of the address after the path of the page. */
   url?: string
 }
 
-/** Opens the page of one conversation; `sent` collects the bodies of what the page posts, by the end of the path. */
+/**
+ * Opens the page of one conversation. `sent` collects the bodies of the page's requests, by the last part of
+ * their path.
+ */
 export function openConversation({
   conversation,
   others = [],
@@ -91,7 +94,7 @@ export function openConversation({
 export const timeline = () => screen.findByRole('log', { name: 'Conversation' })
 export const composer = () => screen.findByRole('textbox', { name: 'Message to the agent' })
 
-// jsdom has no layout: without a window the list would render no row.
+// jsdom has no layout. Without a size, the virtual list would render no rows.
 const LAYOUT = { clientWidth: 800, clientHeight: 4000, offsetHeight: 100 }
 
 function giveLayout() {

@@ -3,7 +3,7 @@ import type { McpServer } from '@/api/agents/mcp-servers'
 import { fakeMcpServer } from './agent-factories'
 import { renderApp } from './render-app'
 
-/** Servers as an app server keeps them; `sent` collects what is saved. */
+/** Serves MCP servers as the app server stores them. `sent` collects the saved data. */
 export function openServers(servers: Record<string, McpServer>, report?: () => Response) {
   const stored = { ...servers }
   const sent: unknown[] = []

@@ -7,11 +7,11 @@ import { server } from './server'
 
 export interface RenderAppOptions extends MockServerData {
   url?: string
-  /** Routes beside, or in place of, those of the world. */
+  /** Routes that are added to the default routes, or that replace them. */
   extra?: (RequestHandler | WebSocketHandler)[]
 }
 
-/** Mounts the real app at `url` against a small server; returns the user's hands and the router. */
+/** Opens the real app at `url` with a simulated server. Returns the simulated user and the router. */
 export function renderApp({ url = '/', extra = [], ...world }: RenderAppOptions = {}) {
   server.use(...extra, ...handlers(world))
   window.history.replaceState(null, '', url)

@@ -1,4 +1,4 @@
-/** Events and streams for tests, in the shapes an agent server sends. */
+/** Events and streams for tests. They have the format of an agent server's data. */
 import type { Action, ConversationEvent, EventOf, FileCommand, Frame, Observation } from '@/events/wire/types'
 
 const common = (id: string, source: string) => ({ id, source, timestamp: '2026-01-02T03:04:05.000000' })
@@ -48,7 +48,7 @@ export function observation(
   }
 }
 
-/** A call of any tool, open until `toolResult` of the same id follows it. */
+/** Makes a call of any tool. The call is open until `toolResult` with the same id follows it. */
 export function toolCall(id: string, body: Action): EventOf<'ActionEvent'> {
   return { ...action(id, ''), tool_name: body.kind, action: body }
 }
@@ -89,7 +89,7 @@ export function statusChange(id: string, value: string): EventOf<'ConversationSt
   }
 }
 
-/** A conversation of some forty events with every way an action can be answered. */
+/** Makes a conversation of about forty events. It contains every way in which an action can be answered. */
 export function sampleLog(): ConversationEvent[] {
   const rounds = Array.from({ length: 8 }, (_, n): ConversationEvent[] => [
     action(`a${n}`, `command ${n}`),
@@ -105,7 +105,10 @@ export function sampleLog(): ConversationEvent[] {
   ]
 }
 
-/** What a server sends to a reader who has everything up to `afterSeq`: replies of the agent stream before they land. */
+/**
+ * Returns the frames that a server sends to a reader who has all events up to `afterSeq`. Each reply of the
+ * agent is streamed before its durable event.
+ */
 export function sampleStream(log: readonly ConversationEvent[], afterSeq: number): Frame[] {
   return [
     { type: 'sync', from_seq: afterSeq + 1, through_seq: log.length },
@@ -132,7 +135,7 @@ function reply(id: string): Frame[] {
   ]
 }
 
-/** Numbers in [0, 1) that are the same in every run (mulberry32). */
+/** Returns a generator of numbers in [0, 1) that are the same in every run (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -143,7 +146,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** A step of a goal, as it stands after it. */
+/** Makes the event of one step of a goal. The event contains the goal after the step. */
 export function goalUpdate(id: string, fields: Record<string, unknown> = {}): ConversationEvent {
   return {
     ...common(id, 'environment'),

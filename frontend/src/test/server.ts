@@ -1,4 +1,7 @@
 import { setupServer } from 'msw/node'
 
-/** The stand-in for the app server. Each test adds the routes it needs; an unexpected request fails it. */
+/**
+ * The simulated app server. Each test adds the routes that it needs. A request without a route fails the
+ * test.
+ */
 export const server = setupServer()

@@ -4,10 +4,10 @@ import { toast } from 'sonner'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { server } from './server'
 
-// A condition comes true when it does: a busy machine takes longer than the second that is the default.
+// On a busy machine, a condition may take longer to become true than the default of one second.
 configure({ asyncUtilTimeout: 60_000 })
 
-// jsdom has no layout: what Radix, cmdk and the virtual list ask of it must exist.
+// jsdom has no layout. The functions that Radix, cmdk and the virtual list call must exist.
 class ResizeObserverStub implements ResizeObserver {
   observe() {}
   unobserve() {}
@@ -27,7 +27,7 @@ window.matchMedia ??= (media) =>
     removeEventListener: () => {},
   }) as unknown as MediaQueryList
 
-// An unexpected request fails its test, also where the page copes with the refusal.
+// An unexpected request fails the test, even if the page handles the error.
 let unexpected: string[] = []
 const noteUnexpected = ({ request }: { request: Request }) =>
   unexpected.push(`${request.method} ${request.url}`)
@@ -36,10 +36,10 @@ beforeAll(() => {
   server.listen({ onUnhandledRequest: 'error' })
   server.events.on('request:unhandled', noteUnexpected)
 })
-// One hook, because the order matters: pages must be unmounted before the handlers are removed.
+// This is one hook, because the order matters. Pages must be unmounted before the handlers are removed.
 afterEach(() => {
   cleanup()
-  // The next page would show the messages that are still open.
+  // Open messages would appear on the page of the next test.
   toast.dismiss()
   server.resetHandlers()
   localStorage.clear()

@@ -1,4 +1,7 @@
-/** A stand-in for the app server's event stream in component tests: replays a log, then sends what it is told. */
+/**
+ * A simulated event stream of the app server for component tests. It sends a log first, and then the frames
+ * that the test sends.
+ */
 import { act } from '@testing-library/react'
 import { ws } from 'msw'
 import type { AppConversation, StartTask } from '@/api/types'
@@ -8,7 +11,10 @@ export interface StreamServerOptions {
   conversation: AppConversation
   task: StartTask
   events?: ConversationEvent[]
-  /** The position from which a page gets events that has none yet; the whole log without one. */
+  /**
+   * The first position that is sent to a page that has no events yet. If it is left out, the whole log is
+   * sent.
+   */
   windowFrom?: number
 }
 
@@ -35,7 +41,7 @@ export function streamServer({ conversation, task, events = [], windowFrom = 1 }
 
   return {
     handler,
-    /** The `after_seq` of every connection so far. */
+    /** The `after_seq` of each connection so far. */
     positions,
     send: (...frames: Frame[]) => act(() => frames.forEach(send)),
     append: (...added: ConversationEvent[]) =>

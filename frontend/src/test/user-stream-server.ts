@@ -1,4 +1,4 @@
-/** A stand-in for the user's stream in component tests. */
+/** A simulated user stream of the app server for component tests. */
 import { act } from '@testing-library/react'
 import { ws } from 'msw'
 import type { AppConversation } from '@/api/types'
@@ -7,7 +7,7 @@ import { fakeSpendingLimit } from './model-factories'
 
 const stream = ws.link('*/api/v1/users/me/stream')
 
-/** Each connection gets a snapshot of the conversations as they are then. */
+/** Each connection gets a snapshot of the conversations at that moment. */
 export function userStreamServer(conversations: () => AppConversation[] = () => []) {
   let connections = 0
   const handler = stream.addEventListener('connection', ({ client }) => {
@@ -22,7 +22,7 @@ export function userStreamServer(conversations: () => AppConversation[] = () => 
   })
   return {
     handler,
-    /** How many there have been. */
+    /** The number of connections so far. */
     connections: () => connections,
     send: (...frames: UserFrame[]) =>
       act(() => frames.forEach((frame) => stream.broadcast(JSON.stringify(frame)))),

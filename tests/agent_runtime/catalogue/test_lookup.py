@@ -1,4 +1,4 @@
-"""Facts about models, looked up by name."""
+"""Tests of the model catalogue, a table of facts about models (context window, prices, abilities) by name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The places where a conversation may run: here, on an agent server, in a container."""
+"""Fixtures: conversations in this process, on an agent server and in a container."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ from tests.support.scripted_llm import ScriptedLLM
 
 @dataclass
 class Place:
-    """Where the same scenario is played."""
+    """A place where a test runs its conversations: a workspace, and the scripted model that answers."""
 
     name: str
     llm: ScriptedLLM
@@ -47,7 +47,9 @@ class Place:
         return Agent(llm=model, tools=[ToolSpec(name="terminal")], condenser=summarizer)
 
     def conversation(self, agent: Agent | None = None, **options: Any) -> Conversation:
-        """Closed when the test ends."""
+        """Opens a conversation in this place and closes it when the test ends. agent: None means an agent
+        with defaults. options: further arguments of Conversation.
+        """
         kept = {} if self.persistence_dir is None else {"persistence_dir": self.persistence_dir}
         made = Conversation(agent or self.agent(), self.workspace, **{**kept, **options})
         self._open.append(made)
@@ -75,13 +77,15 @@ def container() -> Iterator[DockerWorkspace]:
 
 @pytest.fixture
 def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of the person who runs the tests are not read."""
+    """Points HOME to a temporary directory, so that no test reads files of the person who runs the tests."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture
 def bridge_llm() -> Iterator[ScriptedLLM]:
-    """A model that containers can reach: it listens on the address that this host has on their network."""
+    """Yields a scripted model that containers can reach: it listens on this host's address in Docker's
+    network.
+    """
     with ScriptedLLM(host=host_on_bridge()) as llm:
         yield llm
 
@@ -95,7 +99,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 @pytest.fixture(params=["local", "remote"])
 def local_or_remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Where no container is needed to tell the difference."""
+    """Yields a place in this process or on an agent server. Each test with this fixture runs once with each
+    of the two.
+    """
     made = _MAKERS[request.param](request, tmp_path)
     yield made
     made.close()
@@ -127,7 +133,7 @@ _MAKERS: dict[str, Callable[[pytest.FixtureRequest, Path], Place]] = {
 
 
 def kinds(events: list[AnyEvent] | tuple[AnyEvent, ...] | Any) -> list[str]:
-    """State updates left out."""
+    """Returns the kinds of these events, without those of state updates."""
     return [event.kind for event in events if event.kind != "ConversationStateUpdateEvent"]
 
 

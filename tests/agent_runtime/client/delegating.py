@@ -1,4 +1,4 @@
-"""Conversations whose agent has sub-agents, and a model that plays all of them."""
+"""Helpers for conversations whose agent has sub-agents. A scripted model answers all of these agents."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +12,13 @@ Play = Callable[[Request], Turn]
 
 
 PRICES = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.01}
-"""So that a reply of the scripted model, of 100 and 10 tokens, costs twenty cents."""
+"""Prices per token. A reply of the scripted model has 100 and 10 tokens and so costs 0.20 dollars."""
 
 
 def parent(place: Place, *, at_once: int = 4, **options: Any) -> Conversation:
-    """at_once: how many calls of one reply may run side by side."""
+    """Opens a conversation whose agent can start sub-agents. at_once: how many calls of one reply may run in
+    parallel. options: arguments of Conversation; `llm`: fields of the model.
+    """
     llm_fields = options.pop("llm", {})
     agent = place.agent(**llm_fields).model_copy(
         update={
@@ -28,7 +30,7 @@ def parent(place: Place, *, at_once: int = 4, **options: Any) -> Conversation:
 
 
 def results(conversation: Conversation) -> list[dict[str, Any]]:
-    """What the tasks came to, in the order in which they ended."""
+    """Returns the results of the calls of `task`, in the order in which these calls ended."""
     return [
         event.observation
         for event in conversation.state.events
@@ -37,7 +39,7 @@ def results(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def tasks(conversation: Conversation) -> dict[str, Any]:
-    """How they stand, by id."""
+    """Returns the state of each task of the conversation, by the id of the task."""
     return dict(conversation.state.info.agent_state["tasks"])
 
 
@@ -52,7 +54,9 @@ def agent_file(place: Place, directory: str, name: str, front_matter: str, body:
 
 
 def by_prompt(**plays: Play) -> Play:
-    """Answers each conversation by the word that its first message begins with."""
+    """Returns a function that answers requests of several conversations. It calls the function in `plays`
+    whose name is the first word of the conversation's first user message.
+    """
 
     def answer(request: Request) -> Turn:
         first = next(text_of(one) for one in request.messages if one["role"] == "user")
@@ -62,12 +66,14 @@ def by_prompt(**plays: Play) -> Play:
 
 
 def steps(*turns: Turn) -> Play:
-    """One after the other; the last one answers everything that follows."""
+    """Returns a function that answers a conversation's requests with these turns in order, and with the last
+    turn after that.
+    """
     return lambda request: turns[min(len(_replies(request)), len(turns) - 1)]
 
 
 def results_in(request: Request) -> list[str]:
-    """What the tools have answered."""
+    """Returns the texts of the tool results in a request to the model."""
     return [text_of(message) for message in request.messages if message["role"] == "tool"]
 
 

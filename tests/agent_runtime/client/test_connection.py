@@ -1,4 +1,4 @@
-"""Lost connections, restarted servers and refused keys, as the library handles them."""
+"""Tests of the library with lost connections, restarted agent servers and keys that the server refuses."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ WAIT = "for _ in $(seq 6000); do [ -e go ] && exit 0; sleep 0.02; done; exit 1"
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[AgentServer]:
-    """A server for tests that kill it."""
+    """Yields a started agent server for a test that kills it."""
     server = AgentServer(tmp_path)
     server.start()
     yield server
@@ -114,7 +114,7 @@ def test_a_server_that_was_started_again_is_given_the_key_again(
         scripted_llm.wait_for_request(1)
         own_server.kill()
         own_server.start()
-        # It goes on with the run by itself, without the key.
+        # The restarted server goes on with the run by itself, but it does not have the model's key yet.
         scripted_llm.wait_for_request(2)
         conversation.send_message("Are you there?")
         assert "MessageEvent" in [event.kind for event in conversation.state.events[3:]]  # connected again
@@ -137,7 +137,7 @@ def test_a_run_that_begins_before_the_server_has_the_key_is_begun_again(
         own_server.start()
 
         conversation.run(blocking=False)
-        # Heard over the new connection: the key has been given by now.
+        # These events arrive over the new connection. When it is open, the server has received the key again.
         wait_until(
             lambda: any(event.kind in ENDS for event in conversation.state.events[2:]),
             lambda: f"a reply or an error, not only {conversation.state.events}",

@@ -1,4 +1,6 @@
-"""What a repository brings runs only with consent, bound to what it was when it was given."""
+"""Executables of a repository (for example hooks and MCP servers) run only with the user's consent. The
+consent is valid only for the version that the user saw.
+"""
 
 import json
 from pathlib import Path

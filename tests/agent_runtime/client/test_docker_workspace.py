@@ -1,4 +1,4 @@
-"""A container as a workspace: its isolation, its failures, and its removal."""
+"""Tests of a container as a workspace: its isolation, its failures, and its removal."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from agent_runtime import DockerWorkspace, WorkspaceError
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.sandbox_image import sandbox_image
 
-# Some of the tests compare the containers that the library made before and after.
+# Some of the tests compare the list of the library's containers before the test with the list after it.
 pytestmark = [pytest.mark.docker, pytest.mark.one_worker]
 
 BROKEN = "slipway-test-broken:latest"
@@ -31,7 +31,7 @@ def containers() -> set[str]:
 
 @pytest.fixture
 def broken_image() -> Iterator[str]:
-    """One whose agent server does not come up."""
+    """Builds an image whose agent server does not start, and yields the name of this image."""
     entrypoint = 'ENTRYPOINT ["/bin/sh", "-c", "echo the disk is on fire >&2; exit 7"]'
     docker("build", "--tag", BROKEN, "-", stdin=f"FROM {sandbox_image()}\n{entrypoint}\n")
     yield BROKEN

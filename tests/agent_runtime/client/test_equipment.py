@@ -1,4 +1,4 @@
-"""What a program can give a conversation beside its agent: hooks, plugins, tools, analyzers, goals."""
+"""Tests of what a program can add to a conversation: hooks, plugins, tools, analyzers, goals, tags."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def verdict(*, complete: bool, missing: str = "") -> Turn:
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    """A plugin with a skill, a hook, and an MCP server that has a secret."""
+    """Writes a plugin with a skill, a hook, and an MCP server that has a secret. Returns its directory."""
     top = tmp_path / "weather"
     (top / ".plugin").mkdir(parents=True)
     (top / ".plugin/plugin.json").write_text('{"name": "weather"}')

@@ -1,4 +1,6 @@
-"""A follower of a conversation closes its connection when it ends."""
+"""A follower (the object that receives the events of a remote conversation) closes its connection when it
+ends.
+"""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What is particular to conversations in one's own process."""
+"""Tests of conversations in the process of the program: what is different from conversations on a server."""
 
 import os
 import signal
@@ -257,7 +257,9 @@ def _is_alive(pid: int) -> bool:
 
 
 def _answering(before: set[threading.Thread]) -> set[threading.Thread]:
-    """Threads of the scripted model that still end."""
+    """Returns the threads in which the scripted model still answers requests. before: threads that are left
+    out.
+    """
     return {
         thread for thread in set(threading.enumerate()) - before if "process_request" in (thread.name or "")
     }

@@ -1,4 +1,6 @@
-"""A program inside a sandbox: it finds the agent server beside it, and says how it ended."""
+"""A program inside a sandbox finds the agent server of this sandbox and reports to the app server how it
+ended.
+"""
 
 import json
 import threading
@@ -18,7 +20,9 @@ SANDBOX = "a" * 32
 
 
 class AppServer(ThreadingHTTPServer):
-    """Answers as the inner listener does, and notes what it is told."""
+    """A server in place of the app server: it answers like the app server's listener for sandboxes and keeps
+    all reports.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -49,7 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(500 if self.path == "/broken" else 200, {})
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Does nothing, so that tests print no log lines."""
 
     def _answer(self, status: int, body: object) -> None:
         encoded = json.dumps(body).encode()

@@ -1,4 +1,4 @@
-"""What `import agent_runtime` offers, and what it costs."""
+"""Tests of the public names of `agent_runtime`, of what an import of it loads, and of its types."""
 
 import copy
 import os
@@ -47,14 +47,16 @@ def test_what_is_promised_is_what_type_checkers_see_and_what_is_there():
 
 @pytest.fixture(scope="module")
 def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is found out of the library for one program is known for the next."""
+    """Returns a cache directory for mypy that the tests share, so that mypy analyses the
+    library only once.
+    """
     return tmp_path_factory.mktemp("mypy")
 
 
 def test_a_program_passes_strict_type_checking(tmp_path: Path, mypy_cache: Path):
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={mypy_cache}"]
     program = str(HERE / "typed_program.py")
-    # As for somebody who has installed it: found by its py.typed, not as a part of what is checked.
+    # MYPYPATH makes mypy find the library by its py.typed, as for a user who has installed it.
     environment = {**os.environ, "MYPYPATH": str(ROOT.parent)}
 
     checked = subprocess.run(

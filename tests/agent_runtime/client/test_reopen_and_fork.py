@@ -1,4 +1,6 @@
-"""Closing, reopening, switching the model and forking, in process and on a server."""
+"""Tests of closing, reopening and forking a conversation and of switching its model, in process and on a
+server.
+"""
 
 import pytest
 

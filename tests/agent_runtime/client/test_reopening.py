@@ -1,4 +1,4 @@
-"""A conversation is opened again after a shutdown; its secrets have to be given again."""
+"""Tests of conversations that are opened again after a restart. The program has to give the keys again."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,14 +24,18 @@ from tests.support.scripted_llm import Request, ScriptedLLM, Turn, call, fail, s
 
 
 class Home:
-    """Where conversations stay over a restart."""
+    """A place whose conversations are kept after a restart. restart: restarts the agent server, if the place
+    has one.
+    """
 
     def __init__(self, place: Place, restart: Callable[[], None]) -> None:
         self.place = place
         self._restart = restart
 
     def reopened(self, conversation: Conversation, agent: Agent) -> Conversation:
-        """The same conversation, where nobody remembers its keys."""
+        """Closes the conversation, calls `restart`, and opens the conversation again with `agent`. The
+        conversation's keys are then no longer known.
+        """
         conversation.close()
         self._restart()
         return self.place.conversation(agent, conversation_id=conversation.id)
@@ -63,7 +67,9 @@ def with_server(agent: Agent, key: str, **server: Any) -> Agent:
 
 
 def summing_up(agent: Agent, key: str, model: str = "openai/summer", **fields: Any) -> Agent:
-    """With a condenser whose model has a key of its own."""
+    """Returns the agent with a condenser that uses another model with the API key `key`. fields: fields of
+    the condenser.
+    """
     own = LLM.model_validate(
         {**agent.llm.model_dump(), "model": model, "api_key": key, "usage_id": "condenser"}
     )

@@ -1,4 +1,4 @@
-"""The same scenarios of runs and requests, in process and on a server."""
+"""Tests of runs and requests. Each test runs in process and on a server and expects the same result."""
 
 import asyncio
 import threading

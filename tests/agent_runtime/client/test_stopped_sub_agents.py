@@ -1,4 +1,4 @@
-"""Sub-agents that ask, are stopped, or begin others."""
+"""Tests of sub-agents that wait for a confirmation, that are stopped, or that start sub-agents."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_what_a_sub_agent_asks_is_asked_of_the_user(place: Place):
     conversation.send_message("Begin.")
     conversation.run()
     assert conversation.state.execution_status is ExecutionStatus.WAITING_FOR_CONFIRMATION
-    conversation.run()  # the task itself is approved
+    conversation.run()  # approves the task itself
 
     assert conversation.state.execution_status is ExecutionStatus.WAITING_FOR_CONFIRMATION
     (told,) = tasks(conversation).values()
@@ -44,7 +44,7 @@ def test_what_a_sub_agent_asks_is_asked_of_the_user(place: Place):
     (asked,) = told["asks"]
     assert asked["action"]["command"] == "touch written"
     assert place.workspace.execute_command("ls").stdout == ""
-    conversation.run()  # and so is what its sub-agent wants to do
+    conversation.run()  # approves the action of the sub-agent
 
     assert conversation.state.execution_status is ExecutionStatus.FINISHED
     assert results(conversation)[0]["content"][0]["text"] == "Written."
@@ -190,5 +190,5 @@ def test_sub_agents_have_sub_agents_and_these_have_none(place: Place):
     conversation.run()
 
     assert "I have finish, think." in results(conversation)[0]["content"][0]["text"]
-    # Five replies in three conversations.
+    # The models gave five replies in three conversations, at 0.20 dollars each.
     assert conversation.state.cost == pytest.approx(5 * 0.2)

@@ -1,4 +1,6 @@
-"""Hooks and MCP servers in a sub-agent's file apply to it alone, with consent where it is needed."""
+"""Hooks and MCP servers in the file of a sub-agent apply only to this sub-agent. If the file belongs to the
+project, they need the user's consent.
+"""
 
 import json
 import subprocess
@@ -42,12 +44,14 @@ def hooks(name: str, marks: Path) -> dict[str, Any]:
 def write(root: Path, name: str, **parts: Any) -> None:
     path = root / ".agents" / "agents" / f"{name}.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    # JSON is YAML, too.
+    # The file needs YAML. JSON is valid YAML.
     path.write_text(f"---\n{json.dumps({'name': name, **parts})}\n---\nYou work.\n")
 
 
 def play(place: Place, *kinds: str) -> None:
-    """Each kind is given one task, in which it calls the terminal; so does its caller."""
+    """Scripts the model: the agent starts one sub-agent of each kind in `kinds`. Each sub-agent calls the
+    terminal, and at the end the agent does too.
+    """
     turns = [call("task", prompt=f"Work as {kind}.", subagent_type=kind) for kind in kinds]
     place.llm.fallback = by_prompt(
         Begin=steps(*turns, call("terminal", command="true"), say("Done.")),
@@ -75,7 +79,7 @@ def requests_of(place: Place, word: str) -> list[Request]:
 
 
 def consents(place: Place) -> dict[str, str]:
-    """The hashes of what the project's sub-agents bring, by their names."""
+    """Returns the hash of each sub-agent of the project that needs consent, by the name of the sub-agent."""
     return {one.name: one.hash for one in place.workspace.executables() if one.kind == "sub_agent"}
 
 
@@ -194,7 +198,7 @@ def test_what_its_hook_runs_is_what_was_shown(place: Place, project: Path, tmp_p
 
     go(parent(place, consent=[executable.hash]))
 
-    # Once before the edit, and not again after it.
+    # The hook ran once before the edit and did not run after it.
     assert lines(marks) == ["checked"]
 
 
@@ -214,7 +218,7 @@ def test_what_cannot_be_understood_is_left_out_and_the_rest_works(
     assert lines(marks) == []
 
 
-@pytest.mark.parametrize("local_or_remote", ["local"], indirect=True)  # the server has a home of its own
+@pytest.mark.parametrize("local_or_remote", ["local"], indirect=True)  # the server has another home directory
 def test_the_users_own_need_no_consent(home: Path, place: Place, tmp_path: Path):
     marks = tmp_path / "marks"
     write(home, "guarded", hooks=hooks("guarded", marks), mcp_servers={"sums": STDIO})

@@ -1,4 +1,4 @@
-"""Work that the agent hands to sub-agents, wherever the conversation runs."""
+"""Tests of tasks that an agent gives to sub-agents, in process and on a server."""
 
 from uuid import UUID
 
@@ -48,7 +48,7 @@ def test_a_sub_agent_works_by_itself_and_its_report_is_the_result(place: Place):
     assert result["content"][0]["text"] == "Two files."
     assert "task_00000001" in result["content"][1]["text"]
     assert conversation.final_response == "There are two."
-    # A context of its own: it knows neither what was said, nor what its caller may call.
+    # The sub-agent has a separate context. It contains neither the messages nor the tools of its caller.
     (first, *_) = [one for one in place.llm.requests if "Count the files." in text_of(one.messages[1])]
     assert "secret plan" not in str(first.messages)
     assert set(first.tool_names) == {"terminal", "file_editor", "task_tracker", "finish", "think"}
@@ -75,7 +75,7 @@ def test_the_built_in_ones_work(place: Place, kind: str):
 
 
 def test_several_work_at_once(place: Place):
-    # Each waits for what the other writes: one after the other they would never end.
+    # Each command waits for the file that the other one writes: in sequence, the commands would never end.
     wait = "echo {0} > {0}; until [ -e {1} ]; do read -t 0.05 < /dev/zero || true; done; echo met"
     place.llm.fallback = by_prompt(
         Begin=steps(calls(task("Left."), task("Right.")), say("Both are done.")),

@@ -1,4 +1,4 @@
-"""Asking for a container where there is no Docker."""
+"""A program that asks for a container where Docker is missing gets an error that says what to do."""
 
 from pathlib import Path
 

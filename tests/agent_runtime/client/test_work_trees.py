@@ -1,4 +1,4 @@
-"""Sub-agents that work in a git work tree of their own, and what becomes of their changes."""
+"""Tests of sub-agents that work in a separate git work tree, and of the merge of their changes."""
 
 import subprocess
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_work_of_two_sub_agents_in_separate_trees_is_merged(place: Place, reposi
     assert len(git(repository, "worktree", "list").splitlines()) == 1
     assert all(one["status"] == "completed" for one in results(conversation))
     assert all("poem.txt" in note(one) for one in results(conversation))
-    # Each began at the last commit, and was told so.
+    # Each sub-agent began at the last commit, and its prompt says so.
     said = f"Last commit: {before[0][:12]}"
     assert all(said in str(request.messages[0]["content"]) for request in place.llm.requests)
     assert "edited, not committed" not in "".join(
@@ -104,7 +104,7 @@ def test_a_conflict_is_the_callers_to_settle_and_nothing_is_lost(place: Place, r
         place,
         Begin=steps(calls(apart("Write."), ("terminal", {"command": "true"})), say("Done.")),
         Write=steps(
-            # Its caller's directory is edited meanwhile, as by a person.
+            # Meanwhile the file in the caller's directory is edited, as a person could do it.
             shell(f"echo theirs > poem.txt; echo free > free.txt; echo mine > {repository}/poem.txt"),
             say("Written."),
         ),
@@ -192,7 +192,7 @@ def test_a_program_that_keeps_nothing_leaves_nothing_in_the_repository(
         assert len(git(work, "worktree", "list").splitlines()) == 2
 
     assert len(git(work, "worktree", "list").splitlines()) == 1
-    # What conflicts stands nowhere else.
+    # The sub-agent's version of the conflicting file is kept only under this ref.
     kept = git(work, "for-each-ref", "--format=%(refname)", "refs/slipway/tasks").splitlines()
     assert [git(work, "show", f"{ref}:poem.txt") for ref in kept] == ["theirs"]
 
@@ -204,7 +204,7 @@ def test_a_program_that_comes_back_goes_on_in_the_tree(scripted_llm: ScriptedLLM
     with parent(place) as conversation:
         conversation.send_message("Begin.")
         conversation.run(blocking=False)
-        # Not as soon as git lists it: a tree that is still being made is no place to come back to.
+        # The test waits for the sub-agent's request to the model. Before it, the work tree may be incomplete.
         wait_until(lambda: any("Hang." in str(one.messages[1]) for one in scripted_llm.requests))
 
     assert len(git(work, "worktree", "list").splitlines()) == 2

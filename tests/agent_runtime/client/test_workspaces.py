@@ -1,4 +1,6 @@
-"""Commands, files and git of a workspace: the same wherever it is."""
+"""Tests of the commands, files and git functions of a workspace. They give the same results in each kind of
+workspace.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""A program as its author would write it, for strict type checking. Not run."""
+"""A program as a user of the library writes it. Tests check its types with mypy --strict
+and do not run it.
+"""
 
 from pathlib import Path
 from uuid import UUID

@@ -1,4 +1,6 @@
-"""Which events a condensation removes from the view, and which it keeps."""
+"""A condensation replaces old events by a summary in what the model sees. Tests of which
+events it replaces.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,9 @@ sizes = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5_000)), min_size=1
 
 
 def passages(drawn: list[tuple[int, int]]) -> list[Passage]:
-    """Passages of these numbers of events and tokens."""
+    """Returns one Passage (messages that must stay together) for each pair. A pair is a number of events and
+    of tokens.
+    """
     return [
         Passage(tuple(f"{index}-{n}" for n in range(events)), (b"{}",), tokens)
         for index, (events, tokens) in enumerate(drawn)

@@ -1,4 +1,6 @@
-"""What an agent is told about the state of its repository when it begins."""
+"""Tests of what the prompt tells an agent about the git state of its repository at the start of a
+conversation.
+"""
 
 import subprocess
 from pathlib import Path
@@ -19,7 +21,7 @@ def git(directory: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A clone that is one commit ahead and one behind."""
+    """Returns a clone whose branch is one commit ahead of its upstream and one commit behind it."""
     origin, clone = tmp_path / "origin", tmp_path / "clone"
     git(tmp_path, "init", "-q", "-b", "main", str(origin))
     for name in ("kept.py", "moved.py", "gone.py"):

@@ -1,4 +1,6 @@
-"""A conversation begins quickly on every project, and reports what it could not load."""
+"""A conversation starts quickly with every project, also with a hostile one, and reports the files that it
+could not load.
+"""
 
 import os
 import time
@@ -24,7 +26,7 @@ def project(tmp_path: Path) -> Path:
 
 def found_in(project: Path) -> ProjectContext:
     found = discover(PROJECT, project)
-    # It is kept with the conversation: as JSON, in UTF-8.
+    # The context is stored with the conversation, so it must be possible to write it as JSON in UTF-8.
     assert ProjectContext.model_validate_json(found.model_dump_json()) == found
     return found
 

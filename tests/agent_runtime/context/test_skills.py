@@ -1,4 +1,4 @@
-"""Which skills are found in a project, which take precedence, and why a file is left out."""
+"""Tests of which skills are found in a project, which of them take precedence, and why a file is left out."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def project(working_dir: Path, **fields: Any) -> ProjectContext:
 
 
 def why(context: ProjectContext, name: str) -> tuple[bool, str]:
-    """Whether the file was loaded, and the reason."""
+    """Returns whether the file whose path ends with `name` was loaded, and the reason that is given."""
     return next((one.is_loaded, one.reason) for one in context.findings if one.path.endswith(name))
 
 

@@ -1,4 +1,6 @@
-"""What an agent is told of the place where it works."""
+"""Tests of what the prompt tells an agent about its environment: date, system, branch, commands of the
+project.
+"""
 
 import subprocess
 import time

@@ -1,4 +1,4 @@
-"""What the model sees."""
+"""Tests of the messages that the model receives: how the events of a conversation become messages."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Turns of an agent, and the checkpoints that they leave."""
+"""Helpers for tests of checkpoints: they run turns of an agent and read the checkpoints that
+the turns leave.
+"""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.wire import CheckpointInfo, CheckpointKind, RewindRequest
@@ -12,7 +14,7 @@ FILES = RewindRequest(chat=False)
 
 
 async def turn(conversation: ConversationEngine, llm: ScriptedLLM, command: str, text: str = "Go.") -> None:
-    """The user says something, the agent runs one command and answers."""
+    """Runs one turn: the user sends `text`, the agent runs `command` in the terminal and then answers."""
     llm.script(call("terminal", command=command), say("Done."))
     conversation.send(user(text))
     await conversation.run()

@@ -1,4 +1,4 @@
-"""Real conversations: a real log, a real shell, a scripted model."""
+"""Fixtures for conversations with a real log and a real shell. Only the model is scripted."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -33,7 +33,7 @@ def agent_spec(llm: ScriptedLLM, **llm_fields: Any) -> dict[str, Any]:
 
 
 class Watch:
-    """What a conversation published, as decoded frames."""
+    """Subscribes to a conversation and collects all frames that it publishes, as decoded JSON."""
 
     def __init__(self, conversation: ConversationEngine) -> None:
         self.frames: list[dict[str, Any]] = []
@@ -55,7 +55,7 @@ class Watch:
             self._changed.notify_all()
 
     async def until(self, is_there: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first frame like that, waiting for it."""
+        """Waits until there is a frame for which `is_there` is true, and returns the first such frame."""
         async with asyncio.timeout(PATIENCE_SECONDS), self._changed:
             await self._changed.wait_for(lambda: any(map(is_there, self.frames)))
         return next(frame for frame in self.frames if is_there(frame))
@@ -75,7 +75,7 @@ async def client() -> AsyncIterator[LLMClient]:
 
 
 class Conversations:
-    """Makes conversations in a temporary directory and closes them in the end."""
+    """Makes conversations in a temporary directory and closes all of them at the end of the test."""
 
     def __init__(self, path: Path, llm: ScriptedLLM, client: LLMClient) -> None:
         self.path, self.llm, self.client = path, llm, client
@@ -94,7 +94,7 @@ class Conversations:
         if tools is not None:
             spec["tools"] = [{"name": name} for name in tools]
         place = {"working_dir": str(self.workspace)}
-        # A title would take a turn of the script.
+        # With autotitle, the request for a title would use up a turn of the script.
         body = {"agent": spec, "workspace": place, "autotitle": False, **request}
         start = StartConversationRequest.model_validate(body)
         return self._keep(create_conversation(self.path / "conversation", start, self.client))
@@ -125,7 +125,7 @@ def events_of(conversation: ConversationEngine) -> list[dict[str, Any]]:
 
 
 def kinds_of(conversation: ConversationEngine) -> list[str]:
-    """The kinds in the log, state updates left out."""
+    """Returns the kinds of all events in the log, without those of state updates."""
     kinds = [event["kind"] for event in events_of(conversation)]
     return [kind for kind in kinds if kind != "ConversationStateUpdateEvent"]
 

@@ -1,4 +1,4 @@
-"""Hook configurations, and what hooks leave in a log."""
+"""Helpers that write hook configurations and read the results of hooks from a log."""
 
 import asyncio
 import os
@@ -42,5 +42,5 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # A process that has ended and was not waited for yet counts as ended.
+    # Z is a process that has ended and whose parent has not waited for it. The test counts it as ended.
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"

@@ -1,4 +1,6 @@
-"""A scripted model that works for many steps, and sums up when its condenser asks."""
+"""A scripted model for long runs: it works for many steps and writes a summary when a
+condenser asks for one.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,12 +21,15 @@ def asks_for_summary(request: Request) -> bool:
 
 
 def think(thought: str, **options: Any) -> Turn:
-    """A step that changes nothing. Options are fields of Turn."""
+    """Returns a model's reply that calls the tool `think`, which changes nothing. options: fields of Turn."""
     return replace(calls(("think", {"thought": thought})), **options)
 
 
 def working(steps: int, *, last: Turn | None = None, **options: Any) -> Callable[[Request], Turn]:
-    """One thought per request until `steps` are made, then the last turn. Options are fields of each Turn."""
+    """Returns a function that plays a model: it answers `steps` requests with a call of `think`, and the next
+    request with `last` (None: a call of `finish`). It answers each request for a summary with a summary.
+    options: fields of the replies with `think`.
+    """
     made = 0
 
     def answer(request: Request) -> Turn:
@@ -44,12 +49,16 @@ def agent_requests(llm: ScriptedLLM) -> list[Request]:
 
 
 def condensing(conversations: Conversations, **fields: Any) -> dict[str, Any]:
-    """The `agent` argument of `create` for an agent with a condenser."""
+    """Returns the `agent` argument of `Conversations.create` for an agent with a condenser. fields: fields of
+    the condenser.
+    """
     return {"condenser": condenser(conversations.llm, **fields)}
 
 
 def assert_pairs(messages: list[dict[str, Any]]) -> None:
-    """Each reply with calls is followed by exactly their results, and no result stands elsewhere."""
+    """Checks that each reply with tool calls is followed by exactly the results of these calls, in order, and
+    that there are no other results.
+    """
     waiting: list[str] = []
     for message in messages:
         if message["role"] == "tool":

@@ -1,4 +1,6 @@
-"""A tool whose calls wait for one another: what runs at the same time can be seen without clocks."""
+"""A tool whose calls wait for one another, so that tests see which calls run at the same time without a
+clock.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,7 +15,9 @@ from tests.support.patience import PATIENCE_SECONDS
 
 
 class Meeting:
-    """Who is there, in one workspace."""
+    """Keeps count of the meeting tool's calls in one workspace: which have arrived, and how
+    many run at once.
+    """
 
     _all: dict[Path, "Meeting"] = {}
 
@@ -41,7 +45,7 @@ class Meeting:
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             await self.arrive(place)
-            for _ in range(3):  # lets the others in, if they may
+            for _ in range(3):  # lets other calls begin, if they may run in parallel
                 await asyncio.sleep(0)
             if waits_for is not None:
                 await self.until(lambda: waits_for in self._arrived)

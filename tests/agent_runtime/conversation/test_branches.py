@@ -1,4 +1,4 @@
-"""Going back, going on from there, and going two ways at once."""
+"""Tests of rewinding a conversation to an earlier event, of continuing from there, and of forks."""
 
 from pathlib import Path
 from uuid import uuid4
@@ -16,7 +16,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, calls, hang, say
 
 
 async def talked(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
-    """Two questions, two answers."""
+    """Runs a conversation with two questions of the user and two answers of the agent, and returns it."""
     llm.script(say("One."), say("Two."))
     conversation = conversations.create()
     for question in ("First?", "Second?"):

@@ -1,4 +1,4 @@
-"""An agent with a browser: a real one, and a scripted model that uses it."""
+"""Tests of an agent with a real browser. A scripted model uses the browser."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def texts(conversation: Any) -> list[str]:
 
 
 def browsers_of(process: int) -> list[int]:
-    """The Chromiums that a process has started."""
+    """Returns the ids of the Chromium processes that the process with the id `process` has started."""
     children = Path(f"/proc/{process}/task").glob("*/children")
     pids = [int(pid) for file in children for pid in file.read_text().split()]
     return [pid for pid in pids if b"--remote-debugging-pipe" in Path(f"/proc/{pid}/cmdline").read_bytes()]

@@ -1,4 +1,4 @@
-"""A spent budget pauses the run; running it again allows the same amount once more."""
+"""A run pauses when its budget is spent. The next run may spend the same amount again."""
 
 from typing import Any
 
@@ -14,7 +14,9 @@ ONE_CENT_A_TOKEN = {"input_cost_per_token": 0.01, "output_cost_per_token": 0}
 
 @pytest.fixture
 def spending(scripted_llm: ScriptedLLM) -> ScriptedLLM:
-    """A model that goes on for ever, at a dollar a reply."""
+    """Returns the scripted model, set up to call `think` without end. Each of its replies
+    costs one dollar.
+    """
     scripted_llm.fallback = lambda request: calls(
         ("think", {"thought": str(len(request.messages))}), prompt_tokens=100, completion_tokens=0
     )

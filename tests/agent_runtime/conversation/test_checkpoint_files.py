@@ -1,4 +1,4 @@
-"""Checkpoints of odd files and repositories, and when there are none."""
+"""Tests of checkpoints of unusual files and repositories, and of the cases without a checkpoint."""
 
 import asyncio
 import os
@@ -261,7 +261,7 @@ async def test_a_workspace_without_a_project_has_no_checkpoints(
         conversations.workspace.joinpath(str(number)).touch()
     before = files_of(conversations.workspace)
 
-    # What cannot be kept is not changed either.
+    # The rewind is refused as well, because it could not first keep the present files. It changes nothing.
     with pytest.raises(CheckpointsUnavailableError):
         await rewind(conversation, first, BOTH)
 

@@ -1,4 +1,4 @@
-"""Checkpoints of the workspace, one per turn, and going back to them."""
+"""Tests of the checkpoints of the workspace (one for each turn) and of rewinds to them."""
 
 import pytest
 
@@ -52,7 +52,7 @@ async def test_a_checkpoint_names_the_message_that_began_the_turn(
     said = [e for e in of_kind(conversation, "MessageEvent") if e["source"] == "user"]
     assert [one.event_id for one in turns(conversation)] == [e["id"] for e in said]
     assert [one.seq for one in turns(conversation)] == [conversation.log.seq_of(e["id"]) for e in said]
-    # The second turn has changed nothing.
+    # The second turn changed nothing, so it has no checkpoint of its end.
     assert len(checkpoints(conversation, CheckpointKind.END)) == 1
 
 

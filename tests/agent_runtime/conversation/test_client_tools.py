@@ -1,4 +1,4 @@
-"""Tools that the client brings: the agent calls them, the client acts."""
+"""Tests of tools that a client defines: the agent calls such a tool, and the client carries out the call."""
 
 import asyncio
 from typing import Any
@@ -52,7 +52,7 @@ WAITING = {**ASK, "awaits_answer": True}
 
 
 async def called(conversation: ConversationEngine) -> str:
-    """The id of the call that waits, once it does."""
+    """Waits until a call waits for its client, and returns the id of this call."""
     async with asyncio.timeout(60):
         while not conversation.state.pending:  # noqa: ASYNC110 (the log tells nobody here)
             await asyncio.sleep(0.01)

@@ -1,4 +1,6 @@
-"""Long conversations stay within what the model can take."""
+"""A condensation replaces old events by a summary. It keeps a long conversation within its model's context
+window.
+"""
 
 import pytest
 
@@ -323,7 +325,7 @@ async def test_the_summary_is_asked_for_where_the_vendor_has_the_prompt_in_its_c
 async def test_a_model_that_calls_tools_instead_is_asked_in_the_other_way(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
-    # The words beside a call are no notes.
+    # The text beside a tool call must not be taken for the notes that the condenser asked for.
     call_instead = calls(("think", {"thought": "not yet"}), thought="I will run the tests now.")
 
     def answer(request):

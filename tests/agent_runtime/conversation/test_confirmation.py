@@ -1,4 +1,4 @@
-"""An agent that asks first: a real shell, a scripted model."""
+"""Tests of an agent that asks the user before it runs actions, with a real shell and a scripted model."""
 
 from typing import Any
 
@@ -25,7 +25,9 @@ def shell(command: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
 
 
 async def asked(conversations: Conversations, *commands: str, **request: Any) -> ConversationEngine:
-    """A conversation whose agent wants to run these commands in one reply."""
+    """Returns a conversation that waits for the user's confirmation of these commands, all in one reply of
+    the model.
+    """
     conversations.llm.script(calls(*map(shell, commands)))
     conversation = conversations.create(**{"confirmation_policy": ALWAYS, **request})
     conversation.send(user("Go."))

@@ -1,4 +1,4 @@
-"""A critic judges an agent's work before the user sees it, and may send the agent back."""
+"""A critic judges an agent's work before the user sees it, and can send the agent back to work."""
 
 import json
 import subprocess

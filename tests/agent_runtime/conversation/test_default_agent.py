@@ -1,4 +1,4 @@
-"""The agent for programs that choose nothing."""
+"""Tests of the default agent, which a program gets when it configures no agent."""
 
 import pytest
 

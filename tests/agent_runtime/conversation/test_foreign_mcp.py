@@ -1,4 +1,6 @@
-"""The reference MCP server of the protocol's authors, with an older revision of the protocol."""
+"""Tests of an agent with the reference MCP server of the protocol's authors. The server speaks an older
+revision of MCP.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""A goal sends the agent back to work until a judge finds it reached."""
+"""If a conversation has a goal, the agent is sent back to work until a judge (another model call) finds the
+goal reached.
+"""
 
 import json
 from typing import Any

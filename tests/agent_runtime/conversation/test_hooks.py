@@ -1,4 +1,4 @@
-"""Hooks: real commands at each point of a conversation's life."""
+"""Tests of hooks: real commands that run at each event of a conversation for which a hook can be defined."""
 
 import json
 from typing import Any

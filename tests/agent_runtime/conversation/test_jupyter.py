@@ -1,4 +1,4 @@
-"""An agent that runs code in a notebook kernel."""
+"""Tests of an agent that runs code in a Jupyter kernel."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The two-thousandth step costs what the hundredth did."""
+"""In a long run, a late step costs as much work and memory as an early one."""
 
 import resource
 import sys
@@ -14,10 +14,10 @@ from tests.agent_runtime.conversation.labour import asks_for_summary, assert_pai
 from tests.support.scripted_llm import Request, ScriptedLLM, Turn
 
 STEPS = 2_000
-# Several whole rounds between two condensations, so that both have the same share of them.
+# The window covers several condensations, so that EARLY and LATE contain the same share of them.
 WINDOW = 200
 EARLY, LATE = range(100, 100 + WINDOW), range(STEPS - WINDOW - 10, STEPS - 10)
-# By then caches and pools are full.
+# From this step on, caches and pools are full.
 SETTLED = 500
 GROWTH = 1.05
 GROWTH_BYTES = 6 * 1024 * 1024
@@ -25,10 +25,11 @@ MEMORY = Path("/proc/self/statm")
 
 
 class Work:
-    """What each step costs, in numbers that do not depend on the load of the machine.
+    """Measures what each step of a run costs, in numbers that do not depend on the load of the machine.
 
-    calls: of Python's and C's functions in the loop's thread. written: bytes of events. asked: bytes of
-    prompts. resident: bytes that the process holds. All by the number of the step.
+    The fields hold one number for each step. calls: calls of Python and C functions in the thread of the
+    event loop. written: bytes of events. asked: bytes of requests to the model. resident: bytes of memory of
+    the process.
     """
 
     def __init__(self, conversation: ConversationEngine, llm: ScriptedLLM) -> None:
@@ -57,7 +58,7 @@ class Work:
         if not asks_for_summary(request):
             self.most_messages = max(self.most_messages, len(request.messages))
             assert_pairs(request.messages)
-        # The model's own memory is no matter of the conversation's.
+        # The requests that the scripted model keeps must not count as memory of the conversation.
         del self._llm.requests[:-1]
         return self._answer(request)
 
@@ -81,7 +82,7 @@ def resident_bytes() -> int:
 
 
 def growth(per_step: Counter[int]) -> float:
-    """How many times as much the late steps cost as the early ones."""
+    """Returns the cost of the late steps divided by the cost of the early steps."""
     return sum(per_step[step] for step in LATE) / sum(per_step[step] for step in EARLY)
 
 

@@ -1,4 +1,4 @@
-"""An agent with MCP servers: real ones, over standard streams and over HTTP."""
+"""Tests of an agent with real MCP servers, over standard streams and over HTTP."""
 
 import asyncio
 import base64
@@ -149,7 +149,7 @@ async def test_keys_given_to_commands_show_nowhere(conversations: Conversations,
     log = b"".join(record.body for record in conversation.log.records())
     assert KEY.encode() not in log
     assert base64.b64encode(KEY.encode())[:5] not in log
-    # The command of the model's own words, which it is shown again.
+    # The model gets its own command back. The command must not contain the key either.
     assert KEY not in scripted_llm.requests[-1].last_text
 
 
@@ -186,7 +186,7 @@ async def test_a_server_that_goes_away_is_started_again(
 ):
     scripted_llm.script(call("vanish"), call("add", a=2, b=2), say("4"), call("add", a=2, b=3), say("5"))
     starts = conversations.path / "starts"
-    # It goes away and does not end: what is left of it is cleared away beside the new one.
+    # The server closes its connection, but its process stays. The process is ended when a new one is started.
     command = f"echo $$ >> {starts}; {sys.executable} -m tests.support.mcp_server stdio; exec >&-; sleep 600"
     server = {"command": "sh", "args": ["-c", command], "cwd": str(ROOT)}
     conversation = conversations.create(agent={"mcp_config": {"sums": server}})
@@ -334,8 +334,8 @@ async def test_a_new_key_replaces_that_of_a_server_that_is_in_use(
     for given in (
         None,
         agent("key-2"),
-        agent("**********"),  # as the client was told: no key
-        agent("key-3", args=["-m", "another_server"]),  # of another server
+        agent("**********"),  # the masked value that clients get in place of the key
+        agent("key-3", args=["-m", "another_server"]),  # the key of a different server
     ):
         if given is not None:
             conversation.keys.take(given)

@@ -1,4 +1,4 @@
-"""MCP servers that change their tools after these were approved."""
+"""Tests of MCP servers that change their tools after the user has approved them."""
 
 import json
 import sys
@@ -20,7 +20,9 @@ ASK = {"kind": "ConfirmRisky"}
 
 
 class Fickle:
-    """What the server offers from its next start or `reload` on."""
+    """An MCP server whose tools a test can change with `offer`. The server offers the new tools after a
+    restart or `reload`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -80,7 +82,8 @@ async def test_whenever_a_tool_has_changed_its_next_call_is_refused(
         case "unannounced":
             await ask(conversation, scripted_llm, call("creep"), asked, say("Refused."))
         case "restarted":
-            # It does not say so: what it offers now shows only when it is reached again.
+            # The server does not announce the change. The change is found only when the server is started
+            # again.
             await ask(conversation, scripted_llm, call("quit"), asked, say("Refused."))
         case "next run":
             await ask(conversation, scripted_llm, call("quit"), say("Gone."))

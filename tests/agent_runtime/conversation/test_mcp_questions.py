@@ -1,4 +1,4 @@
-"""MCP servers that ask the user in the middle of a call."""
+"""Tests of MCP servers that ask the user a question during a tool call."""
 
 import asyncio
 import json
@@ -27,20 +27,20 @@ def asking(revision: str, **fields: Any) -> dict[str, Any]:
 
 
 def questions_of(conversation: Any) -> list[dict[str, Any]]:
-    """Those that the log says are open."""
+    """Returns the questions of MCP servers that are open according to the log."""
     states = [event["value"] for event in events_of(conversation) if event.get("key") == "agent_state"]
     return next((state["mcp_questions"] for state in reversed(states) if "mcp_questions" in state), [])
 
 
 async def asked(conversation: Any, watch: Watch) -> dict[str, Any]:
-    """The question, once there is one."""
+    """Waits until an MCP server asks a question, and returns this question."""
     await watch.until(lambda frame: bool(questions_of(conversation)))
     [question] = questions_of(conversation)
     return question
 
 
 def told(conversation: Any) -> dict[str, Any]:
-    """What the server says that it was answered."""
+    """Returns the user's answer as the MCP server received it, from the result of the tool call."""
     [observation] = of_kind(conversation, "ObservationEvent")
     answer: dict[str, Any] = json.loads(observation["observation"]["content"][-1]["text"])
     return answer

@@ -1,4 +1,6 @@
-"""Notes that one conversation leaves reach the next one about the same project."""
+"""Notes that an agent writes in one conversation are given to the next conversation about
+the same project.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,9 @@ def note_file(conversations: Conversations, name: str) -> Path:
 async def answers(
     conversation: ConversationEngine, llm: ScriptedLLM, *steps: dict[str, Any]
 ) -> list[tuple[bool, str]]:
-    """Has the agent write notes; whether each call failed, and what it was told."""
+    """Has the agent write a note for each of `steps`. Returns for each call whether it failed, and the text
+    of its result.
+    """
     llm.script(*(call("memory_write", **step) for step in steps), say("Done."))
     conversation.send(user("Go."))
     await conversation.run()

@@ -1,4 +1,6 @@
-"""An agent that works alone and ends a reply without a call is told once to go on or to finish."""
+"""An agent of a conversation with `expects_finish` that ends a reply without a call is asked once to continue
+or to finish.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Logs of older versions, and logs with a snapshot that contradicts them, can be opened."""
+"""Logs of older versions can be opened. Logs with an unusable snapshot (a stored state) can
+be opened, too.
+"""
 
 import resource
 from collections.abc import Iterator
@@ -15,7 +17,9 @@ from tests.agent_runtime.conversation.labour import assert_pairs, think, working
 from tests.support.scripted_llm import ScriptedLLM, say
 
 OLDER = Path(__file__).with_name("older_log.json")
-"""Two messages; a run that has ended, and one cut off in a command. From before snapshots and skills."""
+"""A log of a version without snapshots and skills. It has two user messages, one run that ended, and one run
+that was cut off during a command.
+"""
 
 
 def write_older_log(conversations: Conversations) -> None:
@@ -50,7 +54,9 @@ async def test_a_log_of_an_older_version_opens_and_goes_on(
 
 
 async def long_conversation(conversations: Conversations, scripted_llm: ScriptedLLM) -> ConversationEngine:
-    """One with more events than a snapshot is worth writing for."""
+    """Runs a conversation so long that a snapshot is written when it is closed. Returns the open
+    conversation.
+    """
     scripted_llm.fallback = working(80)
     conversation = conversations.create()
     conversation.send(user("Go."))
@@ -107,7 +113,7 @@ async def test_the_log_is_read_when_the_snapshot(
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """Nothing can be written beyond the first page of a file."""
+    """Simulates a full disk: no file can grow beyond 4096 bytes inside the `with` block."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:

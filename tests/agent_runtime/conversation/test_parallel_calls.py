@@ -1,4 +1,6 @@
-"""Several calls in one reply: which run side by side, which wait, and what is left of them when cut off."""
+"""Tests of several calls in one reply: which run in parallel, which wait, and what the log says after a
+crash.
+"""
 
 import asyncio
 import json
@@ -167,7 +169,7 @@ async def test_after_a_crash_every_call_that_can_have_begun_may_have_run(
     conversation.start()
     meeting = Meeting.of(conversation.spec.working_dir)
     await meeting.until(lambda: meeting.at_once == 2)
-    await conversation.close()  # leaves the log as a crash does
+    await conversation.close()  # leaves the log in the state that a crash leaves
 
     again = conversations.reopen()
     recover(again.run_context)

@@ -1,4 +1,6 @@
-"""Instructions for some paths reach the model when it first touches such a path, and stay with it."""
+"""Instructions for certain paths reach the model when it first uses such a path. They stay in what the model
+sees.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ def started(conversations: Conversations, files: dict[str, str] = FILES, **agent
 
 
 def given(conversation: ConversationEngine) -> list[str]:
-    """What was added to each result."""
+    """Returns, for each tool result, the text of the instructions that were added to it."""
     results = of_kind(conversation, "ObservationEvent")
     return ["".join(part["text"] for part in result["extended_content"]) for result in results]
 
@@ -151,7 +153,7 @@ async def test_a_client_sends_rules_as_the_protocol_has_them(
 
 
 def forgetting(steps: list[Turn]) -> Any:
-    """These steps, and a summary whenever one is asked for."""
+    """Returns a model that gives these turns in order, and a summary whenever the condenser asks for one."""
     left = iter(steps)
 
     def answer(request: Request) -> Turn:

@@ -1,4 +1,6 @@
-"""What a project tells the agent: in the system prompt, by keywords, on request."""
+"""Tests of the project's instructions for the agent: in the system prompt, by keywords, and when the agent
+asks.
+"""
 
 import json
 import re
@@ -135,7 +137,9 @@ async def test_suffixes_of_the_client_are_added(conversations: Conversations, sc
 
 
 def marked_texts(text: str) -> dict[str, str]:
-    """What stands in each mark of the repository, by its file."""
+    """Returns the texts from files of the repository in a prompt, by file. In the prompt, `from_repository`
+    tags mark them.
+    """
     pattern = (
         r'<from_repository file=("(?:[^"\\]|\\.)*") mark="([0-9a-f]{12})">\n(.*?)'
         r'\n</from_repository mark="\2">'

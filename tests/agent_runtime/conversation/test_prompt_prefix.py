@@ -1,4 +1,4 @@
-"""A vendor's cache finds what a prompt has in common with the one before, if not a byte of it has changed."""
+"""Each prompt begins with the bytes of the previous prompt, so that the vendor's prompt cache can be used."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ async def test_the_prefix_stays_the_same_to_the_byte_over_a_hundred_steps(
     (conversations.workspace).mkdir(exist_ok=True)
     conversation = conversations.create(tools=["terminal", "file_editor", "grep", "task_tracker"])
     conversation.send(user("Work."))
-    # What changes on the way does not reach the prompt.
+    # Changes of the project during the conversation do not change the system prompt.
     (conversations.workspace / "Makefile").write_text("test:\n")
     await conversation.run()
     await conversation.close()

@@ -1,4 +1,6 @@
-"""What is shown of finished work: what ran after the last change, and words without support in the log."""
+"""Tests of the proof of finished work: the commands that ran after the last change, and statements of the
+agent that the log does not support.
+"""
 
 import orjson
 import pytest
@@ -63,7 +65,7 @@ async def test_commands_that_ran_after_the_last_change_are_cited_by_their_events
     ]
     assert conversation.info().agent_state["proof"] == proofs(conversation)[0]
     finish = of_kind(conversation, "ActionEvent")[-1]
-    # Clients of the protocol know the message alone.
+    # Clients of the protocol know only the field `message`, so the action has no other field.
     assert finish["action"] == {"message": "Done.", "kind": "FinishAction"}
     assert orjson.loads(finish["tool_call"]["arguments"])["checked"] == ["python3 a.py"]
 

@@ -1,4 +1,6 @@
-"""Two things at once, and what breaks in the middle: the log stays true and nothing is left behind."""
+"""Tests of concurrent operations and of failures during them: the log stays correct and no resources are
+left.
+"""
 
 import asyncio
 from uuid import uuid4
@@ -31,7 +33,7 @@ class TidyObservation(Observation):
 
 
 class TidyTool(Tool[TidyAction]):
-    """Works until it is cancelled, and then cleans up until it is allowed to end."""
+    """A tool that works until it is cancelled, and then cleans up until the test sets `may_end`."""
 
     name = "tidy"
     description = "Works and cleans up."
@@ -66,7 +68,9 @@ async def turns_of_the_loop(count: int = 20) -> None:
 
 @pytest.fixture
 def tidy(conversations: Conversations, scripted_llm: ScriptedLLM):
-    """A conversation whose agent has called the tidy tool once it runs, and that tool."""
+    """Returns the conversation and the tool `tidy`. The agent calls this tool as soon as the conversation
+    runs.
+    """
     scripted_llm.script(calls(("tidy", {})), say("Done."))
     conversation = conversations.create(tools=[TIDY])
     conversation.send(user("Go."))
@@ -115,7 +119,9 @@ async def test_a_tool_that_cannot_be_closed_does_not_keep_the_log(tidy, conversa
 
 
 async def condensing_alone(conversations: Conversations, scripted_llm: ScriptedLLM):
-    """A conversation that has ended, and now waits for the summary it was asked for."""
+    """Returns a finished conversation that waits for a condensation, the reply with the summary (the test
+    releases it), and the task of the condensation.
+    """
     summary = hold(say("SUMMARY"))
     scripted_llm.script(think("1"), think("2"), say("Done."), summary)
     conversation = conversations.create(agent=condensing(conversations))

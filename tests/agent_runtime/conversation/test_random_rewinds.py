@@ -1,4 +1,4 @@
-"""A hundred histories of what an agent and its user do to files, each with rewinds at random."""
+"""Tests with a hundred random histories: an agent and its user change files, and rewinds happen at random."""
 
 import random
 import subprocess
@@ -18,7 +18,7 @@ PATHS = ("a", "b", "d", "d/a", "d/b", "d/e/f", "c.txt", "é ñ", "inner/x", "inn
 
 
 def deed(chance: random.Random) -> str:
-    """A command that does something to a file."""
+    """Returns a random shell command that creates, changes, moves, links or deletes a file."""
     path, other = chance.sample(PATHS, 2)
     content = chance.choice(("1", "12", "x\\r\\ny", "$Id$", "line\\n" * 40)) + str(chance.randrange(3))
     parents = " ".join(f'"{parent}"' for parent in [*Path(path).parents][-2::-1])
@@ -38,7 +38,9 @@ def deed(chance: random.Random) -> str:
 
 
 class History:
-    """What was done, and what must come back."""
+    """A conversation whose files change at random. It keeps the state before each turn and checks that a
+    rewind restores it.
+    """
 
     def __init__(
         self, conversation: ConversationEngine, conversations: Conversations, llm: ScriptedLLM
@@ -59,7 +61,7 @@ class History:
 
     @property
     def chat(self) -> list[bytes]:
-        # The system prompt comes with the first message.
+        # Messages with the role `system` are left out: the first user message adds the system prompt.
         return [
             message
             for message in self.conversation.run_context.model_input.messages()
@@ -114,7 +116,7 @@ def differing(one: Files, other: Files) -> set[str]:
 
 
 def in_each_others_way(one: str, other: str) -> bool:
-    """One needs a directory where the other is a file."""
+    """Returns whether one path lies below the other path, so that only one of the two can be a file."""
     return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 

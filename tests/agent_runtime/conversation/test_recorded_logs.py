@@ -1,7 +1,8 @@
-"""Recorded logs still give the same state and the same prompts, byte for byte, from any split on.
+"""Recorded logs still give the same state and the same prompts, byte for byte, also if they are read in two
+parts.
 
-The recordings are made by `python -m tests.support.record_logs`. A change that is meant to alter what a log
-amounts to is followed by `--folds`, and the difference is read before it is committed.
+The command `python -m tests.support.record_logs` makes the recordings. After a change that is meant to alter
+the state or the prompts of a log, run it with `--folds` and review the difference before you commit it.
 """
 
 from pathlib import Path

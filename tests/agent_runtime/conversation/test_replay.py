@@ -1,4 +1,4 @@
-"""A log says everything: the state, and each prompt, byte for byte."""
+"""From the log alone, a replay gives the same state and the same prompts, byte for byte."""
 
 import sqlite3
 
@@ -16,7 +16,9 @@ from tests.support.scripted_llm import ScriptedLLM, call, calls, hold, say
 
 
 async def plain(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
-    """Calls side by side, a failing one, a message while the model speaks."""
+    """Runs a conversation with two parallel calls, a failed call, and a user message that comes during a
+    model call. Returns the conversation.
+    """
     held = hold(call("terminal", command="echo two"))
     llm.script(
         calls(("terminal", {"command": "echo one"}), ("think", {"thought": "hm"})),
@@ -115,7 +117,7 @@ async def test_a_long_conversation_opens_without_reading_its_old_events(
     whole = fold_log(conversation.log, "agent")
     await conversation.close()
     with sqlite3.connect(conversation.directory / LOG_NAME) as db:
-        # Whoever read these would fail.
+        # The old events are made unreadable, so that opening fails if it reads them.
         spoiled = db.execute("UPDATE events SET body = x'00' WHERE seq < ?", [whole.state.last_seq - 200])
     db.close()
 

@@ -1,4 +1,6 @@
-"""A long result is referred to instead of sent again while it is certain to be unchanged."""
+"""If a file has not changed, a second view of it gives a reference to the first result instead of the
+content.
+"""
 
 import asyncio
 import os
@@ -20,7 +22,7 @@ LONG = "".join(f"line {number}\n" for number in range(200))
 
 @pytest.fixture
 async def path(conversations: Conversations) -> Path:
-    """A file that has been there long enough to be told from one that was just written."""
+    """Returns a long file that is so old that each later change gives it another time of change."""
     conversations.workspace.mkdir()
     file = conversations.workspace / "long.txt"
     file.write_text(LONG)
@@ -39,7 +41,7 @@ def view(path: Path, **more: Any) -> Turn:
 
 
 def answers(conversation: ConversationEngine) -> list[str]:
-    """Of the views, in order."""
+    """Returns the result texts of the file editor's calls, in order."""
     seen = [
         event for event in of_kind(conversation, "ObservationEvent") if "file_editor" in event["tool_name"]
     ]
@@ -82,7 +84,9 @@ async def test_it_holds_after_a_restart_and_for_the_next_message(
 
 
 def outside(change: Callable[[Path], object]) -> Callable[[Path], Callable[[Any], Turn]]:
-    """Between two calls somebody else does that."""
+    """Returns a function that makes a turn for a path: the test applies `change` to the file, and then the
+    agent views it.
+    """
 
     def make(path: Path) -> Callable[[Any], Turn]:
         def answer(_: Any) -> Turn:

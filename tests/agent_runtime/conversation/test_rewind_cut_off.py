@@ -1,4 +1,4 @@
-"""Checkpoints and rewinds of a process that is killed in the middle."""
+"""Tests of checkpoints and rewinds in a process that is killed while it works."""
 
 import asyncio
 import signal
@@ -42,7 +42,7 @@ TAKE = (
 
 
 def killed_when(is_so: Callable[[], bool], work: str, *arguments: str) -> None:
-    """Does the work in another process, which is killed once `is_so`."""
+    """Runs `work` in another process and kills this process as soon as `is_so` returns true."""
     command = [sys.executable, "-c", OPEN.format(work=work), *arguments]
     with subprocess.Popen(command) as process:
         deadline = time.monotonic() + 60
@@ -58,19 +58,21 @@ async def reopened(conversations: Conversations) -> ConversationEngine:
         while True:
             try:
                 return conversations.reopen()
-            except LogInUseError:  # a program that it was about to start still holds what it held
+            except LogInUseError:  # a program that was started during the kill can hold the lock for a moment
                 await asyncio.sleep(0.01)
 
 
 async def at_rest(conversation: ConversationEngine) -> None:
-    """What it does of itself when it is opened is done."""
+    """Waits until the conversation is idle: when it is opened, it first completes a rewind
+    that was cut off.
+    """
     async with asyncio.timeout(60):
         while conversation.is_busy:  # noqa: ASYNC110 (nobody is told of that)
             await asyncio.sleep(0.01)
 
 
 async def changed(conversations: Conversations, llm: ScriptedLLM) -> ConversationEngine:
-    """An agent has changed every one of many files."""
+    """Runs a conversation whose agent changes FILES files, and returns the conversation."""
     conversation = conversations.create()
     for number in range(FILES):
         conversations.workspace.joinpath(f"{number}.txt").write_text(f"{number}\n")
@@ -95,7 +97,7 @@ async def test_a_rewind_that_was_killed_is_completed(conversations: Conversation
     )
     assert (workspace / "0.txt").exists()
     workspace.joinpath("new").write_text("mine")
-    workspace.joinpath(f"{TEMPORARY_PREFIX}0").write_text("half of a fi")  # as a kill during a copy leaves it
+    workspace.joinpath(f"{TEMPORARY_PREFIX}0").write_text("half of a fi")  # as a kill during a copy
     again = await reopened(conversations)
     await at_rest(again)
 
@@ -105,7 +107,7 @@ async def test_a_rewind_that_was_killed_is_completed(conversations: Conversation
     updates = of_kind(again, "ConversationStateUpdateEvent")
     told = [e["value"]["rewind"] for e in updates if e["key"] == "agent_state" and "rewind" in e["value"]]
     assert len(told) == 1
-    # What was there before is in the checkpoint that was made first.
+    # Before the rewind, the former files were stored in a checkpoint. A rewind to it brings these files back.
     await rewind(again, told[0]["undo"], RewindRequest(on_edits="keep"))
     assert (workspace / "7.txt").read_text() == "agent\n"
     assert (workspace / "new").read_text() == "mine"

@@ -1,4 +1,4 @@
-"""The loop, from the outside: messages in, events out."""
+"""Tests of the run loop through its interface: user messages go in, events come out."""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Shells get the secrets of a conversation; logs and events do not show them."""
+"""Commands of the agent get the secrets of a conversation. Logs, events and requests do not contain them."""
 
 import base64
 import threading
@@ -22,7 +22,9 @@ SHORT = "hunter22"
 
 
 class Vault:
-    """A place where values are looked up, over HTTP."""
+    """An HTTP server from which the values of secrets are fetched. seen: the X-Token
+    header of each request.
+    """
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
@@ -57,7 +59,7 @@ def vault() -> Iterator[Vault]:
 
 
 async def outputs(conversations: Conversations, *commands: str, **request: Any) -> list[str]:
-    """What the agent is shown of commands run one after another."""
+    """Runs these commands one after another and returns their outputs as the agent sees them."""
     conversation = await ran(conversations, *commands, **request)
     return outputs_of(conversation)
 
@@ -92,7 +94,8 @@ async def test_a_command_gets_the_variables_that_it_names_and_only_they(conversa
     )
 
     assert (conversations.workspace / "token").read_text() == VALUE
-    # The first names OTHER in its text, too: that is enough.
+    # The text of the first command also contains the name OTHER. Therefore the command gets this variable as
+    # well.
     assert shown == ["1", "0\n0", f"[{MASK}]"]
 
 

@@ -1,4 +1,4 @@
-"""Hooks at the points of a session: prompts, its start and end, and the end of a run."""
+"""Tests of hooks for prompts, for the start and the end of a session, and for the end of a run."""
 
 import json
 from typing import Any

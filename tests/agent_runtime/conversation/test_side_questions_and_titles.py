@@ -1,4 +1,6 @@
-"""Side questions, titles and tags of a conversation."""
+"""Tests of the titles and tags of a conversation, and of side questions: their answers are not added to the
+conversation.
+"""
 
 import pytest
 
@@ -46,7 +48,7 @@ async def test_a_question_is_answered_while_the_agent_works(
 
 
 def naming(title: Turn):
-    """A model that names conversations, and otherwise is done at once."""
+    """Returns a model that answers a request for a title with `title` and all other requests with "Done."."""
     return lambda request: title if is_naming(request) else say("Done.")
 
 

@@ -1,4 +1,6 @@
-"""The fold: any split of a log gives the same state."""
+"""Tests of the state that is computed from a log: each way to split the log into two parts gives the same
+state.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st

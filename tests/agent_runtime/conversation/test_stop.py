@@ -1,4 +1,4 @@
-"""Pausing, interrupting, closing and coming back."""
+"""Tests of pausing, interrupting, closing and reopening a conversation."""
 
 import json
 from pathlib import Path

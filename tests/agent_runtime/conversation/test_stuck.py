@@ -1,4 +1,6 @@
-"""An agent that goes in circles is told, then stopped; one that waits is left in peace."""
+"""An agent that repeats itself gets a hint and is then stopped. An agent that waits for a command is not
+stopped.
+"""
 
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, statuses_of, user
 from tests.support.scripted_llm import ScriptedLLM, Turn, call, calls, say

@@ -1,4 +1,4 @@
-"""Changing the model during a conversation."""
+"""Tests of a change of the model during a conversation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Skills that a user calls by name, with what they need to be told."""
+"""Tests of skills that a user calls by name and that take inputs."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def started(conversations: Conversations, *, path: str = ".agents/skills/release
 
 
 def added(conversation: ConversationEngine) -> list[str]:
-    """What each message of the user brought up."""
+    """Returns, for each message of the user, the text of the skills that was added to the message."""
     messages = [event for event in of_kind(conversation, "MessageEvent") if event["source"] == "user"]
     return ["\n".join(part["text"] for part in event["extended_content"]) for event in messages]
 

@@ -1,4 +1,6 @@
-"""The model gets one answer to each call and the run goes on, however a tool fails."""
+"""When a tool fails, in whatever way, the model gets exactly one result for each call and
+the run continues.
+"""
 
 import asyncio
 import re

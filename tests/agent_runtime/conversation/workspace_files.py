@@ -1,11 +1,15 @@
-"""A workspace as it is on disk: every file's bytes, who may execute it, where links lead."""
+"""Reads all files of a workspace from the disk: their bytes, whether they are executable, and targets of
+links.
+"""
 
 import os
 import subprocess
 from pathlib import Path
 
 Files = dict[str, tuple[str, bytes]]
-"""By path: `file`, `exec` or `link`, and the content or where it leads."""
+"""The files by their paths. Each value is `file`, `exec` or `link`, and the content or the target of the
+link.
+"""
 
 
 def files_of(directory: Path, *, without: tuple[str, ...] = (".git",)) -> Files:

@@ -1,4 +1,6 @@
-"""The events on the wire: what goes in comes out, key for key, in the protocol's own order."""
+"""Tests of events as JSON: a parsed event is encoded to the same JSON again, with the keys in the protocol's
+order.
+"""
 
 import json
 from pathlib import Path
@@ -23,7 +25,7 @@ def test_a_captured_event_survives_parsing_and_encoding_unchanged(name: str):
     assert json.loads(encoded) == example
 
 
-# Kinds that only pass through keep the order they came in.
+# The kinds that have a class here. Events of other kinds are passed on with their keys in the received order.
 OWN_KINDS = [
     name for name, each in EXAMPLES.items() if not isinstance(parse_event(json.dumps(each)), OtherEvent)
 ]

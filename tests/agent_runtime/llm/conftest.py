@@ -1,4 +1,4 @@
-"""Models are tested through whole conversations where that is possible."""
+"""Fixtures of the tests of models. Where possible, these tests run whole conversations."""
 
 from tests.agent_runtime.conversation.conftest import client, conversations
 

@@ -1,4 +1,4 @@
-"""Which broken arguments are repaired, and which are not."""
+"""Tests of which broken arguments of tool calls are repaired, and which are not."""
 
 import pytest
 from hypothesis import given, settings

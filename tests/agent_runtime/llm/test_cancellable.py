@@ -1,4 +1,4 @@
-"""Calls that swallow a cancellation are stopped nevertheless."""
+"""A call that catches and ignores a cancellation is cancelled again until it ends."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ async def test_work_that_takes_a_cancellation_for_its_own_is_told_again():
     has_begun = asyncio.Event()
 
     async def deaf() -> None:
-        # As a connection that is made while somebody gives up.
+        # Ignores the first cancellation, like a connection that is cancelled while it is being opened.
         has_begun.set()
         try:
             await asyncio.Event().wait()

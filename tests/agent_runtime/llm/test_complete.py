@@ -1,4 +1,4 @@
-"""Asking a model over the real wire."""
+"""Tests of requests to a model over real HTTP connections."""
 
 import asyncio
 import sys

@@ -1,4 +1,6 @@
-"""What happens when a model cannot be asked: waiting, asking others, stopping; and what it all costs."""
+"""Tests of models that fail: waiting and retrying, asking other models, stopping, and the cost of all
+requests.
+"""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -10,6 +12,7 @@ import pytest
 from agent_runtime.events.content import ImageContent
 from agent_runtime.events.message import Message
 from agent_runtime.llm.config import LLM
+from agent_runtime.vendors import UNREACHABLE
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, events_of, of_kind, user
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, Turn, calls, fail, raw, say
@@ -47,6 +50,20 @@ async def test_each_retry_is_told_with_its_reason_and_its_wait(
     }
     assert (second["retry"]["next_attempt"], second["retry"]["max_attempts"]) == (3, 3)
     assert conversation.state.final_response == "ok"
+
+
+async def test_a_vendor_that_cannot_be_reached_is_called_four_times_as_announced(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.script(*[fail(502, error=f"vendor.test cannot be reached. ({UNREACHABLE})")] * 4)
+    conversation = conversations.create(llm={"num_retries": 9})
+    watch = Watch(conversation)
+    conversation.send(user("Go."))
+
+    await conversation.run()
+
+    retries = [one["retry"] for one in watch.of_type("item_aborted") if one.get("retry")]
+    assert [(one["next_attempt"], one["max_attempts"]) for one in retries] == [(2, 4), (3, 4), (4, 4)]
 
 
 async def test_the_date_to_wait_for_is_understood(conversations: Conversations, scripted_llm: ScriptedLLM):

@@ -1,11 +1,11 @@
-"""Calls through litellm: a scripted server speaks Anthropic's protocol on loopback."""
+"""Tests of model calls through litellm. A scripted server on this machine speaks Anthropic's protocol."""
 
 import pytest
 
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, kinds_of, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, calls, cut, fail, hang, say
 
-# What litellm does with its own types makes pydantic warn, at their first use.
+# litellm's types cause warnings of pydantic when they are first used.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Item .* is using the `ReadOnly` qualifier"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

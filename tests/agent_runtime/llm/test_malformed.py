@@ -1,6 +1,6 @@
-"""A conversation survives malformed replies: each call is answered once, each request is valid.
+"""After a malformed reply a conversation goes on: each call gets one result, and each request is valid.
 
-Set HYPOTHESIS_PROFILE=thorough for 10,000 replies to conversations.
+Set HYPOTHESIS_PROFILE=thorough to test 10,000 replies in conversations.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.support.scripted_llm import ScriptedLLM, Turn, calls, raw, say
 
 TOOLS = ["think", "finish", "task_tracker", "bash", "", "no such tool", "é" * 70, "a.b/c"]
 
-# JSON text with halves of characters in it is possible on the wire, and a str in Python.
+# JSON text can contain half of a surrogate pair. Python can hold it in a str.
 texts = st.text(max_size=20) | st.sampled_from(["", "\x00", "\ud83d", "\U0001f600", "</s>", "x" * 5000])
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
@@ -230,7 +230,9 @@ async def test_half_a_sentence_is_not_the_end(conversations: Conversations, scri
 
 
 class Nonsense:
-    """Replies of almost the right shape. Quicker than a strategy, since thousands are wanted."""
+    """Makes random replies that are almost valid. This is faster than a Hypothesis strategy, and thousands
+    are needed.
+    """
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 (no secret)
@@ -285,14 +287,15 @@ def check_answers(conversation: Any) -> None:
     ]
     assert Counter(answers) == asked
     assert set(asked.values()) <= {1}
-    # To the vendor itself a longer one goes back as it came.
+    # In the log, each id of a call has at most 64 characters. Only the vendor that sent a longer id gets it
+    # back.
     assert all(1 <= len(call_id) <= 64 for call_id in asked)
     codes = {event["code"] for event in of_kind(conversation, "ConversationErrorEvent")}
     assert codes <= {"EmptyReply", "LLMMalformedReplyError", "LLMServiceUnavailableError"}
 
 
 def check_request(messages: list[dict[str, Any]]) -> None:
-    """As the strictest vendors want it."""
+    """Checks that the messages of a request meet the rules of the strictest vendors."""
     assert messages[0]["role"] == "system"
     waiting: list[str] = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""Which parts of earlier replies and results a model gets again."""
+"""Tests of which parts of earlier replies and results are sent to the model again."""
 
 import base64
 import json
@@ -21,7 +21,9 @@ def picture() -> Message:
 
 
 async def two_turns(conversations: Conversations, llm: ScriptedLLM, **fields: Any) -> list[dict[str, Any]]:
-    """The messages of the second request, after a reply with thoughts."""
+    """Runs a turn whose first reply has reasoning and thinking blocks. Returns the messages of the second
+    request. fields: of the model.
+    """
     llm.script(
         calls(("think", {"thought": "x"}), reasoning="Because.", thinking_blocks=(THINKING, REDACTED)),
         say("done"),

@@ -1,4 +1,4 @@
-"""Models without native tool calls."""
+"""Tests of models without native tool calls, which write their calls as text."""
 
 import json
 import time

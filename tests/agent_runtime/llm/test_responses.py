@@ -1,4 +1,4 @@
-"""Conversations with a model that is asked through the Responses protocol."""
+"""Tests of conversations with a model that is called through OpenAI's Responses API."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""How calls of tools are read, judged by the public data of canitoolcall: what models wrote, word for word,
-and the calls that it means.
+"""Tests of how tool calls are read from text, with the public data set canitoolcall: real texts of models,
+and the calls that each text means.
 """
 
 import json
@@ -33,9 +33,10 @@ READ = {
     "qwen3-hermes": 33,
     "qwen3-xml": 48,
 }
-"""How many of a family's replies with calls are read exactly: all."""
+"""The number of replies with calls in the data, by model family. All of them must be read exactly."""
 
-# A missing last bracket is added. The data wants such a call refused.
+# Only the last bracket of these calls is missing. The engine adds it and runs the call; the data expects a
+# refusal.
 REPAIRED = {"deepseek/vllm-v3-malformed-missing-brace", "qwen3-hermes/vllm-invalid-json-missing-brace"}
 
 
@@ -58,7 +59,9 @@ def expected(one: dict[str, Any]) -> Calls:
 
 
 def read(one: dict[str, Any]) -> Calls:
-    """Returns the calls that would run: one with unreadable arguments is answered with an error."""
+    """Returns the calls that would run. A call with unreadable arguments is left out, because it gets an
+    error instead.
+    """
     was_cut = "truncated" in one["tags"]
     reply = Reply("r", one["raw_output"], "", (), Usage(), was_cut=was_cut)
     found = prompted_tools.read(reply, one["tools"]).tool_calls
@@ -67,7 +70,7 @@ def read(one: dict[str, Any]) -> Calls:
 
 
 def same(found: Calls, wanted: Calls) -> bool:
-    """Compares types as well: 3 is not "3", and true is not 1."""
+    """Returns whether both lists of calls are equal, including the types: 3 is not "3", and true is not 1."""
     return json.dumps(found, sort_keys=True) == json.dumps(wanted, sort_keys=True)
 
 
@@ -117,7 +120,7 @@ def test_text_and_reasoning_of_harmony_are_read_exactly() -> None:
     for one in stated:
         reply = prompted_tools.read(Reply("r", one["raw_output"], "", (), Usage()), one["tools"])
         wanted = one["expected"]
-        # What a model says after a call is dropped: it cannot know the result.
+        # Text that a model writes after a call is dropped, because the model cannot know the result yet.
         text = "" if "text-after-call" in one["tags"] else wanted["content"] or ""
         assert (reply.text, reply.reasoning) == (text, wanted["reasoning_content"] or ""), one["id"]
 
@@ -136,10 +139,10 @@ def test_no_token_of_harmony_is_shown_or_streamed(size: int) -> None:
             take("text", raw[begin : begin + size])
         reply = prompted_tools.read(Reply("r", raw, "", (), Usage()), one["tools"])
         for said, streamed in ((reply.text, shown["text"]), (reply.reasoning, shown["reasoning"])):
-            # One model says that it must not write tokens.
+            # In one text, the model's reasoning mentions a token of the format. This is not a leaked token.
             is_mentioned = "marker-in-reasoning" in one["id"] and said == reply.reasoning
             assert is_mentioned or "<|" not in said + streamed, one["id"]
-            # The end of a stream may be held back, and the message has all of it.
+            # The last characters of a stream may be withheld, but the complete message contains them.
             assert said.startswith(streamed.strip()), one["id"]
 
 

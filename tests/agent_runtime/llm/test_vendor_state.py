@@ -1,4 +1,4 @@
-"""State that a vendor returns goes back to that vendor unchanged, and to no other one."""
+"""State that a vendor returns is sent back to this vendor unchanged, and is not sent to any other vendor."""
 
 from typing import Any
 
@@ -27,7 +27,9 @@ THINK = {"name": "think", "arguments": '{"thought":"x"}'}
 
 
 def whole(message: dict[str, Any], call_id: str = "call_1", **state: Any) -> Turn:
-    """A reply in the types of OpenAI's package, with what other vendors add to them."""
+    """Returns a reply in the types of OpenAI's package. message, state: fields that other vendors add to the
+    message and to its tool call.
+    """
     tool_call = {"id": call_id, "type": "function", "function": THINK, **state}
     said = {"role": "assistant", "content": None, "tool_calls": [tool_call], **message}
     choice = {"index": 0, "finish_reason": "tool_calls", "message": said}
@@ -57,7 +59,9 @@ def streamed(*deltas: dict[str, Any]) -> Turn:
 async def sent_after(
     conversations: Conversations, turn: Turn, model: str, *, then: str | None = None, stream: bool = False
 ) -> list[dict[str, Any]]:
-    """The messages that follow the reply `turn` of `model`, to it or to the model that is asked `then`."""
+    """Plays the reply `turn` of `model` and returns the messages of the last request. then: the model to
+    which the conversation is switched before this request; None: the conversation stays with `model`.
+    """
     llm = conversations.llm
     llm.script(turn, say("Done."), say("Done."))
     conversation = conversations.create(llm={"model": model, "stream": stream})

@@ -1,4 +1,4 @@
-"""What the engine sends is what the vendors' own packages could have sent, and it reads what they can say."""
+"""Checks the engine's requests and its reading of replies with the types in the vendors' own packages."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.agent_runtime.conversation.conftest import Conversations, of_kind, us
 from tests.support.scripted_llm import ScriptedLLM, Turn, calls, say
 from tests.support.vendor_types import accept
 
-# What litellm does with its own types makes pydantic warn, at their first use.
+# litellm's types cause warnings of pydantic when they are first used.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -34,14 +34,16 @@ OF_MODEL = {
     "ollama/qwen3": "/v1/chat/completions",
     "hosted_vllm/qwen3": "/v1/chat/completions",
 }
-"""A part of the path, by model."""
+"""For each model, a part of the path of the URL to which its requests go."""
 SEES_IMAGES = OF_MODEL.keys() - {"deepseek/deepseek-reasoner", "azure/our-gpt"}
 FOR_COMPATIBLE = frozenset({"reasoning"})
-"""Fields that OpenRouter knows and OpenAI does not."""
+"""Fields that OpenRouter accepts and OpenAI does not."""
 
 
 def model(name: str, url: str, *, stream: bool) -> dict[str, Any]:
-    """The fields of a model that the scripted server plays."""
+    """Returns the configuration of the model `name` for a scripted server at `url` that speaks the vendor's
+    protocol.
+    """
     root = url.removesuffix("/v1")
     is_compatible = OF_MODEL[name].startswith("/v1/") and not name.startswith("anthropic/")
     return {
@@ -59,7 +61,7 @@ def model(name: str, url: str, *, stream: bool) -> dict[str, Any]:
 
 
 def parallel_calls(name: str) -> Turn:
-    """Two calls, with all that this model returns for itself."""
+    """Returns a reply with two calls and with all extra fields that this model returns and needs back."""
     signs = name.startswith(("anthropic/", "bedrock/"))
     return calls(
         ("think", {"thought": "x"}),

@@ -1,4 +1,6 @@
-"""Where vendors say how long to wait: in one of two headers, or, at Google, in the body."""
+"""Tests of how the wait time that a vendor states is read: from one of two headers, or from the body at
+Google.
+"""
 
 import json
 import threading
@@ -16,7 +18,7 @@ from agent_runtime.llm.errors import LLMRateLimitError, LLMServiceUnavailableErr
 from agent_runtime.vendors import asked_seconds
 from tests.agent_runtime.llm.test_complete import PROMPT
 
-# litellm's own code raises them.
+# The warnings come from litellm's own code.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 OPENAI = {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}
@@ -33,7 +35,9 @@ GOOGLE = {
 
 @pytest.fixture(autouse=True)
 def no_shared_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests of the gateway in this process leave a client to litellm that the gateway alone may use."""
+    """Removes the HTTP client that tests of the gateway in this process set in litellm. Only the gateway may
+    use it.
+    """
     monkeypatch.setattr(litellm_calls.load(), "aclient_session", None, raising=False)
 
 
@@ -51,7 +55,7 @@ def serving(vendor: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 @contextmanager
 def refusing(body: Any, headers: dict[str, str]) -> Iterator[str]:
-    """A vendor that answers with this error, and is asked once."""
+    """Yields the URL of a vendor that answers with this error, and checks that it got exactly one request."""
     asked: list[str] = []
 
     class Vendor(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Which executables are found in a project, and which changes make another version of one."""
+"""Tests of which executables are found in a project, and of which edits change the hash of an executable."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""Secrets are masked in every encoding and at every cut of a text.
+"""Secrets are masked in every encoding, wherever a text is cut into pieces.
 
-Set HYPOTHESIS_PROFILE=thorough for 10,000 examples of each.
+Set HYPOTHESIS_PROFILE=thorough for 10,000 examples in each test.
 """
 
 import base64
@@ -88,7 +88,9 @@ def test_base64_of_more_than_the_secret_does_not_show_it(secret: str, before: by
 
 
 def events(said: str) -> list[Event]:
-    """Every kind that can carry what somebody wrote, with it wherever it can stand."""
+    """Returns events of all kinds that can contain text of users, models or tools. `said` stands in every
+    such field.
+    """
     arguments = orjson.dumps({"command": said, said: [said]}).decode()
     text = [TextContent(text=said)]
     called = {"tool_name": "terminal", "tool_call_id": "c"}
@@ -137,7 +139,7 @@ def strings_of(value: object) -> list[str]:
     return [one for item in value for one in strings_of(item)] if isinstance(value, list) else []
 
 
-# What events consist of, whatever they tell.
+# The texts that are in the events even if `said` is empty.
 WORDS = {said for event in events("") for said in strings_of(event.model_dump(mode="json"))}
 
 

@@ -1,4 +1,4 @@
-"""What is asked about before the browser does it."""
+"""Tests of which actions of the browser need the user's confirmation."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ SAMPLE = {
     "url": "https://example.org/", "new_tab": False, "index": 0, "text": "Ada", "include_screenshot": False,
     "extract_links": False, "start_from_char": 0, "direction": "down", "tab_id": "a1b2", "storage_state": {},
 }  # fmt: skip
-"""Arguments that are nothing out of the ordinary."""
+"""Harmless arguments for the browser's tools."""
 
 
 def risk(name: str, **arguments: object) -> str:

@@ -1,4 +1,6 @@
-"""No tool is left out: each of the runtime says what its calls do, and others are asked about."""
+"""Every tool of the runtime declares the effects of its calls. A call of a tool without a declaration needs
+confirmation.
+"""
 
 import importlib
 import inspect
@@ -21,7 +23,7 @@ WORKSPACE = "/work/project"
 
 
 def every_tool() -> list[type[AnyTool]]:
-    """All classes of the runtime that can be made, registered or not."""
+    """Returns all tool classes of the runtime that are not abstract, also those that are not registered."""
     for module in pkgutil.walk_packages(agent_runtime.tools.__path__, "agent_runtime.tools."):
         importlib.import_module(module.name)
     found: list[type[AnyTool]] = []
@@ -49,7 +51,7 @@ class Empty(Action):
 
 
 class Made(Tool[Empty]):
-    """A tool of somebody else's, with the effects that a test wants."""
+    """A tool that does not come from the runtime. Each test sets its effects."""
 
     name = "made"
     description = "Does something."
@@ -65,7 +67,9 @@ def with_effects(*effects: Effect) -> Made:
 
 
 def risk_of(tool: AnyTool | None, **arguments: Any) -> tuple[str, bool]:
-    """The risk of a call, and whether it is asked about."""
+    """Returns the risk of a call of `tool`, and whether it needs confirmation. None: a tool that does not
+    exist.
+    """
     name = tool.name if tool else "nowhere"
     call = ToolCall(id="1", name=name, arguments=orjson.dumps(arguments).decode())
     event = ActionEvent(

@@ -1,4 +1,6 @@
-"""The tables of hostile and harmless commands, as they stand and however they are wrapped."""
+"""Tests with the tables of hostile and harmless commands: each command unchanged, and wrapped in other
+commands.
+"""
 
 import os
 import shlex
@@ -85,7 +87,7 @@ CHANGES: dict[str, Change] = {
     "sudo-less xargs": lambda text: f"xargs -r bash -c {shlex.quote(text)} < /dev/null",
 }
 changes = st.lists(st.sampled_from(sorted(CHANGES)), min_size=1, max_size=3)
-# The same examples everywhere; HYPOTHESIS_PROFILE=thorough looks for new ones.
+# Each ordinary run uses the same examples. HYPOTHESIS_PROFILE=thorough searches for new ones.
 IS_THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 PROFILE = settings(
     max_examples=10_000 if IS_THOROUGH else 200,

@@ -1,4 +1,4 @@
-"""Actions of one reply, judged by analyzers and policies."""
+"""Tests of how analyzers and confirmation policies judge the actions of one reply."""
 
 from pathlib import Path
 from typing import Any

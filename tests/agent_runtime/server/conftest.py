@@ -1,4 +1,4 @@
-"""Real agent servers with conversations on them."""
+"""Fixtures and helpers for tests with a real agent server and conversations on it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from tests.support.scripted_llm import ScriptedLLM
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    """One server for all tests that leave it alive."""
+    """Yields a started agent server. All tests of a session share it, so a test must not stop it."""
     server = AgentServer(tmp_path_factory.mktemp("agent_server"))
     server.start()
     yield server
@@ -24,7 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[AgentServer]:
-    """A server for tests that kill it. Start it yourself."""
+    """Yields an agent server for a test that kills it. The test has to start it."""
     server = AgentServer(tmp_path)
     yield server
     if server.process is not None:
@@ -32,7 +32,9 @@ def own_server(tmp_path: Path) -> Iterator[AgentServer]:
 
 
 def start_request(llm: ScriptedLLM, path: Path, text: str | None = None, **fields: Any) -> dict[str, Any]:
-    """The body that creates a conversation; with `text` it begins at once. A title would take a turn."""
+    """Returns the body of a request that creates a conversation without a generated title, which would need a
+    scripted reply. text: the first message, with which a run starts. None: no message and no run.
+    """
     body: dict[str, Any] = {
         "agent": agent_spec(llm),
         "workspace": {"working_dir": str(path / "work")},
@@ -49,7 +51,9 @@ def message(text: str, **fields: Any) -> dict[str, Any]:
 
 
 def wait_until(value: Callable[[], Any], *, timeout_seconds: float = PATIENCE_SECONDS) -> Any:
-    """The value, as soon as it is true."""
+    """Calls `value` until its result is true and returns this result. Raises TimeoutError after
+    `timeout_seconds`.
+    """
     deadline = time.monotonic() + timeout_seconds
     pauses = pauses_between_looks()
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""One more authority that commands believe."""
+"""Commands of the agent trust one additional certificate authority besides the usual ones."""
 
 import ssl
 import subprocess
@@ -49,7 +49,7 @@ def test_commands_trust_the_authority_and_those_they_trusted_before(
         company = Authority(tmp_path / "company").file
         monkeypatch.setenv("SSL_CERT_FILE", str(company))
         before = ssl.create_default_context(cafile=str(company))
-    for _ in range(2):  # as after a restart
+    for _ in range(2):  # the second time is like a restart
         trust(tmp_path / "conversations", authority.file.read_bytes())
     environment = command_environment()
     believed = ssl.create_default_context(cafile=environment["SSL_CERT_FILE"])

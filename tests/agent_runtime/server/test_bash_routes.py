@@ -1,4 +1,4 @@
-"""Commands over HTTP: run, followed, stopped."""
+"""Tests of the routes that run a shell command, return its output, and stop it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,7 +34,9 @@ async def start(client: httpx.AsyncClient, command: str, **fields) -> str:
 
 
 async def follow(client: httpx.AsyncClient, command_id: str, until) -> list[dict]:
-    """What clients do: search again and again until the output has what they wait for."""
+    """Reads the output of a command again and again until `until` is true for it, as clients do. Returns the
+    output.
+    """
     params = {"command_id__eq": command_id, "kind__eq": "BashOutput", "sort_order": "TIMESTAMP", "limit": 100}
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not until(items := (await client.get(SEARCH, params=params)).json()["items"]):  # noqa: ASYNC110 (HTTP sends no events)
@@ -85,7 +87,7 @@ async def test_output_can_be_read_while_the_command_runs(client: httpx.AsyncClie
     assert not has_ended(items)
     assert (await client.post(f"/api/bash/bash_commands/{command_id}/stop")).json() == {"success": True}
     assert (await follow(client, command_id, until=has_ended))[-1]["exit_code"] == -1
-    # Again is fine, and changes nothing; what never was is not.
+    # A second stop succeeds and changes nothing. The stop of a command that never existed is refused.
     assert (await client.post(f"/api/bash/bash_commands/{command_id}/stop")).json() == {"success": True}
     assert (await client.post(f"/api/bash/bash_commands/{uuid4()}/stop")).status_code == 404
 

@@ -1,4 +1,4 @@
-"""Commands over a socket, output as it comes."""
+"""Tests of the WebSocket for shell commands, which sends the output while a command runs."""
 
 import json
 from typing import Any
@@ -23,7 +23,8 @@ def received(socket: ClientConnection) -> dict[str, Any]:
 
 
 def test_output_comes_while_the_command_still_runs(own_server: AgentServer):
-    # On a server of many tests the text could end like the beginning of a secret, which is held back.
+    # A separate server: on a shared one, the end of the text could look like the start of another test's
+    # secret and be held back.
     own_server.start()
     with opened(own_server) as socket:
         socket.send(json.dumps({"command": "echo 'für dich'; read -r _ < <(sleep 30)"}))
@@ -34,7 +35,7 @@ def test_output_comes_while_the_command_still_runs(own_server: AgentServer):
 
     assert (command["kind"], piece["stdout"], last["exit_code"]) == ("BashCommand", "für dich\n", -1)
     assert "exit_code" not in piece
-    # Once more is fine: it has ended.
+    # A second stop succeeds, because the command has ended.
     assert own_server.call("POST", f"/api/bash/bash_commands/{command['id']}/stop") == {"success": True}
 
 
@@ -60,7 +61,7 @@ def test_an_invalid_frame_is_answered_and_the_socket_stays_open(server: AgentSer
         assert received(socket)["code"] == code
         socket.send(json.dumps({"command": "echo on"}))
         assert received(socket)["kind"] == "BashCommand"
-        # To its end: what comes later would be heard by the next test.
+        # The test reads up to the end of the command. Otherwise the next test would receive the rest.
         while "exit_code" not in received(socket):
             pass
 
@@ -80,7 +81,8 @@ def read_all(socket: ClientConnection) -> None:
 
 
 def test_a_reader_that_does_not_read_is_disconnected_and_delays_no_other_reader(server: AgentServer):
-    # Each has as many pieces as are kept of one command: together more than may wait for a reader.
+    # One command has as many pieces as the server keeps of a command. All commands have more than may wait
+    # for a reader.
     command = {"command": "head -c 8000000 /dev/zero | tr '\\0' x"}
     with opened(server, max_size=None, max_queue=1, ping_interval=None) as deaf, opened(server) as keen:
         for _ in range(9):
@@ -91,5 +93,5 @@ def test_a_reader_that_does_not_read_is_disconnected_and_delays_no_other_reader(
         with pytest.raises(ConnectionClosed):
             read_all(deaf)
 
-    # 1011: on a slow machine it is first noticed that the reader answers no ping.
+    # 1011 comes on a slow machine, if the missing answer to a ping is noticed first.
     assert deaf.close_code in {1013, 1011}

@@ -1,4 +1,6 @@
-"""The agent's browser as people see it over HTTP, and what the server says of there being one."""
+"""Tests of the routes that show the agent's browser to users, and of what the server reports if no browser is
+installed.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

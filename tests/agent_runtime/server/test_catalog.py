@@ -1,4 +1,4 @@
-"""Lists of conversations, which open none of them."""
+"""Tests of the list of conversations, which is made without opening the conversations."""
 
 import asyncio
 import sqlite3
@@ -22,7 +22,7 @@ SEARCH = "/api/conversations/search"
 
 
 async def made(path: Path, llm: ScriptedLLM, count: int) -> list[str]:
-    """Conversations at rest on disk, in the order of their creation."""
+    """Makes `count` closed conversations on disk and returns their ids in the order of creation."""
     request = StartConversationRequest.model_validate(start_request(llm, path))
     client = LLMClient()
     ids = []
@@ -37,7 +37,7 @@ async def made(path: Path, llm: ScriptedLLM, count: int) -> list[str]:
 
 
 def spoil_first_event(path: Path, conversation_id: str) -> None:
-    """Who reads all of the log will stumble."""
+    """Makes the first event in the log unreadable, so that reading the whole log fails."""
     db = sqlite3.connect(path / "conversations" / UUID(conversation_id).hex / "log.sqlite")
     db.execute("UPDATE events SET body = 'none' WHERE seq = 1")
     db.commit()
@@ -58,7 +58,7 @@ async def test_five_hundred_conversations_are_paged_without_opening_any(
             page = await called(client, "GET", SEARCH, params={"page_id": page_id} if page_id else {})
             found += [info["id"] for info in page["items"]]
             page_id = page["next_page_id"]
-        # Nobody holds their locks.
+        # Each log can be opened here, because the list has not locked it.
         for conversation_id in ids[:3]:
             EventLog(tmp_path / "conversations" / UUID(conversation_id).hex).close()
 

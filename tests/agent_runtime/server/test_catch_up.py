@@ -1,4 +1,6 @@
-"""A server whose files are out of a backup gets the events that everybody else has seen since."""
+"""A server that was restored from a backup gets the later events back, because clients have seen these
+events.
+"""
 
 import json
 import shutil
@@ -18,7 +20,9 @@ RESTORED = {"id": "abc", "as_of": TAKEN_AT}
 
 
 class Loss:
-    """A conversation that went on after its backup, until its machine was lost."""
+    """A conversation that continues after its backup until its machine is lost. seen: the events until the
+    loss. kept: the events in the backup.
+    """
 
     def __init__(self, server: AgentServer, llm: ScriptedLLM, path: Path) -> None:
         self.server, self.llm, self.path = server, llm, path
@@ -27,7 +31,7 @@ class Loss:
         self.seen: list[dict[str, Any]] = []
 
     def begin(self, **fields: Any) -> None:
-        """Its first turn, and the backup after it."""
+        """Runs the first turn of the conversation and then makes the backup."""
         self.server.start()
         self.llm.script(call("think", thought="first"), say("First done."))
         body = start_request(self.llm, self.path, "Begin.", **fields)
@@ -46,7 +50,9 @@ class Loss:
         self.server.call("POST", f"/api/conversations/{self.id}/events", json=body)
 
     def lose(self) -> None:
-        """What was told of the log until now is what everybody has seen. The files are the backup's."""
+        """Stores the present events in `seen`, as those that clients have seen. Then restores the files of
+        the backup.
+        """
         self.seen = self.server.events(self.id)
         self.restore()
 
@@ -58,7 +64,9 @@ class Loss:
         self.server.start()
 
     def part(self, begin: int, end: int, *, is_last: bool = False) -> dict[str, Any]:
-        """The events of these positions."""
+        """Returns the request body that gives the server the lost events from position `begin` to `end`.
+        is_last: the body also says that the files were restored from a backup.
+        """
         lost = len(self.seen) - len(self.kept)
         return {
             "after_seq": begin - 1,
@@ -86,7 +94,7 @@ def loss(own_server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path) -> 
 
 
 def work_until_lost(loss: Loss) -> None:
-    """In the midst of a command."""
+    """Starts a command of the agent and loses the machine while the command runs."""
     loss.llm.script(
         calls(("terminal", {"command": "echo begun >> ran; sleep 600"}), ("think", {"thought": "x"}))
     )

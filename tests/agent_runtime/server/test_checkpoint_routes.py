@@ -1,4 +1,4 @@
-"""Checkpoints over HTTP: listed, compared, gone back to, refused."""
+"""Tests of the routes that list and compare checkpoints and rewind to them, and of their refusals."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from tests.support.scripted_llm import ScriptedLLM, call, hold, say
 
 
 class Worked:
-    """A conversation whose agent has written one file."""
+    """A finished conversation whose agent has written one file, with helpers to call its
+    checkpoint routes.
+    """
 
     def __init__(self, server: AgentServer, llm: ScriptedLLM, path: Path) -> None:
         self.server = server

@@ -1,4 +1,4 @@
-"""Conversations that a conversation starts: in a work tree of their own, and gone when it goes."""
+"""Tests of child conversations: they work in separate git work trees and are deleted with their parent."""
 
 import json
 import subprocess
@@ -177,7 +177,7 @@ def test_deleting_leaves_nothing_of_the_tasks_in_the_repository(
     parent = server.call("POST", "/api/conversations", json=request)["id"]
     trees = repository / ".git" / "worktrees"
     wait_until((repository / "new.txt").exists)
-    # Not until anything has been done there: one that has only just begun leaves nothing either.
+    # The test waits until both tasks have a work tree. Before that, a deletion would have nothing to remove.
     wait_until(lambda: trees.exists() and len(list(trees.iterdir())) == 2)
 
     children = info_of(server, parent)["sub_conversation_ids"]

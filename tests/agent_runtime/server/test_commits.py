@@ -1,4 +1,4 @@
-"""Commits over HTTP."""
+"""Tests of the routes that list the commits of a repository and show the changes of a commit."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Asking first, over HTTP: answers, changes of mind, and a kill -9 while the question stands."""
+"""Tests of confirmations over HTTP: the user's answers, changes of the policy, and a kill -9 while a question
+is open.
+"""
 
 from pathlib import Path
 from typing import Any

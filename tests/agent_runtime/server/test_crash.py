@@ -1,4 +1,4 @@
-"""kill -9 in the middle of things."""
+"""Tests of an agent server that is killed (kill -9) during a run and is started again."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A server that is started ahead of its user."""
+"""Tests of a server that is started in advance and gets its user and its settings later, by `/api/init`."""
 
 import asyncio
 import sys
@@ -102,7 +102,8 @@ async def test_before_the_initialization_no_port_answers_and_pages_of_other_orig
 def waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OH_DEFERRED_INIT", "true")
     monkeypatch.setenv("OH_INIT_API_KEY", "init")
-    # Of an interpreter that has loaded nothing else: its memory is judged.
+    # The test measures the memory of the server, so the server needs a fresh interpreter without other
+    # modules.
     server = AgentServer(tmp_path, python=sys.executable)
     server.start()
     yield server
@@ -122,13 +123,15 @@ async def test_sockets_open_only_when_the_server_was_told(waiting: AgentServer):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 def test_a_server_that_waits_holds_little_memory(waiting: AgentServer):
-    """Each member of a pool is one. What it maps of files is shared, and does not count here."""
+    """A pool has many such servers. Memory of files is shared by all of them, so the test
+    does not count it.
+    """
     before = _own_megabytes(waiting)
 
     waiting.call("POST", "/api/init", json={}, headers=INIT)
 
     assert before < MAX_MEGABYTES_WHILE_WAITING
-    # Else it has nothing left to load, and the limit says nothing.
+    # Initialization must load more code. Otherwise all code was loaded before, and the limit proves nothing.
     assert _own_megabytes(waiting) > before + 4
 
 

@@ -1,4 +1,6 @@
-"""Deleting a conversation that takes its time to end, while others ask for it."""
+"""Tests of deleting a conversation that needs time to end, while other requests for this
+conversation arrive.
+"""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +55,9 @@ def test_all_that_its_agent_left_running_ends_and_nothing_of_another_conversatio
     server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
     def begin(name: str) -> str:
-        """Leaves a process in the background, one in a session of its own, and a kernel with a child."""
+        """Runs an agent that leaves running: a background process, a process in a separate session, and a
+        kernel with a child process. Returns the id of the conversation.
+        """
         folder = tmp_path / name
         folder.mkdir()
         away = f"(cd / && setsid sh -c 'echo $$ > {folder}/away; exec sleep 600' > /dev/null 2>&1 &)"
@@ -90,7 +94,9 @@ def test_all_that_its_agent_left_running_ends_and_nothing_of_another_conversatio
 
 
 def runs(pid: int) -> bool:
-    """Not one that has ended, be it not asked after yet."""
+    """Returns whether the process runs. A zombie (ended, but its parent has not waited for it) does not count
+    as running.
+    """
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):

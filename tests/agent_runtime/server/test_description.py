@@ -1,4 +1,4 @@
-"""What the server says of itself, and refusals that once were failures."""
+"""Tests of the server's OpenAPI description, and of wrong requests that once caused internal errors."""
 
 from pathlib import Path
 from uuid import uuid4

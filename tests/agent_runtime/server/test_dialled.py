@@ -1,4 +1,4 @@
-"""HTTP over connections that are dialled in a way of one's own."""
+"""Tests of an HTTP client whose connections are opened by a function that the caller passes."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Looking around: directories, tools, the screens beside the server."""
+"""Tests of the routes that list directories, tools, and the web interfaces beside the server."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""A program that follows the log answers a question in the moment it is told, before the run has ended."""
+"""A client can answer a request for confirmation as soon as it is in the log, before the run has ended
+completely.
+"""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Keys and secrets of conversations outlive the server where OH_SECRET_KEY encrypts them."""
+"""If OH_SECRET_KEY is set, keys and secrets of conversations are stored encrypted and are there after a
+restart.
+"""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Files over HTTP: in, out, as an archive, and never outside the roots."""
+"""Tests of the file routes: upload, download, download as an archive, and refusal of
+paths outside the roots.
+"""
 
 import io
 import tarfile

@@ -1,4 +1,6 @@
-"""A full disk costs nothing that was said: it is refused, or the run ends and can go on."""
+"""On a full disk no accepted message is lost. A new message is refused, or a run ends and can
+continue later.
+"""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +26,7 @@ def live(client: httpx.AsyncClient, conversation_id: str) -> ConversationEngine:
 
 
 def fill_disk(conversation: ConversationEngine) -> None:
-    """SQLite answers as on a full disk: the log has room for a few words more, and that is all."""
+    """Makes SQLite behave as on a full disk. The log has room for a short event only."""
     database = conversation.log._db
     (pages,) = database.execute("PRAGMA page_count").fetchone()
     database.execute(f"PRAGMA max_page_count = {pages + PAGES_FOR_A_FEW_WORDS}")
@@ -69,7 +71,8 @@ async def test_a_run_that_cannot_be_written_ends_and_goes_on_when_there_is_room(
 
         lost.release()
 
-        # Those few words: without room for them it would be idle, since no run is going on.
+        # The log has room for this status. Without it, the status would be "idle", because no run is going
+        # on.
         await wait_for_status(client, conversation_id, "error")
         events = await called(client, "GET", f"/api/conversations/{conversation_id}/events/search")
         (failure,) = [one for one in events["items"] if one["kind"] == "ConversationErrorEvent"]
@@ -98,7 +101,7 @@ async def test_one_slow_reader_holds_back_neither_the_others_nor_the_run(
         path = f"/api/conversations/{info['id']}/events"
         await called(client, "POST", path, json=message("first"))
         read = [(await anext(slow)).seq, (await anext(slow)).seq]
-        # From here on it listens, and reads nothing.
+        # From here on, the slow reader is subscribed but reads nothing.
         waiting = asyncio.create_task(anext(slow))
         await asyncio.sleep(0)
         for seq in range(3, 23):

@@ -1,4 +1,4 @@
-"""Invented requests to each operation end in documented answers, without failures or hangs."""
+"""Each operation answers generated requests as documented. It does not fail and does not hang."""
 
 from pathlib import Path
 

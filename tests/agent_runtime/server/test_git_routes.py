@@ -1,4 +1,4 @@
-"""What changed, over HTTP."""
+"""Tests of the routes that show the uncommitted changes of a repository."""
 
 import subprocess
 from collections.abc import AsyncIterator

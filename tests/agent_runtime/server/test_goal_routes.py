@@ -1,4 +1,4 @@
-"""Goals over HTTP, and across kill -9."""
+"""Tests of goals of a conversation over HTTP, also after a kill -9."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The hooks a project suggests are shown, and run only for who asks for them."""
+"""The hooks that a project contains are shown to the client. They run only if the client sends them back."""
 
 import json
 from pathlib import Path

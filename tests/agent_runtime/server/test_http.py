@@ -1,4 +1,4 @@
-"""The agent server's routes, as its clients call them."""
+"""Tests of the agent server's main routes, called as its clients call them."""
 
 import json
 from pathlib import Path

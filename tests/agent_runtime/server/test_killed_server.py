@@ -1,4 +1,6 @@
-"""What a killed server leaves behind, and what its log says."""
+"""Tests of an agent server that was killed: the next server ends its shells. Also tests of
+the server's log.
+"""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a command prints is seen while it runs, by clients and by the app server. Nothing is stored."""
+"""Clients and the app server see the output of a command while it runs. This live output is not stored."""
 
 import json
 import time
@@ -38,7 +38,9 @@ def start(server: AgentServer, llm: ScriptedLLM, path: Path, command: str, **fie
 
 
 def outputs_until(socket: ClientConnection, wanted: Callable[[list[dict[str, Any]]], bool]) -> list[Any]:
-    """The frames of output, up to the first one that is wanted."""
+    """Reads frames until `wanted` is true for one of them. Returns the outputs of all
+    frames up to this one.
+    """
     found = []
     while True:
         frame = receive(socket)
@@ -55,7 +57,9 @@ def prints(text: str) -> Callable[[list[dict[str, Any]]], bool]:
 def test_output_is_seen_while_the_command_runs(
     reporting: AgentServer, receiver: ReportReceiver, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
-    """Also the line that goes on, also by who comes in the middle; then the result takes its place."""
+    """The output is seen with an unfinished line, also by a client that connects later. At the end the result
+    replaces it.
+    """
     go_on = tmp_path / "go-on"
     command = rf"printf 'one\n\033[31mtwo\033[0m'; until [ -e {go_on} ]; do sleep 0.05; done; echo; echo end"
     conversation = start(reporting, scripted_llm, tmp_path, command)
@@ -115,6 +119,7 @@ def test_a_flood_is_seen_at_a_bounded_rate_and_size(
         seen = outputs_until(socket, prints("the last one"))
         took = time.monotonic() - began
 
-    # What waited on a busy machine arrives at once: it is a little more than four in a second then.
+    # At most four frames a second are sent. On a busy machine, delayed frames arrive together, so four more
+    # are allowed.
     assert 1 < len(seen) <= 4 * took + 4
     assert all(len(one["text"]) <= 12_000 for outputs in seen for one in outputs)

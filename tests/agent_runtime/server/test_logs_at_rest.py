@@ -1,4 +1,4 @@
-"""Logs of conversations that are at rest."""
+"""Tests of reading the logs of conversations that are not open in memory."""
 
 from pathlib import Path
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""What MCP servers ask in the middle of a call, answered over HTTP."""
+"""Tests of questions that MCP servers ask during a tool call, answered over HTTP."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Trying out MCP servers, and signing in to them, over HTTP."""
+"""Tests of the routes that try out an MCP server or sign in to it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,7 +89,9 @@ def test_a_person_signs_in_and_the_agent_uses_it(
 
 
 def signed_in(server: AgentServer, url: str, **auth: Any) -> dict[str, Any]:
-    """What a conversation gets of it."""
+    """Signs in to the MCP server at `url`. Returns the server's configuration for a conversation, with the
+    sign-in state.
+    """
     given = {"strategy": "oauth2", **auth}
     candidate = {"type": "http", "url": url, "auth": given}
     started = server.call("POST", "/api/mcp/oauth/start", json={"server": candidate})

@@ -1,4 +1,6 @@
-"""One conversation whose agent, model and user do all they can to show a secret, and every way out."""
+"""Tests of everything that leaves the server, with an agent, a model and a user that try to
+reveal a secret.
+"""
 
 import base64
 import io
@@ -46,7 +48,9 @@ def assert_no_file_shows(server: AgentServer) -> None:
 
 
 def with_secret(server: AgentServer, llm: ScriptedLLM, work: Path, **request: Any) -> str:
-    """A new conversation that has it. agent: what is added to the usual one."""
+    """Creates a conversation with the secret TOKEN and returns its id. request: fields of the start request;
+    `agent`: fields that are added to the usual agent.
+    """
     body = {
         "agent": {**agent_spec(llm, stream=True), **request.pop("agent", {})},
         "workspace": {"working_dir": str(work)},
@@ -174,7 +178,7 @@ def test_nothing_of_a_sub_agent_shows_a_secret(
     told = f"Look at {EVERY_FORM}"
     told_as = [
         {"prompt": told, "description": told},
-        # Without a description the prompt becomes the title, which is cut.
+        # Without a description, the prompt becomes the title, and the title is cut.
         {"prompt": f"{'x' * 190} {VALUE}"},
     ]
     tool_set = {"tools": [{"name": "terminal"}, {"name": "task_tool_set"}]}

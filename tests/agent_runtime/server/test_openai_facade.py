@@ -1,4 +1,4 @@
-"""An agent, asked by OpenAI's own client."""
+"""Tests of an agent that is used through OpenAI's own Python client."""
 
 from collections.abc import Iterator
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Which web pages may talk to the agent server."""
+"""Tests of CORS: web pages of allowed origins may read replies of the agent server, and others may not."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""The outlet: what passes to the app server with the session key, and what does not."""
+"""Tests of the outlet: a relay that adds the session key to git and model requests and sends them to the app
+server.
+"""
 
 import asyncio
 import re
@@ -20,7 +22,9 @@ _LENGTH = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
 
 @dataclass
 class Place:
-    """An outlet before an app server that answers with a word, and keeps what it was sent."""
+    """An outlet in front of a server that plays the app server. seen: the requests that
+    reached this server.
+    """
 
     outlet: GitRelay
     seen: list[bytes] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The server's own files, through its file routes: they may be looked at."""
+"""The file routes allow a client to read the server's own files, such as the log, but not to change them."""
 
 from pathlib import Path
 

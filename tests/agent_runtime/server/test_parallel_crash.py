@@ -1,4 +1,4 @@
-"""kill -9 while several calls of one reply run."""
+"""Tests of a kill -9 while several calls of one reply run in parallel."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Plugins: skills, commands, MCP servers and hooks in one directory or repository."""
+"""Tests of plugins: a directory or repository with skills, commands, MCP servers and hooks."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Which ports a sandbox is said to have."""
+"""Tests of the list of ports on which programs in a sandbox listen."""
 
 from pathlib import Path
 

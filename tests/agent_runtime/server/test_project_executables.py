@@ -1,4 +1,6 @@
-"""What a project offers, through the routes of an agent server."""
+"""Tests of the agent server's routes for the executables of a project, such as hooks, MCP servers and
+plugins.
+"""
 
 import json
 from pathlib import Path
@@ -61,7 +63,7 @@ def test_what_was_taken_up_is_there_after_a_restart(
     info = own_server.call("POST", "/api/conversations", json=body)
     own_server.kill()
     own_server.start()
-    # What stands there now was never shown to anybody; what was is kept.
+    # The user has not seen this new version. The version that the user approved is kept and runs.
     servers["mcpServers"]["sums"]["env"] = {"OFFERED": "by somebody else"}
     file.write_text(json.dumps(servers))
 

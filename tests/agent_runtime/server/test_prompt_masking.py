@@ -1,4 +1,4 @@
-"""What of a program's prompt is masked, and what a vendor gets back unchanged."""
+"""Tests of which parts of a program's prompt are masked, and which parts go back to the vendor unchanged."""
 
 import base64
 from typing import Any
@@ -11,7 +11,7 @@ from agent_runtime.server.outgoing.prompt_masking import PromptMasking
 
 SECRET = "s3cr3t-Value-0451"
 OTHER = "an0ther-Value-7788"
-# Also a value that is a word of the protocols.
+# A secret can have a value that is a word of the protocols.
 WORD = "user"
 CODED = base64.b64encode(SECRET.encode()).decode()
 

@@ -1,4 +1,4 @@
-"""Reports to the app server lose and repeat nothing, even when one of the two servers is killed."""
+"""Reports to the app server lose no event and repeat none, also if one of the two servers is killed."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -76,7 +76,8 @@ def test_a_confirmation_that_cannot_be_noted_does_not_end_the_reports(
     conversation = create(reporting, scripted_llm, tmp_path)
     file = reporting.path / "conversations" / conversation / "log.sqlite"
     with closing(sqlite3.connect(file)) as log:
-        # What a full disk does for a while: the note of how far the receiver has come cannot be written.
+        # Simulates a full disk: the log cannot store up to which event the receiver has confirmed the
+        # reports.
         log.execute("ALTER TABLE meta RENAME TO meta_away")
         reporting.call("POST", f"/api/conversations/{conversation}/events", json=message("first"))
         wait_until(lambda: "a report failed" in reporting.log_text())

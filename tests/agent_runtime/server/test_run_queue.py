@@ -1,4 +1,6 @@
-"""More runs than may go on at once: they wait for their turn, and idle conversations leave memory."""
+"""Tests of the limit of runs at the same time: more runs wait in a queue, and idle conversations leave
+memory.
+"""
 
 import asyncio
 import gc
@@ -31,7 +33,7 @@ ASK = {
 
 
 async def waiting_call(client: httpx.AsyncClient, conversation_id: str) -> str:
-    """The id of the call that waits for its client, once it does."""
+    """Waits until a call of the agent waits for its client, and returns the id of this call."""
     path = f"/api/conversations/{conversation_id}/events/search"
     async with asyncio.timeout(PATIENCE_SECONDS):
         pauses = pauses_between_looks()
@@ -92,7 +94,7 @@ async def test_a_waiting_run_can_be_paused_or_stopped_at_once(tmp_path: Path, sc
         await wait_for_status(client, ids[1], "paused")
         await wait_for_status(client, ids[2], "paused")
         assert (await called(client, "GET", "/server_info"))["queued_runs"] == 0
-        # The place is free again for those who come back.
+        # The slot is free for runs that were stopped while they waited.
         await called(client, "POST", f"/api/conversations/{ids[0]}/interrupt")
         scripted_llm.script(say("two"))
         await called(client, "POST", f"/api/conversations/{ids[1]}/run")
@@ -139,7 +141,7 @@ async def test_a_run_that_waits_for_a_clients_answer_can_be_stopped_or_paused(
         await wait_for_status(client, stopped, "paused")
         await called(client, "POST", f"/api/conversations/{paused}/pause")
         await answer(client, paused, "Yes, blue.")
-        # Though the only place is taken: there is nothing left to do.
+        # The run ends although the only slot is taken. It needs no slot, because it has nothing left to do.
         await wait_for_status(client, paused, "paused")
 
         await wait_for_runs(client, active=1, queued=0)
@@ -165,7 +167,8 @@ async def test_an_idle_conversation_leaves_memory_and_comes_back_with_its_key(
 
 async def test_what_leaves_memory_is_free_at_once(tmp_path: Path, scripted_llm: ScriptedLLM):
     async with agent_app(tmp_path, conversation_idle_ttl_seconds=0.05) as client:
-        # Large texts are few objects: it may be long before the collector looks by itself.
+        # Large texts are few objects, so the garbage collector runs late. Here it is off: it must not be
+        # needed.
         gc.disable()
         try:
             info = await called(
@@ -191,13 +194,13 @@ async def test_a_conversation_with_a_program_in_the_background_stays(
 
         await eventually(lambda: is_away(tmp_path, other))
 
-        # Its turn to leave came earlier.
+        # The conversation `serving` has been idle for longer than `other`, but stays in memory.
         assert not is_away(tmp_path, serving)
         os.kill(int((tmp_path / "work" / "pid").read_text()), 0)
 
 
 def is_away(path: Path, conversation_id: str) -> bool:
-    """Whether anybody could open its log."""
+    """Returns whether the conversation is no longer in memory, so that another process could open its log."""
     try:
         EventLog(path / "conversations" / UUID(conversation_id).hex).close()
     except LogInUseError:

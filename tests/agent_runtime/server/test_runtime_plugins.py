@@ -1,4 +1,6 @@
-"""What runs beside the agent server, with a stand-in for VS Code: the real one is in the full image."""
+"""Tests of the programs that run beside the agent server, such as VS Code. A small script plays VS Code,
+which is only in the full image.
+"""
 
 import asyncio
 import os
@@ -31,7 +33,7 @@ ASKED = {"base_url": "https://a/b/", "workspace_dir": "/w x"}
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only directory on PATH but for the shell's."""
+    """Returns an empty directory and makes it the only one on PATH."""
     directory = tmp_path / "bin"
     directory.mkdir()
     monkeypatch.setenv("PATH", str(directory))

@@ -1,4 +1,4 @@
-"""Settings, models and secrets of a lone agent server."""
+"""Tests of settings, models and secrets that an agent server without an app server stores."""
 
 from pathlib import Path
 from typing import Any

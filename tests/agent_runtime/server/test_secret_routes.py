@@ -1,4 +1,6 @@
-"""Secrets over HTTP, and that commands of clients and the server's own log hide them as well."""
+"""Tests of the routes for secrets. Outputs of clients' commands and the server's own log do not show the
+values either.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A session key that is replaced and that ends, while the server works on."""
+"""Tests of session keys that are replaced or expire while the server runs."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,7 +19,7 @@ ROUTE = "/api/session_key"
 
 
 class Clock:
-    """Goes on when it is told."""
+    """A clock for tests. Its time changes only when a test sets `now`."""
 
     now = 1000.0
 
@@ -52,7 +52,9 @@ async def replaced(client: httpx.AsyncClient, by: str, key: str = NEXT, **more: 
 
 
 async def refusal(client: httpx.AsyncClient, key: str) -> str | None:
-    """Its code; None where the key opens."""
+    """Returns the status and error code of the server's refusal of this key. None means that the server
+    accepts the key.
+    """
     reply = await client.get("/api/conversations/search", headers=shown(key))
     return None if reply.is_success else f"{reply.status_code} {reply.json()['code']}"
 

@@ -1,4 +1,6 @@
-"""What the agent server reads from its file and its environment, and what it says of it."""
+"""Tests of the settings that the agent server reads from its file and from environment variables, and of its
+warnings.
+"""
 
 import json
 import logging

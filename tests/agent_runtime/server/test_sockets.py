@@ -1,4 +1,4 @@
-"""Watching conversations live."""
+"""Tests of the WebSockets that send the events of a conversation."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.scripted_llm import ScriptedLLM, calls, hold, say
 
 def watch(server: AgentServer, path: str, key: str | None = KEY) -> ClientConnection:
     headers = {"X-Session-API-Key": key} if key else {}
-    # Without a bound on what waits to be read: with one, closing early would wait for it to be read.
+    # max_queue=None: with a limit, an early close waits until all frames in the queue are read.
     return connect(
         f"{server.ws_url}/sockets/{path}",
         additional_headers=headers,
@@ -45,7 +45,7 @@ def test_the_event_stream_begins_and_ends_with_the_full_state(
     conversation = create(server, scripted_llm, tmp_path)
 
     with watch(server, f"events/{conversation}") as socket:
-        # Once, as nothing is resent.
+        # The full state comes once, because no stored events are resent.
         assert receive(socket)["key"] == "full_state"
         socket.send(json.dumps(message("Hi.")))
         seen = [receive(socket)]

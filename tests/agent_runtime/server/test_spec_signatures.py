@@ -1,4 +1,6 @@
-"""A specification that was changed outside of the server is not gone on with."""
+"""If the specification of a conversation was changed outside of the server, the server does not continue the
+conversation.
+"""
 
 import json
 import sqlite3
@@ -29,7 +31,9 @@ async def opened(client: httpx.AsyncClient, conversation: str) -> httpx.Response
 
 
 def on_disk(path: Path, conversation: str, *statements: str) -> list[tuple[str]]:
-    """What the log's last statement answers, as a command would ask."""
+    """Runs these SQL statements on the log of the conversation, as a command of the agent could. Returns the
+    rows of the last one.
+    """
     log = path / "conversations" / conversation.replace("-", "") / "log.sqlite"
     with sqlite3.connect(log) as db:
         found = [db.execute(statement).fetchall() for statement in statements]
@@ -81,7 +85,9 @@ async def test_a_signature_of_another_conversation_does_not_fit(
 async def test_an_earlier_specification_holds_nothing_that_the_later_one_lacks(
     tmp_path: Path, scripted_llm: ScriptedLLM
 ) -> None:
-    """A signature names no version. A command can put back only what lacks the later additions."""
+    """A signature contains no version, so a command can restore an older specification. The older one must
+    only lack additions.
+    """
     plugin = tmp_path / "plugin"
     (plugin / "skills/clouds").mkdir(parents=True)
     (plugin / "skills/clouds/SKILL.md").write_text("---\nname: clouds\ndescription: Reads.\n---\nLook up.")
@@ -111,7 +117,9 @@ def specification(path: Path, conversation: str) -> str:
 
 
 def changes(before: Any, after: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where they differ, with what stands there before and after."""
+    """Yields each difference between two JSON values: the path, the value before and the value after. at: the
+    path so far.
+    """
     if isinstance(before, dict) and isinstance(after, dict):
         for name in before.keys() | after.keys():
             yield from changes(before.get(name), after.get(name), f"{at}.{name}")

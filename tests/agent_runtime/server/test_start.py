@@ -1,4 +1,4 @@
-"""What starting costs."""
+"""Tests of the start of the agent server: imports, keys in the environment, and wrong settings."""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""Condense, ask, fork, go back, name, and what the project says: over HTTP."""
+"""Tests of the routes that condense, fork, rewind and name a conversation, ask a side question, and read the
+project's instructions.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,9 @@ from tests.support.scripted_llm import ScriptedLLM, say
 def finished(
     server: AgentServer, llm: ScriptedLLM, path: Path, *, has_condenser: bool = False
 ) -> tuple[str, list[dict[str, Any]]]:
-    """A conversation that thought twice and spoke once, and its events without updates."""
+    """Runs a conversation with two thoughts and one answer. Returns its id and its events without state
+    updates.
+    """
     llm.script(think("one"), think("two"), say("Done."))
     body = start_request(llm, path, "Go.")
     if has_condenser:
@@ -25,7 +29,7 @@ def finished(
 
 
 def refusal(server: AgentServer, route: str, body: dict[str, Any] | None = None) -> tuple[int, str]:
-    """The status and the code of a POST that is refused."""
+    """Sends a POST that is refused and returns the status and the error code."""
     with server.http as http:
         response = http.post(route, json=body)
     return response.status_code, response.json()["code"]

@@ -1,4 +1,4 @@
-"""Agents that can be handed work, as the server lists them."""
+"""Tests of the server's list of sub-agents to which an agent can give tasks."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Switching the model over HTTP."""
+"""Tests of the route that changes the model of a conversation."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""kill -9 while a sub-agent works."""
+"""Tests of a kill -9 while a sub-agent works on a task."""
 
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def test_what_a_sub_agent_asks_is_still_asked_after_a_restart(
     own_server.start()
     assert status_of(own_server, parent) == "waiting_for_confirmation"
     assert status_of(own_server, child) == "waiting_for_confirmation"
-    # Given to the sub-agent itself, the answer lets its caller go on, too.
+    # The answer is sent to the sub-agent. After it, the calling conversation continues as well.
     own_server.call(
         "POST", f"/api/conversations/{child}/events/respond_to_confirmation", json={"accept": True}
     )

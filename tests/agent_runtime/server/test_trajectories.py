@@ -1,4 +1,4 @@
-"""Conversations leave as files and come back."""
+"""Conversations can be exported as files and imported again."""
 
 import io
 import json
@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from agent_runtime.conversation.trajectory.import_file import MAX_EVENT_BYTES
 from tests.agent_runtime.conversation.conftest import agent_spec
 from tests.agent_runtime.server.conftest import message, start_request
 from tests.support.agent_app import agent_app, called, wait_for_status
@@ -19,7 +20,7 @@ IMPORT = "/api/conversations/import"
 
 
 async def worked(client: httpx.AsyncClient, llm: ScriptedLLM, path: Path) -> str:
-    """A conversation that has come to its end."""
+    """Runs a conversation until it is finished and returns its id."""
     llm.script(
         calls(("terminal", {"command": "echo one"}), ("terminal", {"command": "echo two"}), thought="Look."),
         call("finish", message="All done."),
@@ -72,7 +73,7 @@ async def test_a_zip_has_a_file_per_event_and_comes_back_as_the_same_conversatio
         assert (await called(client, "GET", f"/api/conversations/{info['id']}/agent_final_response")) == {
             "response": "All done."
         }
-        # It goes on where it was.
+        # The imported conversation can continue.
         scripted_llm.script(say("Once more."))
         await called(
             client, "POST", f"/api/conversations/{info['id']}/events", json=message("Again.", run=True)
@@ -146,7 +147,7 @@ async def test_a_call_without_result_and_a_run_without_end_do_not_come_back_to_l
 
 def zipped(files: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, body in files.items():
             archive.writestr(name, body)
     return buffer.getvalue()
@@ -181,6 +182,17 @@ async def test_an_invalid_trajectory_is_refused_and_leaves_nothing(tmp_path: Pat
         assert await called(client, "GET", "/api/conversations/count") == 0
     assert not list((tmp_path / "conversations").glob("*"))
     assert not list((tmp_path / "conversations").glob(".*"))
+
+
+async def test_a_task_list_that_is_too_large_is_refused_and_not_cut(tmp_path: Path):
+    tasks = b"[" + b" " * MAX_EVENT_BYTES + b"]"
+    file = zipped({"meta.json": META, "events/event-00000-x.json": EVENT, "TASKS.json": tasks})
+    async with agent_app(tmp_path) as client:
+        reply = await client.post(IMPORT, files={"file": ("name", file)})
+
+        assert (reply.status_code, reply.json()["code"]) == (422, "not_a_trajectory")
+        assert "TASKS.json is too large" in reply.json()["detail"]
+        assert await called(client, "GET", "/api/conversations/count") == 0
 
 
 async def test_a_name_in_the_archive_leads_nowhere_and_an_id_is_taken_once(tmp_path: Path):

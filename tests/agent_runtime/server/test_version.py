@@ -1,4 +1,4 @@
-"""The version, where the code is there and no package is installed: as in every image."""
+"""The server knows its version also if the code is there but no package is installed, as in every image."""
 
 import tomllib
 from importlib import metadata

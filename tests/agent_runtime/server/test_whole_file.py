@@ -1,4 +1,4 @@
-"""Small files of the server, written by many at once."""
+"""Tests of small files that many callers write at the same time."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ CALLERS = 100
 
 
 def at_once(write: Callable[[int], None]) -> None:
-    """Calls it with the numbers of all callers, each on another thread."""
+    """Calls `write` from many threads at the same time, each with another number from 0 on."""
     ready = Barrier(CALLERS)
 
     def call(number: int) -> None:

@@ -1,4 +1,4 @@
-"""A conversation's working directory, served as a web site."""
+"""Tests of the routes that serve a conversation's working directory as a web site."""
 
 from pathlib import Path
 

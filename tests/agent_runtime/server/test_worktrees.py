@@ -1,4 +1,6 @@
-"""Conversations that are started with `worktree`: the user's checkout stays as it is."""
+"""Conversations that are started with `worktree` work in a separate git work tree. The user's checkout stays
+unchanged.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""Random bash programs: legal, quick, with output that depends neither on the time nor on the place."""
+"""Makes random bash programs that are valid and quick. Their output does not depend on the time or the
+directory.
+"""
 
 import random
 
@@ -19,7 +21,7 @@ _WORDS = [
 
 
 class Programs:
-    """The same seed gives the same programs."""
+    """Makes random bash programs. The same seed gives the same programs."""
 
     def __init__(self, seed: int) -> None:
         self._choose = random.Random(seed)  # noqa: S311

@@ -1,4 +1,4 @@
-"""Ways to run commands in a terminal."""
+"""Helpers that run commands in a terminal."""
 
 from collections.abc import Awaitable, Callable
 
@@ -16,7 +16,9 @@ def runner(terminal: TerminalTool) -> Run:
 
 
 async def run_until_shown(run: Run, command: str, text: str) -> TerminalObservation:
-    """The last look at a command that goes on, once it has printed `text`."""
+    """Starts a command and waits until it has printed `text`. Returns the last observation. The command must
+    still run.
+    """
     observation, seen = await run(command, timeout=0), ""
     while text not in (seen := seen + observation.text):
         assert observation.exit_code == -1, seen

@@ -1,4 +1,4 @@
-"""Patches as models write them, on real files."""
+"""Tests of the tool `apply_patch` with patches as models write them, on real files."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ class Patcher:
         return await ApplyPatchTool(ToolContext(self.root, self.root)).run(ApplyPatchAction(patch=patch))
 
     async def change(self, content: str | bytes, *lines: str) -> bytes:
-        """What becomes of a file with that content."""
+        """Writes `content` to a file, applies the patch lines to this file, and returns its new content."""
         path = self.root / "a.txt"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         observation = await self("*** Update File: a.txt", *lines)

@@ -1,4 +1,6 @@
-"""Tools of others: the example of the documentation, found in every way it names."""
+"""Tests of tools that users write: the example of the documentation is found in every way
+that it describes.
+"""
 
 import re
 from pathlib import Path
@@ -16,7 +18,9 @@ METADATA = "Metadata-Version: 2.1\nName: counting\nVersion: 1\n"
 
 @pytest.fixture
 def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToolContext:
-    """A machine on which the documented example is installed."""
+    """Installs the documented example of a tool for this test. Returns the context with which tools are
+    created.
+    """
     (example,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     (tmp_path / "documented_example.py").write_text(example)
     installed = tmp_path / "counting-1.dist-info"

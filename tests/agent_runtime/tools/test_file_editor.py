@@ -1,4 +1,4 @@
-"""The file editor as a model uses it, on real files."""
+"""Tests of the file editor with calls as a model makes them, on real files."""
 
 import json
 import os
@@ -19,7 +19,8 @@ class Editor:
         self.context.working_dir.mkdir()
 
     async def __call__(self, command: str, path: Path | str, **fields) -> FileEditorObservation:
-        # A new tool each time: nothing may depend on memory, since the server can restart in between.
+        # Each call gets a new tool. The server can restart between calls, so a result must not depend on
+        # memory.
         action = FileEditorAction.model_validate({"command": command, "path": str(path), **fields})
         return await FileEditorTool(self.context).run(action)
 

@@ -1,4 +1,4 @@
-"""The four file tools in the form Gemini models know, on real files."""
+"""Tests of the four file tools in the form that Gemini models know, on real files."""
 
 import base64
 import os

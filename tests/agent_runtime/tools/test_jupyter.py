@@ -1,4 +1,4 @@
-"""Cells in a real IPython kernel."""
+"""Tests of the tool that runs cells, with a real IPython kernel."""
 
 import asyncio
 import base64

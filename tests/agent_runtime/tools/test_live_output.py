@@ -1,4 +1,6 @@
-"""When live output is published."""
+"""If the output of a command changes twice at once, it is published once. uvloop, the server's event loop, is
+used.
+"""
 
 import asyncio
 from collections.abc import Mapping

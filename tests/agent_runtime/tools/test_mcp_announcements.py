@@ -1,4 +1,6 @@
-"""MCP servers that say that their tools have changed, in the way of the protocol's newer revision."""
+"""Tests of MCP servers that announce a change of their tools as the newer revision of the protocol defines
+it.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -15,7 +17,9 @@ from tests.support.mcp_processes import STDIO, http_server
 from tests.support.patience import PATIENCE_SECONDS
 
 ANNOUNCES = "grow_for_subscribers"
-"""Tells of its new tool those only who have subscribed, which the older revisions know nothing of."""
+"""A tool that adds another tool to the server and announces this only to clients that have subscribed.
+Clients with an older revision of the protocol cannot subscribe.
+"""
 ASK_AGAIN_SECONDS = 0.2
 
 
@@ -31,7 +35,7 @@ def config(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 class Heard:
-    """A connection, and whether its server has said that it changed."""
+    """A connection to an MCP server. It remembers whether the server has announced a change of its tools."""
 
     def __init__(self, config: dict[str, Any], directory: Path) -> None:
         self._changed = asyncio.Event()
@@ -50,7 +54,9 @@ class Heard:
         return {tool.name for tool in await self.connection.tools()}
 
     async def change_after(self, cause: Any) -> None:
-        """Causes it until it is heard: at first the subscription may still be on its way."""
+        """Calls `cause` until the server announces a change. The server may not have the subscription at the
+        first call.
+        """
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not self._changed.is_set():
                 await cause()

@@ -1,4 +1,4 @@
-"""The editor of an agent that plans."""
+"""Tests of the file editor of a planning agent, which can change only the file of its plan."""
 
 from pathlib import Path
 

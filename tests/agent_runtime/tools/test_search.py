@@ -1,4 +1,4 @@
-"""`glob` and `grep` on real trees, with ripgrep and without, which must make no difference."""
+"""Tests of `glob` and `grep` on real trees. The results must be the same with ripgrep and without ripgrep."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ TREE = {
 }
 
 
-# Its expressions backtrack; ripgrep's take linear time, so nothing there can be made to take long.
+# Only the search without ripgrep can be slow: its regular expressions backtrack. ripgrep needs linear time.
 slow_expressions = pytest.mark.parametrize("backend", ["without ripgrep"], indirect=True)
 
 
@@ -220,7 +220,7 @@ async def test_a_place_to_search_may_be_a_directory_or_for_grep_a_file(glob, gre
     assert relative(root, (await glob(f"{root}/**/test_*.py")).files) == {"src/deep/er/test_main.py"}
     assert relative(root, (await grep("main", path=inside)).matches) == {"src/deep/er/test_main.py"}
     assert relative(root, (await grep("hello", path=str(root / "debug.log"))).matches) == {"debug.log"}
-    # What a directory further up ignores stays ignored.
+    # The ignore rules of a parent directory also apply if the search starts below this directory.
     assert relative(root, (await glob("*", str(root / "src"))).files).isdisjoint({"src/generated_x.py"})
 
 

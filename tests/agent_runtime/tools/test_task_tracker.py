@@ -1,4 +1,4 @@
-"""The task list: planned, viewed, kept."""
+"""Tests of the task list of an agent: it can be planned and viewed, and is kept over a restart."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""The terminal as a model uses it: a real bash on a real pseudo-terminal.
+"""Tests of the terminal tool as a model uses it, with a real bash on a real pseudo-terminal.
 
-What breaks other terminals of agents, and the test that says how ours behaves:
+Left: cases that other agents' terminals handle wrongly. Right: our test of each case.
 
 exit codes, several lines, here-documents, UTF-8   test_a_command_gives_its_output_and_exit_code
 directories with blanks, variables, functions      test_directory_variables_functions_and_options_stay
@@ -18,7 +18,7 @@ soft and hard time limits, polling                 test_output_resets_..., test_
 background jobs and their late output              test_background_jobs_return_at_once_...
 `exit 7`, `exec`, `set -e; false`                  test_a_shell_that_ends_is_replaced_where_it_was
 PS1, PROMPT_COMMAND and traps of the user          test_settings_of_the_shell_do_not_break_it
-what does not listen to Ctrl-C                     test_cancelling_ends_a_command_that_ignores_ctrl_c
+a program that ignores Ctrl-C                      test_cancelling_ends_a_command_that_ignores_ctrl_c
 process groups at the end                          test_closing_ends_everything_the_shell_started
 several shells                                     test_terminal_sessions.py
 random programs compared with bash                 test_terminal_against_bash.py
@@ -44,7 +44,7 @@ from tests.support.patience import PATIENCE_SECONDS
 async def terminal(tmp_path: Path) -> AsyncIterator[TerminalTool]:
     workspace = tmp_path / "work space"
     workspace.mkdir()
-    # So patient that a busy machine makes no difference. What is to be left running says how long to wait.
+    # These limits are never reached. A test that lets a command run on gives a timeout.
     context = ToolContext(workspace, tmp_path / "state")
     tool = TerminalTool(context, quiet_seconds=PATIENCE_SECONDS, settle_seconds=PATIENCE_SECONDS)
     yield tool
@@ -174,7 +174,9 @@ async def test_keys_reach_the_running_command(run: Run, command, key, exit_code)
 
 @pytest.fixture
 def started_in_the_background() -> Iterator[None]:
-    """What `nohup … &` leaves a server with."""
+    """Makes this process ignore SIGINT, SIGQUIT and SIGHUP, like a server that was started
+    with `nohup … &`.
+    """
     ignored = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
     yield

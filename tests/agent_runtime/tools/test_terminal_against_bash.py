@@ -1,4 +1,4 @@
-"""The terminal runs what bash runs: random programs give the same output, exit code and working directory."""
+"""Random programs give the same output, exit code and working directory in the terminal tool as in bash."""
 
 import subprocess
 from pathlib import Path

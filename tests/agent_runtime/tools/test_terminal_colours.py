@@ -1,4 +1,6 @@
-"""Colours of commands: kept beside the text, which is as plain as ever."""
+"""Tests of colours in the output of commands: they are kept beside the text, and the text has no escape
+codes.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -58,7 +60,9 @@ async def test_a_style_stands_beside_the_text(
 
 
 async def test_a_secret_with_colours_between_its_letters_is_hidden(terminal: TerminalTool):
-    """As `grep --color` prints it: the letters would stand together again on the page."""
+    """`grep --color` prints text like this. When the colours are removed, the letters of the secret are
+    adjacent again.
+    """
     command = r"printf '\033[32mok\033[0m\nx=cor\033[31mrect-horse\033[0m-battery\n\033[32mend\033[0m\n'"
     observation = await run(terminal, command)
 

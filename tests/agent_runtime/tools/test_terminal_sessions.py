@@ -1,4 +1,4 @@
-"""Several shells side by side: each with its own state, its own running command, its own input."""
+"""Tests of several shells in parallel. Each has a separate state, running command and input."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The terminal while commands run on: waiting, timeouts, cancelling, and the end of shells."""
+"""Tests of the terminal while a command runs: waiting, timeouts, cancelling, and the end of shells."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ async def until(condition: Callable[[], bool]) -> None:
 async def terminal(tmp_path: Path) -> AsyncIterator[TerminalTool]:
     workspace = tmp_path / "work space"
     workspace.mkdir()
-    # Long enough for a busy machine. Commands that are to be left running name a shorter wait.
+    # These limits are long enough for a busy machine. Tests that let a command run on use a shorter timeout.
     context = ToolContext(workspace, tmp_path / "state")
     tool = TerminalTool(context, quiet_seconds=PATIENCE_SECONDS, settle_seconds=PATIENCE_SECONDS)
     yield tool
@@ -40,7 +40,9 @@ def run(terminal: TerminalTool) -> Run:
 
 @pytest.fixture
 async def run_impatient(tmp_path: Path) -> AsyncIterator[Run]:
-    """On a terminal that soon gives up on a command."""
+    """Yields a function that runs commands in a terminal with short waits: it soon leaves a silent command
+    running.
+    """
     tool = TerminalTool(ToolContext(tmp_path, tmp_path / "state"), quiet_seconds=0.2, settle_seconds=0.1)
     yield runner(tool)
     await tool.close()
@@ -180,8 +182,8 @@ async def test_cancelling_interrupts_the_command_and_keeps_the_session(
 ):
     monkeypatch.setattr(pty_shell, "INTERRUPT_GRACE_SECONDS", PATIENCE_SECONDS)
     await run("X=kept")
-    # The program itself says that it runs: one that is just being started may miss the signal. It does so
-    # without a child: bash goes on if the signal comes while it waits for a child that ends well.
+    # The program creates the marker, because a program that is just being started can miss the signal. It has
+    # no child process: bash continues if the signal comes while it waits for a child that ends successfully.
     task = asyncio.create_task(run("bash -c ': >marker; exec sleep 600'; echo not reached"))
     await until((terminal._start_dir / "marker").exists)
     task.cancel()

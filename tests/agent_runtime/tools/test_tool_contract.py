@@ -1,4 +1,4 @@
-"""What every tool promises: its schema, its arguments, its place in the registry."""
+"""Tests of what every tool must provide: a schema, checked arguments, and a place in the registry."""
 
 import json
 from pathlib import Path
@@ -30,9 +30,13 @@ from tests.support.sub_agents import NoSubAgents
 SCHEMAS = json.loads((Path(__file__).parents[2] / "fixtures" / "tool_schemas.json").read_text())
 
 OURS = {"view_image", "execute_ipython_cell"}
-"""Tools that the protocol does not know: they come with kinds that it does."""
+"""Tools that the protocol does not know. Their actions and observations have kinds that the
+protocol knows.
+"""
 CALLED = {"task_tool_set": "task"}
-"""What the model calls those whose name as a spec is another."""
+"""For each tool whose name in an agent's specification differs from the name that the model sees: the latter
+name.
+"""
 OFF_WIRE = {
     "task": {"isolation"},
     "finish": {"changed", "checked"},
@@ -40,7 +44,7 @@ OFF_WIRE = {
     "planning_file_editor": {"edits", "overwrite", "replace_all"},
     "grep": {"context", "files_only"},
 }
-"""Parameters that only the model is told of: no client sees them in an action."""
+"""Parameters that only the model sees, by tool. The actions that clients get do not contain them."""
 SETS = {"browser_tool_set"}
 BROWSER = [tool.name for tool in TOOLS]
 
@@ -49,7 +53,7 @@ BROWSER = [tool.name for tool in TOOLS]
 def tools(tmp_path: Path) -> dict[str, AnyTool]:
     delegation = Delegation(launch_child=launch_nothing, tasks=NoSubAgents())
     context = ToolContext(tmp_path, tmp_path, delegation=delegation)
-    # A set may need something of the machine to be given as one.
+    # Tool sets are left out, because a set can need a program that this machine does not have.
     named = create_tools([ToolSpec(name=name) for name in tool_names() if name not in SETS], context)
     session = BrowserSession(tmp_path)
     return {**named, **{tool.name: tool(session) for tool in TOOLS}}
@@ -86,7 +90,7 @@ def test_the_schema_has_the_parameters_of_the_protocol(tools: dict[str, AnyTool]
     ours = without_descriptions(function["parameters"])
     said = set(ours["properties"]) - set(tools[name].parameters()["properties"])
     assert ours["properties"] == SCHEMAS[name]["properties"]
-    # A risk is required of calls that change something. The protocol only offers it.
+    # Calls that change something must state their risk. In the protocol the risk is optional.
     assert [n for n in ours.get("required", []) if n not in said] == SCHEMAS[name].get("required", [])
     assert [n for n in properties if n not in said] == [
         n for n in SCHEMAS[name]["properties"] if n not in said

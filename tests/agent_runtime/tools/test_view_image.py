@@ -1,4 +1,4 @@
-"""Images as a model asks to see them."""
+"""Tests of the tool that shows an image file to the model."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""Work in a separate work tree that is merged back."""
+"""Tests of work in a separate git work tree whose changes are merged back into the original work tree."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""Programs of the agent server: what is left of one that was cancelled."""
+"""If a program of the agent server is cancelled, its processes end and its pipes are closed."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from agent_runtime.workspace.processes import run_program
 from tests.support.agent_app import eventually
 from tests.support.left_running import open_pipes, programs_in, stand_still_until_exists
 
-# The shell ends. A program that it has started holds its output open.
+# The shell ends, but a program that it has started holds its output open.
 LINGERS = "echo $$ > new; mv new begun; sleep 600 &"
 STARTS = "sleep 600 & touch begun; wait"
 
@@ -38,7 +38,7 @@ async def test_a_program_that_is_cancelled_while_it_starts_leaves_no_program(tmp
     work = asyncio.create_task(program)
     for _ in range(2):
         await asyncio.sleep(0)
-    # The program runs. Its start is half-way, because the event loop stands still.
+    # The program runs, but the server has not finished its start, because the event loop is blocked.
     stand_still_until_exists(tmp_path / "begun")
     work.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""What git reports about a work tree, on real repositories."""
+"""Tests of the changes that git reports for a work tree, on real repositories."""
 
 import os
 import subprocess

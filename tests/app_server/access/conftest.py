@@ -1,4 +1,4 @@
-"""Two organisations in one installation, with two people each."""
+"""Fixtures for the tests of access: two organisations in one installation, with two people each."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -17,7 +17,9 @@ ORGANISATIONS = "/api/v1/organisations"
 
 @dataclass(frozen=True)
 class Two:
-    """Two organisations. In the default one: its owner and Grace. In Acme: Olga, who owns it, and Max."""
+    """Two organisations, with an HTTP client for each person. `client` (the owner) and `grace` belong to the
+    default organisation. `olga` (an owner) and `max` belong to the organisation Acme.
+    """
 
     app: App
     owner: User

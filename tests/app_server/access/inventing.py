@@ -1,7 +1,9 @@
-"""What the tests with invented requests share: who sends them, and how their answers are judged.
+"""Helpers that the tests with invented requests share: the roles that send the requests, and the checks of
+the answers.
 
-No answer is a server error. Each success has a documented status. Each body matches its documented schema.
-All operations document their errors together, as `default`, so each status of 400 to 499 is documented.
+The checks are: No answer is a server error. Each success has a documented status. Each body matches its
+documented schema. All operations document their errors together, as `default`, so each status of 400 to
+499 is documented.
 """
 
 import os
@@ -24,12 +26,14 @@ from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App
 
 MORE_SECONDS = os.environ.get("SLIPWAY_FUZZ_SECONDS")
-"""Gives the requests more time than usual, and makes new ones."""
+"""The number of seconds that the tests send requests. If the variable is set, the requests are also
+different in each run. If it is not set, the tests take less time and repeat the same requests.
+"""
 PATIENCE_SECONDS = 20
 DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi" / "app_server.json"
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 OTHER_SERVER_FAILED = {502, 503, 504}
-"""A git host, a model, a registry or a sandbox that is not there."""
+"""Statuses which mean that a git host, a model, a registry or a sandbox could not be reached."""
 NOT_TRIED = {
     "GET /api/v1/users/me/stream": "it never ends",
     "POST /api/v1/app-conversations/stream-start": "it ends with the start, and no worker is here",
@@ -38,7 +42,7 @@ NOT_TRIED = {
 
 
 def operations_to_try() -> OpenApiSchema:
-    """Returns the app server's document without the operations that are not tried."""
+    """Returns the app server's OpenAPI document without the operations of `NOT_TRIED`."""
     document: dict[str, Any] = orjson.loads(DOCUMENT.read_bytes())
     for name in NOT_TRIED:
         method, path = name.split()
@@ -58,7 +62,12 @@ def name_of(case: schemathesis.Case) -> str:
 
 @dataclass
 class Tried:
-    """What was sent, and what was wrong with the answers."""
+    """Counts the requests of each operation, checks their answers and stores what was wrong.
+
+    identities: the request headers of each role, by the name of the role.
+    operations: how many requests each operation got.
+    failures: what was wrong, by operation and role.
+    """
 
     identities: dict[str, dict[str, str]]
     operations: dict[str, int] = field(default_factory=lambda: defaultdict(int))

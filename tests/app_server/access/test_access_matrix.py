@@ -1,4 +1,6 @@
-"""Every route about one conversation or its sandbox, by all who may or may not have a part in it."""
+"""Tests of who may use the routes about one conversation or its sandbox: calls each route as each kind of
+person.
+"""
 
 import re
 from collections.abc import Collection
@@ -29,7 +31,9 @@ OTHER_ORGANISATION_ID = uuid4()
 
 
 class Need(StrEnum):
-    """What a route asks for. `HIDDEN`: for all but the owner, what it is about does not exist."""
+    """The access to a conversation that a route requires. `HIDDEN`: only the owner may use the route; for
+    all other people the route answers that the sandbox does not exist.
+    """
 
     VIEW = "view"
     STEER = "steer"
@@ -129,7 +133,7 @@ NEEDS = {
 
 
 class By(StrEnum):
-    """How a person came to have access."""
+    """How a person got access to a conversation. `NO_LONGER`: the owner has taken the access away again."""
 
     NAME = "name"
     TEAM = "team"
@@ -164,7 +168,9 @@ GUESTS = {
 
 
 def routes() -> dict[str, Permission]:
-    """The permission of every route about one conversation or its sandbox that is for people."""
+    """Returns the required permission of every route about one conversation or its sandbox, by "METHOD
+    path". Leaves out routes that people do not use.
+    """
     named = re.compile(r"\{(conversation|task|sandbox)_id\}")
     return {
         f"{method.upper()} {path}": Permission(operation["x-permission"])
@@ -179,7 +185,8 @@ def test_the_table_has_every_route_once() -> None:
     assert sorted(stated) == sorted(routes()), "state in NEEDS what a new route asks for"
 
 
-# One is enough: the statements about access run on both in sharing/ and teams/.
+# One database kind is enough: the tests in sharing/ and teams/ run the access queries on SQLite and
+# PostgreSQL.
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_each_guest_may_do_what_the_access_says_and_nothing_else(
     app: App, client: httpx.AsyncClient, owner: User
@@ -189,7 +196,7 @@ async def test_each_guest_may_do_what_the_access_says_and_nothing_else(
     (await client.put(f"{ROOT}/{common}/sharing", json={"everyone": "steer"})).raise_for_status()
     wrong = []
     async with AsyncExitStack() as stack:
-        # All at first: what one is given must not count for another.
+        # All guests get their access first: the access of one guest must not change what another one may do.
         clients = {
             name: await stack.enter_async_context(await joined(app, client, shared, name, guest))
             for name, guest in GUESTS.items()
@@ -217,7 +224,7 @@ async def test_the_owner_may_do_everything_that_the_key_allows(
     async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as reader:
         wrong = await differences(reader, kept, Access.OWN, {Permission.READ}, "the owner's key to read")
     for route in routes():
-        target = await new_conversation(app, owner)  # some of them delete it
+        target = await new_conversation(app, owner)  # some of the routes delete the conversation
         wrong += await differences(client, target, Access.OWN, everything, "the owner", [route])
     assert not wrong
 
@@ -225,7 +232,11 @@ async def test_the_owner_may_do_everything_that_the_key_allows(
 async def joined(
     app: App, client: httpx.AsyncClient, conversation_id: UUID, name: str, guest: Guest
 ) -> httpx.AsyncClient:
-    """A new person, after the owner has given what `guest` says."""
+    """Creates a user with this name, and shares the conversation with the user as `guest` describes. Returns
+    an HTTP client with an API key of this user.
+
+    client: the client of the conversation's owner.
+    """
     async with app.database.session() as session:
         user = await create_user(session, name=name, role=guest.role, organisation_id=guest.organisation_id)
         user.is_service = guest.is_service
@@ -252,7 +263,14 @@ async def differences(
     name: str,
     only: Collection[str] = (),
 ) -> list[tuple[str, str, str, str]]:
-    """The routes that do not answer as the table says: who, route, what it should be, and what it is."""
+    """Calls the routes as `who`. Returns each route whose answer is not the one that the table NEEDS
+    requires, as (name, route, expected answer, actual answer).
+
+    access: the access of `who` to the conversation. None means no access.
+    permissions: the permissions of the API key that `who` sends.
+    name: a description of `who` for the result.
+    only: the routes to call. Empty means all routes.
+    """
     needs = {route: need for need, names in NEEDS.items() for route in names}
     found = []
     for route, permission in routes().items():
@@ -278,14 +296,16 @@ def expected(need: Need, access: Access | None, is_permitted: bool) -> str:
 
 
 async def outcome(who: httpx.AsyncClient, method: str, path: str, reply: httpx.Response) -> str:
-    """What the reply says about the access. Allowed is also what fails afterwards: no sandbox runs."""
+    """Returns what the reply says about access: "allowed", "does not exist", "exists", "failed" or an error
+    code. A reply that fails for another reason, for example as no sandbox runs, counts as "allowed".
+    """
     if reply.status_code < 400:
         return "allowed"
     problem = reply.json()
     if reply.status_code in {401, 403}:
         return str(problem["code"])
     if reply.status_code == 404 and problem["code"] in {"not_found", "sandbox_not_found"}:
-        # It must read like the reply about an id that is unknown.
+        # The reply must be the same as the reply for an unknown id.
         unknown = (await asked(who, method, filled(path, uuid4()))).json()
         same = (problem["code"], problem["detail"]) == (unknown["code"], unknown["detail"])
         return "does not exist" if same else "exists"

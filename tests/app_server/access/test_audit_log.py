@@ -1,4 +1,6 @@
-"""The audit log over HTTP: what is written in it, who may read it, and how it is found and exported."""
+"""Tests of the audit log over HTTP: which entries are written, who may read them, and how they are searched
+and exported.
+"""
 
 import csv
 import io
@@ -23,7 +25,7 @@ LOG = "/api/v1/audit-log"
 
 
 async def entries(client: httpx.AsyncClient, **wanted: Any) -> list[dict[str, Any]]:
-    """The newest first."""
+    """Returns the entries of the audit log that match the query parameters `wanted`, the newest first."""
     reply = await client.get(LOG, params=wanted)
     assert reply.status_code == 200, reply.text
     return list(reply.json()["items"])
@@ -43,7 +45,8 @@ async def test_people_keys_and_sign_ins_are_told_of(app: App, client: httpx.Asyn
         key = (await browser.post("/api/v1/api-keys", json={"name": "ci", "scopes": ["read"]})).json()
         await browser.delete(f"/api/v1/api-keys/{key['id']}")
         await client.patch(f"/api/v1/people/{ada}", json={"role": "viewer", "name": "Ada L."})
-        await client.patch(f"/api/v1/people/{ada}", json={"role": "viewer"})  # changes nothing
+        # the role stays the same, so no entry is written
+        await client.patch(f"/api/v1/people/{ada}", json={"role": "viewer"})
         await browser.delete("/api/v1/sign-in/session", headers={"Cookie": cookie_of(browser)})
         await client.patch(f"/api/v1/people/{ada}", json={"is_disabled": True})
 

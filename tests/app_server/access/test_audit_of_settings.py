@@ -1,4 +1,6 @@
-"""The audit log tells of changed settings, of what sandboxes use, and of no secret value."""
+"""Tests of the audit log: it records changes of settings and the use of secrets by sandboxes. The audit log
+contains no secret value.
+"""
 
 import httpx
 from sqlalchemy import select

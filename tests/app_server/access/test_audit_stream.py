@@ -1,4 +1,6 @@
-"""The audit log is sent to a webhook or a syslog server: in order, each entry at least once."""
+"""Tests of the audit stream: the app server sends the audit log to a webhook or a syslog server, in order,
+each entry at least once.
+"""
 
 import asyncio
 import json
@@ -32,7 +34,9 @@ ATTEMPT = JobAttempt(job_id=uuid4(), kind=KIND, payload={}, key=None, number=1, 
 
 
 class Receiver:
-    """A TCP server that reads all that is sent. As an HTTP server it answers with `status`."""
+    """A TCP server that stores all that it receives. If `status` is set, it is an HTTP server and answers
+    with this status.
+    """
 
     def __init__(self) -> None:
         self.received: list[bytes] = []
@@ -97,7 +101,7 @@ async def test_syslog_over_tcp_gets_each_entry_in_order_and_goes_on_after_an_out
     async with again.listening() as port:
         async with app.database.session() as session:
             await session.execute(update(AuditStream).values(address=f"127.0.0.1:{port}"))
-        # Another worker of a restarted server goes on at the stored position.
+        # A worker of a restarted server continues at the stored position.
         await delivery_of(app).run(ATTEMPT)
     texts = frames(b"".join(receiver.received)) + frames(b"".join(again.received))
     assert all(text.startswith("<110>1 ") for text in texts)

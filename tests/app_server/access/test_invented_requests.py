@@ -1,7 +1,7 @@
-"""Invented requests to each operation of the app server, by each role.
+"""Sends invented requests to each operation of the app server, as each role, and checks the answers.
 
-The operations take turns until the time is over, at least once each. SLIPWAY_FUZZ_SECONDS=600 gives them more
-time, and new requests.
+Each operation is called at least once. Then the operations are called in turn until the time is over.
+SLIPWAY_FUZZ_SECONDS=600 sets the time to 600 seconds, and the requests are then different in each run.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ KNOWN_CONVERSATION = UUID(int=7)
 
 
 def _send(case: schemathesis.Case, base_url: str, tried: Tried) -> None:
-    """Sends the same request as each identity."""
+    """Sends the request `case` once for each role of `tried.identities`, and checks each answer."""
     name = name_of(case)
     tried.operations[name] += 1
-    # What exists is tried as often as what does not.
+    # Requests about a conversation name an existing one as often as an unknown one.
     if tried.operations[name] % 2 and "conversation_id" in (case.path_parameters or {}):
         case.path_parameters["conversation_id"] = str(KNOWN_CONVERSATION)
     for identity, headers in tried.identities.items():
@@ -86,7 +86,7 @@ async def _know_conversation(app: App, owner: User) -> None:
 @pytest.mark.timeout(SECONDS + 300)
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_every_operation_answers_every_role_as_it_documents(app: App, owner: User) -> None:
-    # Conversations are created, and none is started.
+    # Requests may create conversations, but without this worker none of them starts.
     await app.state["start_worker"].close()
     operations = [result.ok() for result in operations_to_try().get_all_operations()]
     tried = Tried(await identities_of(app, owner))

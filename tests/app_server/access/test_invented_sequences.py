@@ -1,8 +1,8 @@
-"""Invented sequences of requests by each role: what one answer names, the next requests use.
+"""Sends invented sequences of requests as each role: a later request uses an id from an earlier answer.
 
-schemathesis infers from the document which operation creates what another one takes. A sequence creates, for
-example, a profile, renames it, makes it the active one and deletes it. SLIPWAY_FUZZ_SECONDS=600 gives them
-more time, and new sequences.
+schemathesis infers from the OpenAPI document which operation creates the object that another operation
+needs. For example, a sequence creates a profile, renames it, makes it the active one and deletes it.
+SLIPWAY_FUZZ_SECONDS=600 sets the time to 600 seconds, and the sequences are then different in each run.
 """
 
 import asyncio
@@ -67,8 +67,9 @@ def _try_sequences(schema: OpenApiSchema, tried: Tried, identity: str, used: Cou
     )
     end = time.monotonic() + float(MORE_SECONDS or 0) / len(tried.identities)
     while begun < SEQUENCES[identity] or time.monotonic() < end:
-        # A sequence may use what earlier ones have created. So the same choices can lead elsewhere the next
-        # time, which hypothesis takes for a fault of the test. What was answered until then is judged.
+        # A sequence may use objects that earlier sequences have created. So the same choices can have
+        # another result the next time. hypothesis reports this as a flaky test. The answers until then are
+        # checked.
         with suppress(FlakyStrategyDefinition):
             run_state_machine_as_test(Sequences, settings=options)
 
@@ -76,7 +77,7 @@ def _try_sequences(schema: OpenApiSchema, tried: Tried, identity: str, used: Cou
 @pytest.mark.timeout(float(MORE_SECONDS or 0) + 300)
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_sequences_of_every_role_are_answered_as_documented(app: App, owner: User) -> None:
-    # Conversations are created, and none is started.
+    # Requests may create conversations, but without this worker none of them starts.
     await app.state["start_worker"].close()
     schema = operations_to_try()
     tried = Tried(await identities_of(app, owner))

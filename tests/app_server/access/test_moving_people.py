@@ -1,4 +1,4 @@
-"""People come to an organisation, by an invitation or a sign-in, and move to another one."""
+"""Tests of joining an organisation, by an invitation or a sign-in, and of moving to another organisation."""
 
 from uuid import UUID
 
@@ -137,6 +137,6 @@ async def test_people_of_a_provider_join_the_organisation_that_its_settings_name
     assert await names(two.olga, "/api/v1/teams") == ["Engineering"]
     [ada] = [one for one in (await two.olga.get("/api/v1/people")).json() if one["name"] == "Ada"]
     (await two.client.put(f"{ORGANISATIONS}/{UUID(int=0)}/people/{ada['id']}", json={})).raise_for_status()
-    # Her former provider says nothing about the role and the teams in another organisation.
+    # After the move, her former identity provider does not set her role and her teams any more.
     assert await sign_in() == (UUID(int=0), Role.MEMBER)
     assert await names(two.client, "/api/v1/teams") == []

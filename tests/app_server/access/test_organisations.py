@@ -1,4 +1,4 @@
-"""Two organisations in one installation: people of one find nothing of the other."""
+"""Tests of two organisations in one installation: the people of one organisation see nothing of the other."""
 
 import asyncio
 import re
@@ -26,7 +26,9 @@ LIMITS = "/api/v1/administration/spending-limits"
 
 @on_sqlite
 async def test_foreign_people_and_teams_are_as_unknown_ones(two: Two) -> None:
-    """Every route that names a person or a team."""
+    """Calls every route that names a person or a team. For a person or a team of another organisation, each
+    route gives the same answer as for an unknown id.
+    """
     service = {"name": "Bot", "role": "member"}
     bot = (await two.client.post("/api/v1/people/service-accounts", json=service)).json()["id"]
     core = await team(two.client, "Core", two.grace)
@@ -50,7 +52,8 @@ async def test_foreign_people_and_teams_are_as_unknown_ones(two: Two) -> None:
         for method in by_method:
             answers = []
             for ids in (foreign, dict.fromkeys(foreign, uuid4().hex)):
-                # The team of the path is Olga's where the person is what is foreign.
+                # If the path names a person too, the team is Olga's: only the person is of another
+                # organisation.
                 place = {**ids, "team_id": own_team} if {"team_id", "user_id"} <= {*named} else ids
                 url = path.format_map({**place, "name": "running_sandboxes", "api_key_id": uuid4()})
                 reply = await two.olga.request(method, url, json=body)
@@ -62,7 +65,7 @@ async def test_foreign_people_and_teams_are_as_unknown_ones(two: Two) -> None:
     rule = "/api/v1/administration/items/egress_rule/example.org"
     given = await two.olga.put(rule, params={"team_id": core}, json={"allows": True})
     assert_problem(given, 404, "team_not_found")
-    # Each organisation has its own list of repositories of teams.
+    # The same repository may belong to a team of each organisation.
     listed = {"repositories": ["github.com/acme/shop"], "members_see": "none", "members_only": True}
     for who, id_ in ((two.client, core), (two.olga, own_team)):
         (await who.put(f"/api/v1/teams/{id_}/repositories", json=listed)).raise_for_status()
@@ -91,7 +94,7 @@ async def test_what_is_shared_with_everyone_stays_in_the_organisation(two: Two) 
     path = f"{ROOT}/{conversation_id}"
     async with listening(two.app.public) as url, following(url, two.max) as (socket, _):
         (await two.client.put(f"{path}/sharing", json={"everyone": "steer"})).raise_for_status()
-        # Not even that something was shared: the next frame is about his own conversation.
+        # Max gets no notice of the sharing: the next frame of his stream is about his own conversation.
         own_id = await new_conversation(two.app, await account(two, two.max))
         (await two.max.patch(f"{ROOT}/{own_id}", json={"title": "Mine"})).raise_for_status()
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -158,7 +161,8 @@ async def test_only_the_default_organisation_runs_the_installation(two: Two) -> 
     uses = await two.max.get(f"{path}/{made['id']}/uses")
     assert_problem(uses, 404, "credential_not_found")
 
-    # An administrator of the default organisation sees the organisations, its owner changes them.
+    # An administrator of the default organisation may list the organisations. Only its owner may change
+    # them.
     async with person(two.app, "Alan", Role.ADMIN) as admin:
         assert await names(admin, ORGANISATIONS) == ["Default", "Acme"]
         for reply in (
@@ -194,11 +198,11 @@ async def test_settings_quotas_and_models_are_those_of_the_own_organisation(two:
     assert await names(two.grace, "/api/v1/settings/levels/items") == []
     assert await names(two.client, "/api/v1/administration/items") == []
 
-    for who in (two.client, two.olga):  # both may use the same name
+    for who in (two.client, two.olga):  # both organisations may use the same profile name
         profile = {"llm": {"model": "openai/any", "api_key": "a-long-key"}}
         (await who.post("/api/v1/settings/profiles/fast", json=profile)).raise_for_status()
         (await who.put("/api/v1/settings/shared-profiles/fast")).raise_for_status()
-    # The sandboxes of others do not count: Acme may still run one.
+    # Sandboxes of the other organisation do not count: Acme's quota allows one more.
     for _ in range(2):
         await new_conversation(two.app, two.owner)
     (await two.max.post(ROOT, json={"llm_profile": "fast"})).raise_for_status()

@@ -1,4 +1,6 @@
-"""People are invited by a link, and lose at once what is taken from them."""
+"""Tests of people: an administrator invites them by a link. When the administrator takes a right away, the
+person loses it at once.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,7 +30,7 @@ async def invite(client: httpx.AsyncClient, name: str, role: str = "member") -> 
 
 @asynccontextmanager
 async def signed_in(app: App, link: dict[str, Any]) -> AsyncIterator[httpx.AsyncClient]:
-    """A browser that has opened the link."""
+    """Yields the HTTP client of a browser that has signed in with the sign-in link."""
     async with http_client(app.public, headers={"Origin": "http://localhost:3000"}) as browser:
         token = link["url"].partition("#token=")[2]
         reply = await browser.post("/api/v1/sign-in/link", json={"token": token})

@@ -1,4 +1,4 @@
-"""Every operation of the public API, by every role and by keys of every scope."""
+"""Tests of permissions: calls every operation of the public API as each role, and with keys of each scope."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -34,7 +34,7 @@ MEANS: dict[str, tuple[Role, list[Permission] | None, set[Permission]]] = {
 }
 
 
-# One is enough: what a request may do is decided by the same statement for every operation.
+# One database kind is enough: the same query decides about the permissions of every operation.
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("means", MEANS)
 async def test_every_operation_asks_for_its_permission(app: App, means: str) -> None:
@@ -66,12 +66,14 @@ def test_an_app_with_a_route_that_states_no_access_does_not_start(
 
 
 def operations() -> Iterator[tuple[str, str, Permission | None]]:
-    """Method, path to something that does not exist, and permission."""
+    """Yields (method, path, required permission) of every operation. The ids in the path do not exist. None
+    means that the operation needs no permission.
+    """
     for path, by_method in description()["paths"].items():
         if path == "/api/v1/users/me/stream":
-            continue  # it does not end; sharing/test_user_stream.py follows it
+            continue  # the stream does not end; sharing/test_user_stream.py tests it
         if path == "/api/v1/sandboxes/{sandbox_id}/settings/secrets":
-            continue  # it takes only keys for the gateway; conversations/test_sandbox_routes.py sends one
+            continue  # accepts only gateway keys; conversations/test_sandbox_routes.py tests it
         named = path
         for parameter in (part[1:-1] for part in path.split("/") if part.startswith("{")):
             named = named.replace(f"{{{parameter}}}", str(uuid4()))

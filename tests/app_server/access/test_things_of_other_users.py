@@ -1,4 +1,6 @@
-"""What belongs to one person does not exist for others: every route that names such a thing."""
+"""Tests of ownership: for each route that names an object of one user, the object does not exist for other
+users.
+"""
 
 import re
 from datetime import timedelta
@@ -32,14 +34,17 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/v1/settings/profiles/{name}/rename": {"new_name": "x"},
 }
 CREATES = frozenset(("POST /api/v1/settings/mcp/{name}", "POST /api/v1/settings/profiles/{name}"))
-"""They make a thing of the caller with this name."""
+"""Routes that create an object of the caller with this name if the caller has none. So they do not answer
+404.
+"""
 
 ELSEWHERE = re.compile(
-    r"\{(conversation|task|sandbox)_id\}"  # test_access_matrix.py
-    r"|/administration/|/people/|/shared-profiles/"  # for administrators: main/test_doors.py
-    r"|/teams/"  # teams/test_teams.py
-    r"|/organisations/"  # test_organisations.py
-    r"|/identities/|/sign-in/|/git-webhooks/"  # of an identity provider or a git host, not of a person
+    r"\{(conversation|task|sandbox)_id\}"  # tested in test_access_matrix.py
+    r"|/administration/|/people/|/shared-profiles/"  # for administrators only: tested in main/test_doors.py
+    r"|/teams/"  # tested in teams/test_teams.py
+    r"|/organisations/"  # tested in test_organisations.py
+    # objects of an identity provider or a git host, not of a person
+    r"|/identities/|/sign-in/|/git-webhooks/"
 )
 LISTS = (
     "api-keys",
@@ -89,7 +94,9 @@ async def test_a_thing_of_another_person_does_not_exist(
 
 
 async def things_of(app: App, client: httpx.AsyncClient, owner: User) -> dict[str, str]:
-    """One thing of each kind, by the name that it has in paths."""
+    """Creates one object of each kind for the owner. Returns their ids or names, by the name of the path
+    parameter.
+    """
 
     async def made(path: str, body: dict[str, Any]) -> str:
         reply = await client.post(f"/api/v1/{path}", json=body)
@@ -141,7 +148,9 @@ async def lists(client: httpx.AsyncClient) -> list[str]:
 
 
 def filled(path: str, things: dict[str, str]) -> str:
-    """The path with the ids of `things`; with ids of nothing for what is not in it."""
+    """Returns the path with the values of `things`. A parameter that `things` does not have gets an unknown
+    id.
+    """
     kind = "network" if "/network/" in path else "git"
     path = path.replace("{credential_id}", f"{{{kind}}}")
     unknown = {"name": "UNKNOWN"}

@@ -1,4 +1,4 @@
-"""A user sees the browsers that are signed in, and signs them out."""
+"""Tests of web sessions: a user lists the browsers that are signed in, and signs them out."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The protocol's one document of settings."""
+"""Tests of the one document of all settings, which the OpenHands protocol defines."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ async def test_at_first_all_is_as_the_server_has_it(client: httpx.AsyncClient) -
     assert found["conversation_settings"] == {
         "schema_version": 1,
         "max_iterations": 500,
-        "confirmation_mode": True,  # a process sandbox does not isolate
+        "confirmation_mode": True,  # the default where sandboxes are processes, which do not isolate
         "security_analyzer": "llm",
     }
     assert found["provider_tokens_set"] == {}
@@ -43,7 +43,8 @@ async def test_a_model_is_set_and_its_key_never_comes_out(client: httpx.AsyncCli
     saved = await save(client, agent_settings_diff={"llm": MODEL}, max_budget_per_task=2.5)
     assert (saved.status_code, saved.json()) == (200, {"message": "The settings are saved."})
 
-    # A price alone changes nothing else, and asterisks keep the key.
+    # A change of the price leaves the other fields as they are. A key of asterisks means that the stored key
+    # stays.
     again = {"input_cost_per_token": 0.001, "api_key": "**********"}
     (await save(client, agent_settings_diff={"llm": again})).raise_for_status()
     found = await client.get(SETTINGS)

@@ -1,4 +1,4 @@
-"""The audit log: entries are tied together, so that none can be changed or removed unseen."""
+"""Tests of the audit log's hash chain: `verify` finds each entry that was changed or removed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ async def test_an_entry_is_written_with_its_change_or_not_at_all(database: Datab
         await session.rollback()
     async with database.session() as session:
         record(session, NewEntry(SERVER, AuditAction.KEY_CREATED))
-        async with session.begin_nested():  # its end commits nothing
+        async with session.begin_nested():  # the end of a nested transaction commits nothing
             await session.execute(text("SELECT 1"))
         await (await session.begin_nested()).rollback()
     async with database.read() as session:
@@ -114,7 +114,7 @@ async def test_what_is_cut_for_its_age_leaves_an_anchor(
     await trim(database, 0)
     assert (await checked(database)).entries == 4
     await trim(database, 30)
-    await trim(database, 30)  # nothing more to cut
+    await trim(database, 30)  # the second call finds nothing more to delete
     found = await checked(database)
     assert (found.entries, found.anchor.id, found.head.id, found.problem) == (2, 3, 5, None)
     async with database.read() as session:

@@ -1,4 +1,4 @@
-"""Callbacks that start a new task when something has happened in another conversation."""
+"""Tests of callbacks that start a new conversation after an event in another conversation."""
 
 from typing import Any
 from uuid import UUID
@@ -66,6 +66,10 @@ async def test_a_task_needs_instructions_a_filter_and_conversations_of_the_user(
     callback = await added(client)
     changed = await client.patch(f"{PATH}/{callback['id']}", json={"instructions": "Write tests."})
     assert changed.json()["instructions"] == "Write tests."
+    unfiltered = await client.patch(f"{PATH}/{callback['id']}", json={"statuses": []})
+    assert_problem(unfiltered, 400, "no_filter")
+    filtered = await client.patch(f"{PATH}/{callback['id']}", json={"statuses": [], "tools": ["terminal"]})
+    assert (filtered.json()["statuses"], filtered.json()["tools"]) == ([], ["terminal"])
     log = (await client.post(PATH, json={"name": "Log", "processor": "log"})).json()
     refused = await client.patch(f"{PATH}/{log['id']}", json={"instructions": "Write tests."})
     assert_problem(refused, 400, "no_instructions")

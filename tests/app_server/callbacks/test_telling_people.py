@@ -1,4 +1,4 @@
-"""Callbacks that tell people: in a chat, and by e-mail."""
+"""Tests of callbacks that send messages to people: in a chat, and by e-mail."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field

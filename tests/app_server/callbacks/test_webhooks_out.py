@@ -1,4 +1,6 @@
-"""Events reach their receivers signed and at least once, over failures and the end of a server."""
+"""Tests of outgoing webhooks: receivers get each event signed and at least once, also if deliveries fail or
+a server is killed.
+"""
 
 import gzip
 import json
@@ -41,7 +43,12 @@ QUICK = RetryPolicy(
 
 @dataclass
 class Receiver:
-    """Answers with what `statuses` says next for each message, else 200."""
+    """A webhook receiver: an ASGI app that stores each request in `heard`, and the id of each accepted
+    message in `accepted`. It answers with the status `always`.
+
+    fails_first: the first request of each message gets 503.
+    compresses: the answers have a large body, compressed twice.
+    """
 
     url: str = ""
     statuses: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -184,7 +191,7 @@ async def test_a_receiver_that_fails_half_of_the_time_gets_each_event_over_the_e
     await eventually(has_begun)
     killed: Jobs = app.state["jobs"]
     for task in [*killed._own_tasks, *(task for _, task in killed._running.values())]:
-        task.cancel()  # nothing is freed, as after kill -9
+        task.cancel()  # frees no claims and locks, as after kill -9
     state = app.state
     deliver = Deliveries(
         app.database, state["cipher"], state["http"], state["guarded_http"], read_body, title_of, ""

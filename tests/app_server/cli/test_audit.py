@@ -1,4 +1,4 @@
-"""An administrator at the server's own terminal verifies and exports the audit log."""
+"""Tests of `slipway audit`: an administrator verifies and exports the audit log in a server's terminal."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from app_server.lifespan import lifespan
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """In which a server was started once."""
+    """Returns the home directory of a server that was started once."""
     home = tmp_path / "home"
 
     async def start() -> None:

@@ -1,4 +1,6 @@
-"""`slipway keys rotate`: all stored secrets get another key, and stay readable whenever it is killed."""
+"""Tests of `slipway keys rotate`: it encrypts all stored secrets with a new key. They stay readable if the
+command is killed at any moment.
+"""
 
 import asyncio
 from pathlib import Path
@@ -48,7 +50,9 @@ def in_database(config: Config, work: Any) -> Any:
 
 @pytest.fixture
 def config(config: Config, monkeypatch: pytest.MonkeyPatch) -> Config:
-    """An installation with stored secrets, in columns of text and of JSON, in a job and in a file."""
+    """Returns the configuration of an installation with stored secrets: in text columns, in JSON columns, in
+    a job and in a file.
+    """
     assert config.database_url
     monkeypatch.setenv("SLIPWAY_DATABASE_URL", config.database_url.get_secret_value())
 
@@ -79,7 +83,7 @@ def config(config: Config, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 
 def stored(config: Config, cipher: Cipher) -> dict[str, str]:
-    """All that is stored, as this cipher reads it."""
+    """Returns all stored secrets by name, decrypted with `cipher`."""
 
     async def read(session: Any) -> dict[str, str]:
         found = {
@@ -185,8 +189,9 @@ STORES = "_encrypted", "encrypted_"
 
 
 def test_what_is_encrypted_goes_into_columns_that_the_rotation_knows() -> None:
-    """What a call of `encrypt` returns is stored under a name that the rotation finds, or lives for minutes
-    (cookies, tickets), or is written by a module that the rotation calls.
+    """Reads the source for calls of `encrypt`. The result of each call must be stored in a column that the
+    key rotation finds, or be valid only for minutes (cookies, tickets), or be written by a module that
+    the key rotation calls.
     """
     root = Path(key_rotation.__file__).parents[1]
     short_lived = {
@@ -199,7 +204,8 @@ def test_what_is_encrypted_goes_into_columns_that_the_rotation_knows() -> None:
         "installation_backup/write.py",
         "sign_in/oidc/attempts.py",
         "sign_in/saml/attempts.py",
-        # An unreadable cookie only means that a sign-out does not go on to the provider.
+        # After a rotation, such a cookie is unreadable: then a sign-out only does not sign out at the
+        # provider.
         "sign_in/saml/provider_sessions.py",
     }
     unknown = []

@@ -1,4 +1,4 @@
-"""A terminal signs in at a running server, and out again."""
+"""Tests of `slipway login` and `slipway logout`: a terminal signs in at a running server, and signs out."""
 
 import asyncio
 import json
@@ -35,7 +35,9 @@ def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 async def pages(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[str]:
-    """The pages that the command opens. The server answers questions each second."""
+    """Yields a queue with the URLs of the web pages that the command opens. Sets the interval at which the
+    command asks the server to one second.
+    """
     opened: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
@@ -48,7 +50,7 @@ async def pages(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[str]:
 
 
 def stored(file: Path) -> dict[str, Any]:
-    """What is in the file; nothing where there is none."""
+    """Returns the content of the credentials file. Returns {} if the file does not exist."""
     found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     return found
 
@@ -62,7 +64,7 @@ def set_mode(file: Path, mode: int) -> None:
 
 
 async def code_of(command: asyncio.Task[Result], pages: asyncio.Queue[str]) -> str:
-    """The code in the page that the command opens."""
+    """Returns the user code in the URL of the next web page that the command opens."""
     page = asyncio.create_task(pages.get())
     await asyncio.wait([page, command], return_when=asyncio.FIRST_COMPLETED)
     assert page.done(), command.result().output

@@ -1,4 +1,6 @@
-"""An administrator at the server's own terminal: invites, disables, and lets people in again."""
+"""Tests of `slipway users`: in a terminal on the server, an administrator invites people, disables accounts
+and makes new sign-in links.
+"""
 
 import asyncio
 import json
@@ -23,7 +25,10 @@ from tests.support.mail_receiver import MailReceiver
 
 
 class Terminal:
-    """`slipway users …` on a home. command: another one than `users`."""
+    """Runs commands such as `slipway users …` for a home directory.
+
+    command: the name of the command group.
+    """
 
     def __init__(self, home: Path, command: str = "users") -> None:
         self.home, self.command = home, command
@@ -47,7 +52,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Terminal:
-    """A home in which a server was started once."""
+    """Returns a `Terminal` for the home directory of a server that was started once."""
     home = tmp_path / "home"
 
     async def start() -> None:
@@ -59,7 +64,7 @@ def terminal(tmp_path: Path) -> Terminal:
 
 
 def sign_in(home: Path, link: str) -> httpx.Response:
-    """As a browser that opens the link."""
+    """Signs in with the sign-in link, as a browser does. Returns the reply."""
 
     async def post() -> httpx.Response:
         config = Config(home=home, sandbox="process")

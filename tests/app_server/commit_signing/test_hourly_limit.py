@@ -1,4 +1,6 @@
-"""The limit on signatures of one sandbox, over several app servers on one database."""
+"""Tests of the hourly limit on signatures of one sandbox, which counts over several app servers on one
+database.
+"""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,6 @@
-"""Which payloads of git are signed: commits and tags, and who they name."""
+"""Tests of `read`, which parses what git wants to have signed: it accepts only commits and tags, and returns
+the people that they name.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""A served app server with process sandboxes, real repositories, and starts that are waited for."""
+"""Fixtures for the tests of conversations: an app server that serves on real ports with process sandboxes,
+and a git repository.
+"""
 
 import asyncio
 import json
@@ -37,7 +39,9 @@ ROOT = "/api/v1/app-conversations"
 
 
 async def eventually(check: Callable[[], Awaitable[Any]]) -> Any:
-    """The first true answer of `check`."""
+    """Calls `check` again and again until its answer is true. Returns this answer. Fails after
+    PATIENCE_SECONDS.
+    """
     deadline = time.monotonic() + PATIENCE_SECONDS
     pauses = pauses_between_looks()
     while not (answer := await check()):
@@ -48,7 +52,9 @@ async def eventually(check: Callable[[], Awaitable[Any]]) -> Any:
 
 @dataclass
 class Home:
-    """One running app server and its owner's client."""
+    """A running app server. `client` is an HTTP client of its owner, `key` the owner's API key, `state` its
+    shared objects by name.
+    """
 
     config: Config
     state: dict[str, Any]
@@ -71,7 +77,7 @@ class Home:
         return task
 
     async def ended(self, task_id: str) -> dict[str, Any]:
-        """The start task once it is READY or ERROR."""
+        """Waits until the start task is READY or ERROR, and returns it."""
 
         async def check() -> Any:
             task = await self.task(task_id)
@@ -97,7 +103,9 @@ class Home:
         return conversation
 
     async def shell(self, conversation_id: str, command: str) -> str:
-        """What a command prints in the conversation's directory."""
+        """Runs a shell command in the conversation's directory. Returns its standard output and standard
+        error.
+        """
         async with self.database.read() as session:
             conversation = await session.get_one(Conversation, UUID(conversation_id))
         client = self.state["sandboxes"].client(conversation.sandbox_id)
@@ -105,7 +113,7 @@ class Home:
         return ((output.stdout or "") + (output.stderr or "")).strip()
 
     async def key_of(self, role: Role) -> str:
-        """The API key of a further user."""
+        """Creates another user with this role. Returns an API key of this user."""
         async with self.database.session() as session:
             user = await create_user(session, name="Somebody", role=role)
             _, key = await create_api_key(session, user, name="tests")
@@ -118,7 +126,7 @@ def config(tmp_path: Path, database_url: str) -> Config:
         home=tmp_path / "home",
         database_url=SecretStr(database_url),
         sandbox="process",
-        # The scripts of these tests meet the tests through files that walls would hide.
+        # The set-up scripts in these tests write files that the tests read. Isolation would hide the files.
         process_isolation="none",
         port=free_port(),
         inner_port=free_port(),
@@ -128,7 +136,7 @@ def config(tmp_path: Path, database_url: str) -> Config:
 @pytest.fixture
 async def home(config: Config, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Home]:
     fork_sandboxes(monkeypatch)
-    # Most of these tests wait for what the server sees at its next look.
+    # Most of these tests wait for periodic checks of the server, so the intervals are short.
     monkeypatch.setattr(app_server.lifespan, "_MONITOR_INTERVAL_SECONDS", 0.4)
     monkeypatch.setattr(app_server.lifespan, "RENEW_SECONDS", 0.5)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
@@ -157,7 +165,7 @@ async def home(config: Config, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with one commit on main."""
+    """Returns the path of a git repository with one commit on the branch main."""
     path = tmp_path / "harbour"
     path.mkdir()
     git(path, "init", "-q", "-b", "main")
@@ -167,7 +175,9 @@ def repository(tmp_path: Path) -> Path:
 
 
 def allowed(repository: Path) -> dict[str, Any]:
-    """A start with it, and with consent to all that it brings now."""
+    """Returns the fields of a start request that selects the repository and allows all executables which the
+    repository has now.
+    """
     hashes = [each.hash for each in find_executables(repository)]
     return {"selected_repository": str(repository), "consent": hashes}
 

@@ -1,4 +1,6 @@
-"""A conversation whose sandbox reports events, and those who read them."""
+"""A conversation for which a test reports events as the sandbox does, and helpers that read the event
+stream.
+"""
 
 import asyncio
 import json
@@ -22,7 +24,7 @@ from tests.support.plain_http import NO_TLS
 
 
 class Feed:
-    """A conversation that is READY, and its sandbox's side of the wire, played by the test."""
+    """A conversation that is READY. The test acts as its sandbox and reports the events."""
 
     def __init__(self, home: Home, conversation_id: UUID, key: str) -> None:
         self.home = home
@@ -51,7 +53,7 @@ class Feed:
 
 @asynccontextmanager
 async def feed_of(home: Home) -> AsyncIterator[Feed]:
-    """Makes a conversation that is READY, without an agent server."""
+    """Creates a conversation that is READY but has no agent server. Yields its `Feed`."""
     conversation_id = uuid4()
     key = f"session-{conversation_id.hex}"
     await home.state["start_worker"].close()
@@ -88,7 +90,9 @@ def state_update(seq: int, key: str, value: Any) -> dict[str, Any]:
 
 
 async def read_until(socket: ClientConnection, **fields: Any) -> list[dict[str, Any]]:
-    """All frames up to the first that has these fields."""
+    """Reads frames from the WebSocket until a frame has these fields. Returns all frames that it read, in
+    order.
+    """
     frames = []
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:

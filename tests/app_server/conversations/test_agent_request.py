@@ -1,4 +1,4 @@
-"""What an agent server is asked to start, and that it can be started."""
+"""Tests of the request that the app server sends to the agent server for a new conversation."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Conversations whose files lie in an archive, and those that begin from the files of another."""
+"""Tests of conversations whose files are in an archive, and of conversations that start with a copy of the
+files of another conversation.
+"""
 
 import io
 import tarfile
@@ -41,7 +43,9 @@ async def finished(home: Home, conversation_id: str, times: int) -> None:
 
 
 async def downloaded(home: Home, conversation_id: str) -> dict[str, bytes]:
-    """The regular files of the downloaded workspace, without those that git writes by itself."""
+    """Downloads the conversation's workspace. Returns the regular files by path, without the files that git
+    writes.
+    """
     reply = await home.client.get(f"{ROOT}/{conversation_id}/workspace")
     assert (reply.status_code, reply.headers["content-type"]) == (200, "application/gzip"), reply.text
     assert reply.headers["content-length"] == str(len(reply.content))

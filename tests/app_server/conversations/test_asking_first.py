@@ -1,4 +1,6 @@
-"""An agent that asks its user first, through the public routes: a real agent server, a scripted model."""
+"""Tests of an agent that asks its user before an action, through the public routes, with a real agent server
+and a scripted model.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -13,7 +15,9 @@ SETTINGS = "/api/v1/settings/confirmation"
 
 
 async def asked(home: Home, llm: ScriptedLLM, *commands: str, **request: Any) -> tuple[str, list[str]]:
-    """A conversation whose agent wants to run commands, and the ids of the actions that wait."""
+    """Starts a conversation whose agent asks to run the commands. Returns its id and the ids of the actions
+    that wait for the user's answer.
+    """
     settings = {"model": "openai/scripted", "base_url": llm.base_url, "api_key": llm.api_key}
     await home.client.post("/api/v1/settings/profiles/mine", json={"llm": settings})
     llm.script(calls(*(("terminal", {"command": command}) for command in commands)))

@@ -1,11 +1,13 @@
-"""A budget from the profile or the start to the pause, and on from there with one request."""
+"""Tests of a conversation's budget, from the profile or the start request: the agent pauses when the budget
+is used up, and continues after one request.
+"""
 
 from typing import Any
 
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
 from tests.support.scripted_llm import ScriptedLLM, calls, say
 
-# A model of known price: 20 cents a reply.
+# A model whose price is known: each reply costs 20 cents.
 MODEL = "openai/gpt-4o"
 
 
@@ -21,7 +23,7 @@ async def save_profile(home: Home, llm: ScriptedLLM, **fields: Any) -> None:
 
 async def begin(home: Home, **request: Any) -> str:
     message = {"role": "user", "content": [{"type": "text", "text": "Think."}]}
-    # Without a title the model would be asked for one.
+    # Without a title in the request, the app server asks the model for one.
     task = await home.ready(llm_profile="mine", initial_message=message, title="Budget", **request)
     return str(task["id"])
 

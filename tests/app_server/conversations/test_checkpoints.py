@@ -1,4 +1,4 @@
-"""Checkpoints through the public API."""
+"""Tests of checkpoints through the public API."""
 
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
@@ -6,7 +6,9 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
 
 
 async def worked(home: Home, llm: ScriptedLLM) -> str:
-    """The checkpoints of a conversation whose agent has made one file."""
+    """Starts a conversation whose agent creates one file, and waits for the end. Returns the path of the
+    route of its checkpoints.
+    """
     profile = {"model": "openai/scripted", "base_url": llm.base_url, "api_key": llm.api_key}
     (await home.client.post("/api/v1/settings/profiles/mine", json={"llm": profile})).raise_for_status()
     llm.script(call("terminal", command="echo agent > made"), say("Made."))

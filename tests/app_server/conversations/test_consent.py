@@ -1,4 +1,6 @@
-"""A repository in which everything that could run does: nothing of it before consent, and only that after."""
+"""Tests of a repository with every kind of executable: before the user's consent none of them runs, and
+later only those that the user has allowed.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ def hostile(tmp_path: Path) -> HostileRepository:
 
 @pytest.fixture
 async def model(home: Home, scripted_llm: ScriptedLLM) -> str:
-    """The name of a profile that finishes at once, whatever it is asked."""
+    """Creates a profile whose scripted model always answers with `finish`. Returns the profile's name."""
     scripted_llm.fallback = lambda _: call("finish", message="Done.")
     settings = {
         "model": "openai/scripted",
@@ -58,7 +60,7 @@ async def has_finished(home: Home, conversation_id: str) -> bool:
 
 
 async def provoke(home: Home, conversation_id: str) -> None:
-    """Does all that would make what is loaded run: a message, and a commit."""
+    """Sends a message and makes a commit, so that every loaded hook runs."""
     seen = f"/api/v1/conversation/{conversation_id}/events/search?kind__eq=ObservationEvent&limit=100"
     before = len((await home.client.get(seen)).json()["items"])
     await home.client.post(f"{ROOT}/{conversation_id}/send-message", json=saying("Go on."))

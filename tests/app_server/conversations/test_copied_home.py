@@ -1,4 +1,4 @@
-"""Two servers from one home that was copied, on one database; and a home that is lost for good."""
+"""Tests of two servers with a copy of the same home and one database, and of a server whose home is lost."""
 
 import asyncio
 import shutil
@@ -38,7 +38,7 @@ def test_a_server_on_a_copied_home_does_not_start_and_says_what_to_do(
         with pytest.raises(AssertionError, match="the server ended"):
             copy.start()
         said = copy.output()
-        # A restart of the original, also after an end that came without notice, need not wait.
+        # The original can restart at once, also after kill -9.
         original.kill()
         original.start()
         (copy.home / "server-id").unlink()
@@ -71,7 +71,9 @@ async def test_a_server_whose_id_was_taken_serves_no_process_sandbox(home: Home)
 async def test_a_process_that_renews_its_row_does_not_refuse_itself(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two apps of one process take the same id while a third one renews it."""
+    """A lease is the claim of an app server to a server id. Two leases of the same process take the id while
+    a third one renews it: no call is refused.
+    """
     monkeypatch.setattr(server_lease, "_POLL_SECONDS", 0.01)
     leases = [Lease(app.config, app.database, app.state["sandboxes"].ownership) for _ in range(3)]
     await leases[0].take()

@@ -1,4 +1,4 @@
-"""A conversation as a file, and what is read of its workspace."""
+"""Tests of exporting a conversation as a file, and of reading its workspace."""
 
 import io
 import json
@@ -16,7 +16,9 @@ FENCES = "See:\n```python\nprint(1)\n```"
 
 
 async def worked(home: Home, llm: ScriptedLLM) -> str:
-    """The id of a conversation whose agent ran a command and wrote a file."""
+    """Starts a conversation whose agent runs a command that writes a file, and waits for the end. Returns
+    the conversation's id.
+    """
     profile = {"model": "openai/scripted", "base_url": llm.base_url, "api_key": llm.api_key}
     (await home.client.post("/api/v1/settings/profiles/mine", json={"llm": profile})).raise_for_status()
     llm.script(call("terminal", command="printf '# Plan\\n' > PLAN.md; echo '````'"), say(FENCES))
@@ -63,7 +65,7 @@ async def test_the_text_tells_what_was_said_and_done_and_not_what_was_undone(
     (await home.client.post(f"{route}/checkpoints/{first}/rewind", json={})).raise_for_status()
 
     async def undone() -> httpx.Response | None:
-        # The app server hears of it a moment after the agent server has answered.
+        # The app server gets the event about the rewind shortly after the agent server's reply.
         reply = await home.client.get(f"{route}/download", params={"format": "markdown"})
         return None if FENCES in reply.text else reply
 

@@ -1,4 +1,4 @@
-"""The search for words within one conversation."""
+"""Tests of the word search within one conversation."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -65,7 +65,7 @@ async def test_words_are_found_in_messages_calls_and_outputs_in_pages_to_both_si
     assert positions(newest) == [5, 3, 2]
     older = await find(feed, "CRAN", sort_order="TIMESTAMP_DESC", limit=3, page_id=newest["next_page_id"])
     assert (positions(older), older["next_page_id"]) == ([1], None)
-    # All words must occur; a single letter only stands for itself.
+    # All words of the query must occur. A single letter matches only this letter as a word.
     assert positions(await find(feed, "repair crane")) == [1, 5]
     assert positions(await find(feed, "c crane")) == []
     assert positions(await find(feed, "crâne 2")) == [3]

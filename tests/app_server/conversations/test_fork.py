@@ -1,4 +1,6 @@
-"""A fork has the dialogue and the files of a conversation, and needs it no more."""
+"""Tests of forks: a fork has the dialogue and the files of the original conversation. It does not change
+when the original is changed or deleted.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -124,7 +126,7 @@ async def test_a_fork_ends_at_the_event_that_is_named_and_is_hidden_until_its_lo
     await eventually(lambda: _is_gone(home, copy))
     assert len(await messages(home, original)) == 4
 
-    # As after a kill: the time for which it is hidden passes.
+    # The copy counts as interrupted at once, as after a killed server.
     monkeypatch.setattr(bulk_append, "_HIDDEN", timedelta(0))
     cut_off = await home.client.post(f"{ROOT}/{original}/fork", json={})
     assert_problem(cut_off, 503, "copy_cut_off")
@@ -137,7 +139,9 @@ async def test_a_fork_ends_at_the_event_that_is_named_and_is_hidden_until_its_lo
 
 @contextmanager
 def _commits(home: Home) -> Iterator[list[tuple[bool, int]]]:
-    """Yields the list of what each commit leaves of a fork: whether it is visible, and its events."""
+    """Yields a list that gets an entry for each fork at each commit to the database: whether the fork is
+    visible, and how many events it has.
+    """
     seen: list[tuple[bool, int]] = []
     events = select(func.count()).where(StoredEvent.conversation_id == Conversation.id).scalar_subquery()
     query = select(Conversation.deleted_at, events).where(

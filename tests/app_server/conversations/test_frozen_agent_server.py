@@ -1,4 +1,6 @@
-"""An agent server that stands still: it is found, shown and restarted; what is sent to it arrives once."""
+"""Tests of an agent server that does not answer any more: the app server notices this, shows it to the user
+and restarts the agent server. A message that is sent meanwhile is delivered once.
+"""
 
 import os
 import signal
@@ -67,7 +69,7 @@ async def test_it_is_found_shown_and_restarted_automatically(
     announce, is_up = all_of_them.on_change, []
 
     async def note(sandbox_id: UUID) -> None:
-        monkeypatch.setattr(machines, "SILENT_SECONDS", 600.0)  # the new one may be slow to come
+        monkeypatch.setattr(machines, "SILENT_SECONDS", 600.0)  # the restarted agent server may start slowly
         is_up.append(sandbox_id in all_of_them.running)
         await announce(sandbox_id)
 

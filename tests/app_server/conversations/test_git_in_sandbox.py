@@ -1,4 +1,6 @@
-"""Git of an agent in its sandbox: it reaches the repository at its host, and never holds what opens it."""
+"""Tests of git in an agent's sandbox: it reaches the repository at the git host, and the sandbox never holds
+the token.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -43,8 +45,8 @@ def host(tmp_path: Path) -> Iterator[GitHost]:
 
 
 def with_history(host: GitHost) -> str:
-    """Adds a newer commit to main, with a large file and submodules, and the branch pier beside it. Returns
-    the commit where they meet.
+    """Adds a commit to main, with a large file and submodules. Makes a branch "pier" that starts at the
+    commit before. Returns this common commit.
     """
     host.large_files[OID] = LARGE
     path = host.bare("team/harbour")
@@ -109,7 +111,8 @@ async def test_an_agent_pushes_a_branch_without_ever_holding_the_token(
     async def reached(status: str) -> Any:
         return (await home.conversation(task["id"]))["execution_status"] == status
 
-    # A push that overwrites is asked about even in a mode that asks about nothing else.
+    # A push that overwrites commits needs the user's answer in every mode, also in one that asks about
+    # nothing else.
     await eventually(lambda: reached("waiting_for_confirmation"))
     route = f"/api/v1/app-conversations/{task['id']}/respond-to-confirmation"
     waiting = await home.client.get(f"/api/v1/conversation/{task['id']}/events/search")

@@ -1,4 +1,4 @@
-"""Which directory a path of the git routes means."""
+"""Tests of the paths in git routes: which directory a path selects."""
 
 from pathlib import Path
 from typing import Any

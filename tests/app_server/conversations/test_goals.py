@@ -1,4 +1,6 @@
-"""Goals through the public API: with the start or later, sent back once, stopped, resumed."""
+"""Tests of goals through the public API: a goal is set at the start or later, stopped and resumed. A judge
+(a model) checks whether the goal is reached, and sends the agent back to work once.
+"""
 
 import json
 from pathlib import Path
@@ -47,7 +49,8 @@ async def test_a_task_that_is_a_goal_goes_on_until_the_judge_is_content(
     home: Home, scripted_llm: ScriptedLLM
 ) -> None:
     scripted_llm.script(
-        say("I will look at it."),  # answered once with "go on, or finish"
+        # after this text without a tool call, the agent is asked to continue or to finish
+        say("I will look at it."),
         say("Done, I think."),
         verdict(complete=False, missing="No test was run."),
         say("Now it is tested."),

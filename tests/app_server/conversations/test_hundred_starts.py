@@ -1,4 +1,4 @@
-"""A hundred conversations that begin at the same moment in one sandbox: none of them fails."""
+"""Starts one hundred conversations at the same moment in one sandbox. None of the starts fails."""
 
 import asyncio
 from pathlib import Path
@@ -33,7 +33,7 @@ async def test_a_hundred_starts_at_once_in_one_sandbox(home: Home, repository: P
         for number in range(STARTS)
     )
     begun = await asyncio.gather(*starts)
-    # One after the other: the list of all of them takes longer to make than a start.
+    # Waits for one start after the other: to list all of them takes longer than a start.
     tasks = [await home.ended(task["id"]) for task in begun]
 
     assert [task["error"] for task in tasks if task["status"] != "READY"] == []

@@ -1,4 +1,6 @@
-"""An exported conversation comes back as one that can be read, and hostile files are refused."""
+"""Tests of importing an exported conversation: the imported conversation can be read, and hostile files are
+refused.
+"""
 
 import io
 import json
@@ -117,7 +119,7 @@ def test_a_damaged_file_is_refused(packing: int) -> None:
     with zipfile.ZipFile(whole, "w", packing) as archive:
         archive.writestr("meta.json", json.dumps({"title": "a title " * 200}))
     content = whole.getvalue()
-    start = 30 + len("meta.json")  # behind the local header
+    start = 30 + len("meta.json")  # after the ZIP header of the first file
     for place in range(start, content.index(b"PK\x01\x02") - 4):
         with pytest.raises(NotAnExport):
             read_export(

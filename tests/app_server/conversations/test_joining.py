@@ -1,4 +1,6 @@
-"""Which sandbox a new conversation works in, and why it may not join another."""
+"""Tests of the choice of a sandbox for a new conversation: when it joins an existing one, and why it may not
+join.
+"""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -30,7 +32,9 @@ def config(config: Config) -> Config:
 
 
 class Sandboxes:
-    """Sandboxes without machines: whether one is joined is decided by what is known of it."""
+    """Stores sandboxes and their conversations in the database, without machines. The app server decides
+    from the stored rows whether a conversation may join a sandbox.
+    """
 
     def __init__(self, app: App, owner: User) -> None:
         self._app, self._owner = app, owner
@@ -237,7 +241,9 @@ async def test_stricter_rules_apply_to_all_conversations_of_a_sandbox(
 async def test_a_start_in_a_shared_sandbox_is_not_retried_with_another_repository(
     app: App, client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
-    """It would change what the others may call."""
+    """Another repository would change which hosts the other conversations in the sandbox may call. So the
+    retry is refused.
+    """
     first = await made.make(1)
     task = await start(client, sandbox_id=first)
     async with app.database.session() as session:

@@ -1,4 +1,4 @@
-"""Starts that begin in the same moment, on two app servers of one database."""
+"""Tests of starts that begin at the same moment on two app servers with one database."""
 
 import asyncio
 from collections import Counter
@@ -39,7 +39,9 @@ async def made(app: App, owner: User) -> Sandboxes:
 
 @pytest.fixture
 async def clients(app: App, made: Sandboxes, client: httpx.AsyncClient) -> AsyncIterator[Clients]:
-    """The owner at either app server. Nobody brings up what is started."""
+    """Yields an HTTP client of the owner for each of two app servers. Neither server runs a worker, so no
+    conversation starts up.
+    """
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(lifespan(app.config))
         await state.start_worker.close()
@@ -50,7 +52,7 @@ async def clients(app: App, made: Sandboxes, client: httpx.AsyncClient) -> Async
 
 
 async def at_once(clients: Clients, number: int, **request: Any) -> list[httpx.Response]:
-    """Each start from another server than the one before."""
+    """Sends `number` start requests at once, in turn to each of the two app servers. Returns the replies."""
     return await asyncio.gather(*(clients[each % 2].post(ROOT, json=dict(request)) for each in range(number)))
 
 
@@ -114,7 +116,7 @@ async def test_the_id_of_a_sandbox_is_no_way_into_it(
 ) -> None:
     sandbox_id = await made.make(conversations=2)
     async with app.database.session() as session:
-        # As the worker leaves it: of the two that shared it the first was deleted.
+        # The rows as the worker leaves them after the first of two conversations in the sandbox was deleted.
         await session.execute(delete(Conversation).where(Conversation.id == UUID(sandbox_id)))
         stranger: User = await create_user(session, name="Somebody", role=Role.MEMBER)
         _, key = await create_api_key(session, stranger, name="tests")

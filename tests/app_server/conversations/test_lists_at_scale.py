@@ -1,4 +1,6 @@
-"""Lists read as many conversations as they show, also beside those of others."""
+"""Tests of the conversation list with many conversations: own and shared ones are in one order over all
+pages, and the query uses an index.
+"""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4

@@ -1,4 +1,6 @@
-"""MCP servers of the settings in a conversation: a real agent server, real MCP servers, a scripted model."""
+"""Tests of a conversation with MCP servers from the settings: a real agent server, real MCP servers and a
+scripted model.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ ENVIRONMENTS = (
     "env; process=$$; while [ $process -gt 1 ]; do tr '\\0' '\\n' < /proc/$process/environ; "
     "process=$(cut -d ' ' -f 4 /proc/$process/stat); done"
 )
-"""Of the shell and all that it descends from."""
+"""A shell command that prints the environments of the shell and of all its parent processes."""
 MESSAGE = {"role": "user", "content": [{"type": "text", "text": "Go."}]}
 
 
@@ -38,7 +40,9 @@ async def model(home: Home, scripted_llm: ScriptedLLM) -> ScriptedLLM:
 
 
 async def carried_out(home: Home) -> tuple[str, list[str], str]:
-    """The conversation, what its tools answered, and its whole log as text."""
+    """Starts a conversation and waits until its agent has finished. Returns its id, the results of its tool
+    calls, and the whole log as text.
+    """
     task = await home.ready(
         llm_profile="mine", initial_message=MESSAGE, title="Tools", confirmation_mode="never"
     )
@@ -72,7 +76,8 @@ async def test_a_tool_of_a_guarded_server_is_called_and_its_key_stays_outside(
     assert KEY not in log
     assert guarded_url not in log, "the sandbox knows the broker's address only"
     assert not any(KEY in str(request.body) for request in model.requests)
-    # What the processes of the sandbox were started with, and every file of it and of the app server.
+    # Searches the environments of the sandbox's processes, and all files of the sandbox and of the app
+    # server.
     assert KEY not in await home.shell(conversation_id, ENVIRONMENTS)
     assert await asyncio.to_thread(files_with, home.config.home, KEY) == []
 

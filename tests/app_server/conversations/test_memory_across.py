@@ -1,4 +1,6 @@
-"""What one conversation's agent notes, the next conversation about the same repository knows."""
+"""Tests of memory: a note that the agent of one conversation makes reaches the next conversation about the
+same repository.
+"""
 
 from pathlib import Path
 
@@ -12,7 +14,7 @@ NOTE = {"command": "create", "name": "tests", "title": "Running the tests", "tex
 
 @pytest.fixture
 async def model(home: Home, scripted_llm: ScriptedLLM) -> str:
-    """The name of a profile whose model is scripted."""
+    """Creates a profile with a scripted model. Returns the profile's name."""
     llm = {"model": "openai/scripted", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
     reply = await home.client.post("/api/v1/settings/profiles/scripted", json={"llm": llm})
     assert reply.is_success, reply.text
@@ -20,7 +22,9 @@ async def model(home: Home, scripted_llm: ScriptedLLM) -> str:
 
 
 async def finished(home: Home, model: str, repository: Path, text: str) -> str:
-    """A conversation about that, to its end; its id."""
+    """Starts a conversation about the repository with this message, and waits until the agent has finished.
+    Returns its id.
+    """
     message = {"role": "user", "content": [{"type": "text", "text": text}]}
     task = await home.ready(
         selected_repository=str(repository), llm_profile=model, initial_message=message, title="t"
@@ -35,7 +39,7 @@ async def finished(home: Home, model: str, repository: Path, text: str) -> str:
 
 
 async def accept_all(home: Home) -> None:
-    """As the user does in Settings."""
+    """Accepts all notes that agents have proposed, as the user does in the settings."""
     for proposal in (await home.client.get("/api/v1/memory-proposals")).json():
         reply = await home.client.post(f"/api/v1/memory-proposals/{proposal['id']}/accept")
         assert reply.status_code == 204

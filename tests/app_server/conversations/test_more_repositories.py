@@ -1,4 +1,6 @@
-"""Which further repositories a conversation may have, and where they lie."""
+"""Tests of the further repositories of a conversation: which ones are allowed, and in which directories they
+are.
+"""
 
 import pytest
 

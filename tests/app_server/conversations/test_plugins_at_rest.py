@@ -1,4 +1,6 @@
-"""Which runtime plugins a sandbox has, told while it does not run: pages decide on their tabs by it."""
+"""Tests of the list of runtime plugins while a sandbox does not run. The web page uses this list to choose
+its tabs.
+"""
 
 from uuid import UUID, uuid4
 
@@ -21,7 +23,7 @@ def config(config: Config) -> Config:
 
 
 async def plugins(client: httpx.AsyncClient, sandbox_id: str) -> dict[str, str]:
-    """The status of each, by name."""
+    """Returns the status of each runtime plugin of the sandbox, by name."""
     reply = await client.get(f"/api/v1/sandboxes/{sandbox_id}/runtime-plugins")
     assert reply.status_code == httpx.codes.OK, reply.text
     return {one["name"]: one["status"] for one in reply.json()["items"]}
@@ -37,7 +39,7 @@ class AtRest:
         self._app, self._owner = app, owner
 
     async def sandbox(self, spec_id: str, status: SandboxStatus, base_image: str | None = None) -> str:
-        """One without a machine."""
+        """Stores a sandbox without a machine. Returns its id."""
         async with self._app.database.session() as session:
             row = await self._app.state["sandboxes"].create(
                 session, sandbox_id=uuid4(), user_id=self._owner.id, base_image=base_image

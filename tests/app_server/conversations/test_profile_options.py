@@ -1,4 +1,6 @@
-"""What a profile says reaches its vendor, and what is the server's alone does not reach the sandbox."""
+"""Tests of profile options: the vendor gets the values of the profile. The sandbox does not get values that
+only the app server needs.
+"""
 
 from typing import Any
 

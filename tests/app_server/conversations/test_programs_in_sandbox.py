@@ -1,4 +1,6 @@
-"""A program in a sandbox calls the model with a model key: a real agent server and its relay."""
+"""Tests of a program in a sandbox that calls the model with a model key, through a real agent server and its
+relay.
+"""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,6 @@
-"""The list entry is a fold of the log: any split folds the same, and no event can break it."""
+"""Tests of the projection, which computes a conversation's list entry from its log: the result does not
+depend on how the log is split, and no event makes the projection fail.
+"""
 
 import time
 from typing import Any

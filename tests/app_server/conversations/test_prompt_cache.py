@@ -1,4 +1,6 @@
-"""How well the vendor's cache serves a conversation, and the likely cause when its hit rate falls."""
+"""Tests of the report on a vendor's prompt cache: its hit rate in a conversation, and the likely cause when
+the rate falls.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,7 +16,9 @@ SONNET = "anthropic/claude-sonnet-4-5"
 
 
 class Calls:
-    """The events of calls, each with the sums so far, as the engine logs them."""
+    """Makes the usage events of model calls. Each event has the sums of tokens until then, as the agent
+    engine logs them.
+    """
 
     def __init__(self, *, model: str = SONNET) -> None:
         self.model = model
@@ -85,7 +89,7 @@ def test_a_miss_names_what_the_log_shows_before_it(
     cause: str, event: dict[str, Any] | None, minute: int, tells_of_writing: bool
 ) -> None:
     calls, written = Calls(), 10_000 if tells_of_writing else 0
-    # What follows reads little, as only the system prompt is the same.
+    # The third call reads few tokens from the cache, as only the system prompt is the same.
     events = [
         calls.next(10_000, 0, written),
         calls.next(10_000, 9_900),
@@ -111,7 +115,7 @@ def test_another_model_starts_with_an_empty_cache() -> None:
     calls.model = "openai/gpt-5"
     events += [change("agent", {"llm": {"model": calls.model}}), calls.next(10_000, 0)]
     events += [calls.next(10_000, 0) for _ in range(3)]
-    # A vendor that never reports cached tokens misses nothing afterwards.
+    # If a vendor never reports cached tokens, the later calls do not count as misses.
     assert after(*events) == {"calls": 6, "hit_rate": 0.15, "misses": 1, "cause": "model_changed"}
 
 

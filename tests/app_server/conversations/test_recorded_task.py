@@ -1,4 +1,6 @@
-"""The main job through all layers with the bundled recording: a failing test is mended in a sandbox."""
+"""Tests the demo task through all layers, with the recorded model replies that are part of the product: the
+agent fixes a failing test in a sandbox.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""What is stored of events that sandboxes report: pages, refusals, titles, the search."""
+"""Tests of the events that sandboxes report: how they are stored and read in pages, refused reports, titles
+and the search.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -67,7 +69,7 @@ async def test_pages_of_a_time_walk_by_time_and_then_by_position(feed: Feed) -> 
 
 
 async def walked(client: httpx.AsyncClient, url: str, *, limit: int = 3, **params: str) -> list[str]:
-    """The ids of all events that a search finds, page by page."""
+    """Reads all pages of an event search. Returns the ids of the events in order."""
     ids: list[str] = []
     page_id: str | None = None
     while True:
@@ -145,7 +147,7 @@ async def test_what_a_sandbox_says_of_itself_never_breaks_the_list(feed: Feed) -
     assert listed[0]["metrics"]["accumulated_cost"] == 0
     async with feed.watch() as socket:
         frames = await read_until(socket, type="durable", seq=seq)
-    # A frame goes to everyone who watches, so it says nothing of the access of one of them.
+    # The same frame goes to all readers of the stream, so its field `access` is empty.
     assert frames[2]["conversation"] == {**listed[0], "access": None}
 
 

@@ -1,4 +1,6 @@
-"""Conversations without activity are archived or deleted by the installation's rule."""
+"""Tests of retention: conversations without activity are archived or deleted by the rule of the
+installation.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -23,7 +25,10 @@ SEARCH = "/api/v1/app-conversations/search"
 
 
 async def add(app: App, user_id: UUID, days: int, *, ready: bool = True, **fields: Any) -> UUID:
-    """Stores a conversation whose last activity was so many days ago."""
+    """Stores a conversation whose last activity was `days` days ago. Returns its id.
+
+    ready: False means that its start has not finished.
+    """
     id_, moment = uuid4(), now() - timedelta(days=days)
     start = StartStatus.READY if ready else StartStatus.WORKING
     async with app.database.session() as session:
@@ -44,7 +49,9 @@ async def add(app: App, user_id: UUID, days: int, *, ready: bool = True, **field
 
 
 async def run(app: App) -> tuple[dict[str, Any] | None, list[str]]:
-    """Runs the job once. Returns its result, and what it woke."""
+    """Runs the retention job once. Returns its result, and a list with "worker" for each time that it woke
+    the start worker.
+    """
     woken: list[str] = []
     state = app.state
     retain = retainer(app.database, state["pubsub"], state["sandboxes"], lambda: woken.append("worker"))

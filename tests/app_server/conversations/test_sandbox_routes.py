@@ -1,4 +1,4 @@
-"""Sandboxes made ahead of conversations, through the protocol's routes."""
+"""Tests of the protocol's routes that create sandboxes before their conversations."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -93,7 +93,8 @@ async def test_an_empty_one_is_removed_by_its_owner_alone(home: Home) -> None:
     assert (await home.client.get(SANDBOXES, params={"id": sandbox_id})).json() == [None]
     assert_problem(await home.client.delete(one), 404, "sandbox_not_found")
     unknown = await home.client.post(SANDBOXES, params={"sandbox_spec_id": uuid4().hex})
-    assert_problem(unknown, 403, "sandbox_specs_not_allowed")  # there are no images for processes
+    # process sandboxes have no specs, because they use no images
+    assert_problem(unknown, 403, "sandbox_specs_not_allowed")
 
 
 async def test_there_are_not_any_number_of_empty_ones(home: Home) -> None:

@@ -1,4 +1,4 @@
-"""The repository's own scripts, run in a sandbox."""
+"""Tests of scripts of a repository that run in a sandbox."""
 
 import asyncio
 import hashlib
@@ -31,7 +31,8 @@ async def test_a_set_up_script_that_a_killed_server_left_running_is_joined(tmp_p
             finished = await run_setup_script(running.client, directory, executable, 60, told.append)
             return finished.output
 
-        # Nobody tells it that its server is gone: it just goes on.
+        # This call simulates a killed server. The agent server does not notice that the server is gone, so
+        # the call continues.
         left_behind = asyncio.create_task(run())
         async with asyncio.timeout(PATIENCE_SECONDS):
             while "begun\n" not in told:  # noqa: ASYNC110 (the script tells nobody else)

@@ -1,4 +1,6 @@
-"""A second app server on the same database: process sandboxes stay with the server that has them."""
+"""Tests of a second app server on the same database: a process sandbox stays with the server that started
+it.
+"""
 
 import asyncio
 from pathlib import Path
@@ -55,7 +57,7 @@ async def test_the_other_server_starts_nothing_beside_it_and_says_where_it_is(
                 return bool((await home.task(second_id))["status"] == "READY")
 
             await eventually(is_ready)
-            # Each of the two may have claimed the start.
+            # Either server may have claimed the start.
             [second] = [
                 each
                 for each in (server.home / "sandboxes" / second_id for server in (home.config, other))
@@ -64,7 +66,7 @@ async def test_the_other_server_starts_nothing_beside_it_and_says_where_it_is(
             await client.delete(f"{ROOT}/{second_id}")
             await eventually(lambda: _is_gone(second))
 
-            # Deleted here, it is removed by the server that has it.
+            # A delete request at this server also removes a sandbox that runs at the other server.
             assert (await client.delete(f"{ROOT}/{conversation_id}")).is_success
             await eventually(lambda: _is_gone(folder))
 

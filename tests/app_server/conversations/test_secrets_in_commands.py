@@ -1,4 +1,4 @@
-"""A secret of the settings in a command of an agent: a real agent server, a scripted model."""
+"""Tests of secrets from the settings in an agent's command, with a real agent server and a scripted model."""
 
 from typing import Any
 from uuid import UUID
@@ -66,7 +66,7 @@ async def test_a_start_brings_secrets_for_its_conversation_alone(
     await eventually(finished)
     page = await home.client.get(f"/api/v1/conversation/{task['id']}/events/search")
     observed = [e["observation"]["content"][0]["text"] for e in page.json()["items"] if "observation" in e]
-    # The one that was brought along goes before the user's own of the same name.
+    # A secret in the start request has precedence over the user's stored secret with the same name.
     assert observed == [f"{2 * len(CANARY) + 4}\n<secret-hidden>"]
     assert task["request"]["secrets"] == {"TOKEN": "**********", "OWN": "**********"}
     async with home.database.read() as session:

@@ -1,4 +1,4 @@
-"""A conversation on several repositories: their set-up scripts, their skills and their changes."""
+"""Tests of a conversation with several repositories: their set-up scripts, their skills and their changes."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -45,7 +45,13 @@ def by_kind(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 async def check_what_joins(
     post: Callable[..., Awaitable[Any]], first: str, of_lamp: dict[str, dict[str, Any]]
 ) -> None:
-    """Both repositories offer the same MCP server, and the first one's is allowed first."""
+    """Checks two repositories that offer the same MCP server: only the server of the repository that the
+    user allows first is loaded.
+
+    post: calls a route of the conversation.
+    first: the name of the first repository.
+    of_lamp: what the second repository, "lamp", offers, by kind.
+    """
     hook, server = (of_lamp[kind]["offer"]["hash"] for kind in ("hooks", "mcp_server"))
     await post("consent", allow=[server], repository=first)
     joined = (await post("consent", allow=[hook, server], repository="lamp")).json()

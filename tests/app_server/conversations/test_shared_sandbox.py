@@ -1,4 +1,6 @@
-"""Several conversations in one sandbox: what they share, what they do not, and what becomes of it."""
+"""Tests of several conversations in one sandbox: what they share, what they do not share, and when the
+sandbox is deleted.
+"""
 
 import json
 import os
@@ -56,7 +58,7 @@ async def replies(home: Home, conversation_id: str) -> list[str]:
 
 
 async def is_gone(home: Home, conversation_id: str) -> None:
-    """The worker has removed what a deleted one had."""
+    """Waits until the worker has removed the data of a deleted conversation."""
 
     async def check() -> bool:
         async with home.database.read() as session:
@@ -136,7 +138,7 @@ async def test_deleting_one_leaves_the_others_and_the_last_takes_the_sandbox_alo
     second = await home.ready(selected_repository=str(repository))
     workspace = workspace_of(home, first["sandbox_id"])
     assert (workspace / "project" / first["id"]).is_dir()
-    # As caches of package managers are.
+    # Package managers make such read-only caches.
     await home.shell(first["id"], "mkdir cache && touch cache/file && chmod 555 cache")
 
     await home.client.delete(f"{ROOT}/{first['id']}")

@@ -1,4 +1,4 @@
-"""When a sandbox sleeps that several conversations work in."""
+"""Tests of a sandbox of several conversations: it is put to sleep only when all of them are idle."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.scripted_llm import ScriptedLLM, hold, say
 
 @pytest.fixture
 def config(config: Config) -> Config:
-    """Idle at once."""
+    """Returns a configuration in which a sandbox is idle at once."""
     return config.model_copy(update={"sandbox_idle_minutes": 1e-6})
 
 

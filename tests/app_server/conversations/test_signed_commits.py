@@ -1,4 +1,6 @@
-"""Commits of agents are signed by the app server; git verifies them, and the key never enters a sandbox."""
+"""Tests of signed commits: the app server signs an agent's commits, git verifies them, and the key never
+enters a sandbox.
+"""
 
 from pathlib import Path
 

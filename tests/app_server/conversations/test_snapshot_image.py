@@ -1,4 +1,6 @@
-"""What the sandbox of a conversation that begins from a snapshot is built on. Nothing is brought up here."""
+"""Tests of the image for the sandbox of a conversation that starts from a snapshot. No sandbox is started
+here.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ NODE, PYTHON = "node:22", "python:3.13"
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    """With sandboxes in containers, on a host that does not answer."""
+    """Returns a configuration with container sandboxes on a remote host that does not answer."""
     (tmp_path / "token").write_text("secret")
     url = f"http://127.0.0.1:{free_port()}"
     host = SandboxHost(name="away", url=url, token_file=tmp_path / "token")
@@ -43,7 +45,11 @@ class Server:
         self._app, self._owner = app, owner
 
     async def snapshot(self, base_image: str | None, runtime_plugins: list[str] | None = None) -> str:
-        """Of a conversation whose sandbox was built on this."""
+        """Stores a snapshot of a conversation whose sandbox used this image and these runtime plugins.
+        Returns the snapshot's id.
+
+        base_image: None means the default image.
+        """
         ids = {"id": uuid4(), "user_id": self._owner.id}
         async with self._app.database.session() as session:
             session.add(Conversation(**ids, sandbox_id=ids["id"], llm_profile="demo", last_seq=0))
@@ -68,7 +74,9 @@ class Server:
         return archive.id.hex
 
     async def image_of(self, task_id: str) -> str | None:
-        """What the first step of the start makes the sandbox from."""
+        """Runs the first step of the start. Returns the base image that this step stores for the sandbox.
+        None means the default image.
+        """
         return (await self.sandbox_of(task_id)).base_image
 
     async def sandbox_of(self, task_id: str) -> Sandbox:

@@ -1,4 +1,4 @@
-"""Bringing a conversation up: real git, a real sandbox process, and every way it may fail."""
+"""Tests of starting a conversation, with real git and a real sandbox process: success, and each failure."""
 
 import asyncio
 import shutil
@@ -105,7 +105,9 @@ async def test_the_chosen_branch_is_checked_out_and_changes_count_from_there(
 
 @pytest.fixture
 def git_daemon(repository: Path) -> Iterator[str]:
-    """A git:// address below which everything beside `repository` is served."""
+    """Serves the parent directory of `repository` over the git protocol. Yields the git:// address of this
+    directory.
+    """
     port = free_port()
     daemon = subprocess.Popen(
         [

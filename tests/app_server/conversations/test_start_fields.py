@@ -1,4 +1,4 @@
-"""Fields of a start request: each has an effect, or is refused with what to do instead."""
+"""Tests of the fields of a start request: each field has an effect, or the request is refused with advice."""
 
 from pathlib import Path
 from uuid import UUID
@@ -270,7 +270,8 @@ async def test_a_user_names_another_repository_and_git_reaches_both(home: Home, 
 
     assert {name: shown[name] for name in named} == named
     assert reached == ["acme/boats", str(repository)]
-    assert identity_of(conversation) == str(repository)  # networks and permissions stay those of its start
+    # network rules and permissions stay those of the start
+    assert identity_of(conversation) == str(repository)
     assert found.json() == 1
     assert (ended["selected_repository"], ended["selected_branch"]) == (None, "sea")
 

@@ -1,4 +1,4 @@
-"""The live stream and the reports that feed it, over real sockets."""
+"""Tests of the live event stream and of the reports of sandboxes, over real sockets."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ WAIT_SECONDS = 3600.0
 
 
 def waiting() -> dict[str, Any]:
-    """The model could not be asked and will be again."""
+    """Returns a frame which reports that a model call has failed and will be repeated."""
     retry = {
         "code": "LLMRateLimitError",
         "detail": "HTTP 429",
@@ -93,7 +93,7 @@ async def test_a_hundred_reconnects_during_a_run_end_with_exactly_the_log(feed: 
                 frame = json.loads(await asyncio.wait_for(socket.recv(), PATIENCE_SECONDS))
                 if frame["type"] == "durable":
                     seen.append(frame["seq"])
-            # As a lost network does it: no farewell.
+            # Ends the connection without a close frame, as a lost network does.
             socket.transport.abort()
         reconnects += 1
     await running
@@ -155,7 +155,7 @@ async def test_a_wait_for_the_model_is_sent_to_later_readers_with_the_remaining_
     feed: Feed,
 ) -> None:
     await feed.report(state_update(1, "execution_status", "running"), waiting())
-    # What a user says meanwhile leaves the agent waiting.
+    # A message of the user does not change that the agent waits for the model.
     await feed.report(durable(2, source="user"))
     async with feed.watch() as late:
         frames = await read_until(late, type="item_aborted")
@@ -211,7 +211,7 @@ async def test_the_list_shows_what_the_log_says_but_never_a_false_running(feed: 
     assert shown["metrics"]["accumulated_cost"] == 0.25
     assert shown["metrics"]["accumulated_token_usage"]["prompt_tokens"] == 5
     assert shown["last_seq"] == 3
-    # This sandbox was never brought up.
+    # The sandbox of this conversation was never started.
     assert shown["sandbox_status"] == "STARTING"
     assert shown["execution_status"] is None
 

@@ -1,4 +1,6 @@
-"""The live stream of several app servers while their Redis is away: it goes on from the database."""
+"""Tests of the live stream of several app servers while Redis is not reachable: readers get the events from
+the database.
+"""
 
 import asyncio
 import os
@@ -49,7 +51,8 @@ async def test_the_stream_replays_and_goes_on_while_redis_is_away(
         await read_until(socket, type="durable", seq=3)
         await feed.report_events(4, 4)
         await read_until(socket, type="durable", seq=4)
-        state["pubsub"] = LocalPubSub()  # as another app server, of which nothing is heard
+        # as on another app server: the stream gets no messages from this object
+        state["pubsub"] = LocalPubSub()
         await feed.report_events(5, 700)
         assert (await read_until(socket, type="durable", seq=700))[0]["seq"] == 5
     state["pubsub"] = usual
@@ -58,7 +61,8 @@ async def test_the_stream_replays_and_goes_on_while_redis_is_away(
 async def test_a_server_stops_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pubsub, "RECONNECT_SECONDS", 0.0)
     url = f"redis://127.0.0.1:{free_port()}/0"
-    # At many moments of a failing connection: one of them used to lose the cancellation.
+    # Closes at many different moments of a failing connection: at one of them the cancellation was lost
+    # before.
     for moment in range(150):
         redis = RedisPubSub(url)
         await asyncio.sleep(moment * 0.00007)

@@ -1,4 +1,6 @@
-"""Sub-agents through the public API: what they do can be read, by the owner alone, as long as it lives."""
+"""Tests of sub-agents through the public API: only the owner can read the events of a sub-agent, until the
+conversation is deleted.
+"""
 
 import os
 from pathlib import Path
@@ -27,7 +29,9 @@ def play(request: Request) -> Turn:
 
 
 async def hand_over(home: Home, scripted_llm: ScriptedLLM) -> tuple[str, dict[str, Any]]:
-    """The id of a conversation whose sub-agent has done its task, and how that task stands."""
+    """Starts a conversation whose sub-agent completes a task. Returns the conversation's id, and the task
+    from the agent's state.
+    """
     scripted_llm.fallback = play
     message = {"role": "user", "content": [{"type": "text", "text": "Begin."}]}
     started = await home.ready(initial_message=message, title="Stones")
@@ -113,7 +117,7 @@ async def test_a_deleted_conversation_takes_its_sub_agents_work_with_it(
 
 
 def traces(home: Home, conversation_id: str) -> list[Path]:
-    """What is named after it, wherever below the server's home."""
+    """Returns all files and directories in the server's home whose name contains the conversation's id."""
     name_there = conversation_id.replace("-", "")
     return [
         Path(directory, name)

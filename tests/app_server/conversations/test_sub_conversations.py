@@ -1,4 +1,6 @@
-"""Conversations that belong to another, and what else a start request says of a conversation."""
+"""Tests of conversations that have a parent conversation, and of other fields of a start request about a
+conversation.
+"""
 
 from typing import Any
 from uuid import uuid4
@@ -25,7 +27,7 @@ TASK = {
 
 @pytest.fixture(autouse=True)
 async def nothing_starts(app: App) -> None:
-    """What is made and shown is decided before anything runs."""
+    """Stops the start worker: these tests need only the stored conversations, and no running ones."""
     await app.state["start_worker"].close()
 
 

@@ -1,4 +1,4 @@
-"""Which submodules of a repository are fetched, and with whose rights."""
+"""Tests of submodules: which ones of a repository are fetched, and with which permissions."""
 
 import pytest
 
@@ -9,7 +9,7 @@ PARENT = parse_address("https://git.example/team/harbour.git")
 
 
 def settings(*submodules: tuple[str, str, str]) -> str:
-    """The settings of submodules: name, path and URL."""
+    """Returns the text of a .gitmodules file. Each submodule is (name, path, URL)."""
     return "".join(
         f"submodule.{name}.{field}\n{value}\0"
         for name, path, url in submodules

@@ -1,4 +1,4 @@
-"""Another of the user's models takes over a conversation."""
+"""Tests of switching a conversation to another model profile of the user."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ async def save(home: Home, name: str, llm: ScriptedLLM, model: str) -> None:
 
 
 async def talk(home: Home, conversation_id: str, text: str, *, after: int) -> None:
-    """Says it, and waits until the agent has finished its turn. after: how many it has finished before."""
+    """Sends the message, and waits until the agent has finished its turn.
+
+    after: how many turns the agent had finished before.
+    """
     message = {"role": "user", "content": [{"type": "text", "text": text}]}
     reply = await home.client.post(f"{ROOT}/{conversation_id}/send-message", json=message)
     assert reply.status_code == 200, reply.text

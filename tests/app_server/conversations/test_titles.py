@@ -1,4 +1,6 @@
-"""A conversation has one title: the app server and its agent server learn of each other's changes."""
+"""Tests of a conversation's title: a change at the app server reaches the agent server, and a change at the
+agent server reaches the app server.
+"""
 
 from pathlib import Path
 from uuid import UUID
@@ -95,7 +97,7 @@ async def test_a_rename_waits_for_an_agent_server_that_is_away(
 
         await eventually(was_tried)
         assert await title_there(home, conversation_id) == "Before"
-        # What the log says is older than what the user has said.
+        # The title in the log is older than the user's title.
         assert (await home.conversation(conversation_id))["title"] == "While away"
     assert AgentClient.set_title is reach
 

@@ -1,4 +1,6 @@
-"""Starts for which there is no memory wait in line, seen, cancellable, and across restarts."""
+"""Tests of starts that wait until enough memory is free: they are listed with their place in the queue, can
+be cancelled, and stay queued when the server restarts.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -106,7 +108,9 @@ async def send(home: Home, conversation_id: str, text: str, message_id: str | No
 
 
 async def asleep_without_room(home: Home, scripted_llm: ScriptedLLM) -> tuple[str, str]:
-    """A conversation whose sandbox sleeps, and the one that has its memory."""
+    """Starts two conversations where the memory is enough for one. Returns the id of the one whose sandbox
+    sleeps, and the id of the one whose sandbox uses the memory.
+    """
     scripted_llm.fallback = lambda _: say("Yes.")
     llm = {"model": "openai/small", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
     assert (await home.client.post("/api/v1/settings/profiles/small", json={"llm": llm})).status_code == 201
@@ -117,7 +121,7 @@ async def asleep_without_room(home: Home, scripted_llm: ScriptedLLM) -> tuple[st
 
 
 async def has_asked(scripted_llm: ScriptedLLM, *texts: str) -> None:
-    """The model was asked all of it at once."""
+    """Waits until one request to the model contains all of the texts."""
 
     async def check() -> bool:
         asked = [str(request.body["messages"]) for request in scripted_llm.requests]

@@ -1,4 +1,6 @@
-"""What a sandbox is told of its model: it has no list to look things up."""
+"""Tests of the data about a model that the app server sends to a sandbox: context window, prices and
+timeouts. The sandbox has no list of models itself.
+"""
 
 from uuid import UUID
 
@@ -34,6 +36,6 @@ async def test_window_and_prices_come_with_the_model(home: Home, scripted_llm: S
     assert (listed["cache_read_cost_per_token"], listed["max_input_tokens"]) == (7.5e-08, 128000)
     assert (own["input_cost_per_token"], own["output_cost_per_token"]) == (1e-6, 0)
     assert (own["cache_read_cost_per_token"], own["max_input_tokens"]) == (1e-6, 128000)
-    # The gateway gives up first.
+    # The gateway's timeout is shorter, so the gateway ends a call before the sandbox does.
     assert (listed["timeout"], listed["stream_idle_timeout"]) == (615, 615)
     assert (own["timeout"], own["stream_idle_timeout"]) == (48, 48)

@@ -1,4 +1,6 @@
-"""Windows of a conversation's log: the newest events with the folded state, and pages to both sides."""
+"""Tests of windows, the parts of a conversation's log that a web page loads: the newest events with the
+conversation's state, and pages of older and newer events.
+"""
 
 import base64
 import io
@@ -179,7 +181,7 @@ async def test_large_parts_are_references_in_rows_replies_and_frames(
     assert (missing.status_code, missing.json()["code"]) == (404, "blob_not_found")
 
     whole = seen(1)["event"]
-    # A client that does not ask for references gets complete events, as in the protocol.
+    # A client that does not ask for references to blobs gets complete events, as in the protocol.
     assert (await client.get(f"{url}/search")).json()["items"] == [whole]
     assert (await client.get(f"{url}/search", params={"full": False})).json()["items"] == [live["event"]]
     assert (await client.get(url, params={"id": whole["id"]})).json() == [whole]
@@ -189,7 +191,7 @@ async def test_large_parts_are_references_in_rows_replies_and_frames(
     async with feed.home.database.read() as session:
         assert await session.scalar(select(func.count()).select_from(EventBlob)) == 2
 
-    # Parts that are stored once must not fill the memory with their copies.
+    # Many events with the same blob must not fill the memory with copies of it.
     monkeypatch.setattr(blobs, "MAX_WHOLE_BYTES", 300_000)
     await feed.report(seen(2), seen(3))
     for query in ({}, {"query": "output"}):

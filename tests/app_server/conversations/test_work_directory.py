@@ -1,4 +1,4 @@
-"""A conversation whose agent works in a folder of its repository."""
+"""Tests of a conversation whose agent works in a folder of its repository."""
 
 from pathlib import Path
 
@@ -31,7 +31,9 @@ def test_folders_outside_of_the_repository_are_refused(given: str) -> None:
 
 @pytest.fixture
 def monorepo(repository: Path) -> Path:
-    """Executables at three levels, of which the folder packages/web is the innermost."""
+    """Returns the path of a repository with executables at three levels: the root, packages, and
+    packages/web.
+    """
     web = repository / "packages" / "web"
     (web / ".agents").mkdir(parents=True)
     (web / "page.html").write_text("<h1>Harbour</h1>\n")

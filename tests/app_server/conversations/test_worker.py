@@ -1,4 +1,6 @@
-"""Starts survive the app server: the next worker goes on at the step where the last one stopped."""
+"""Tests of the start worker: after the app server ends, the next worker continues a start at the step where
+the last worker stopped.
+"""
 
 import asyncio
 from pathlib import Path
@@ -90,7 +92,8 @@ async def test_a_server_that_was_late_to_renew_its_lease_does_not_begin_the_star
         await session.execute(
             update(StartTask).where(StartTask.id == UUID(slow["id"])).values(lease_until=LONG_AGO)
         )
-    # Claimed after the older one, if that is claimed.
+    # A worker claims older starts first. So before this start ends, a wrong second claim of the slow one has
+    # begun.
     later = await home.ended((await home.start())["id"])
     runs.with_name("gate").touch()
     slow = await home.ended(slow["id"])

@@ -1,4 +1,4 @@
-"""People who leave: what is counted, exported, handed over and deleted."""
+"""Tests of people who leave: what they own is counted, exported, handed over to another user, and deleted."""
 
 import io
 import json
@@ -53,7 +53,9 @@ class Leaver:
 
 @pytest.fixture
 async def ada(app: App, owner: User) -> Leaver:
-    """A member with a conversation that the owner may view, a profile, a callback and a secret."""
+    """Stores a member, Ada, with a profile, a secret, a callback, a trigger and a conversation. The owner
+    may view the conversation, and Ada's team may steer it.
+    """
     async with app.database.session() as session:
         person = await create_user(session, name="Ada", role=Role.MEMBER)
         ids = {"id": uuid4(), "user_id": person.id}
@@ -86,7 +88,9 @@ async def ada(app: App, owner: User) -> Leaver:
 
 
 async def leftovers(app: App, person: Leaver) -> list[int]:
-    """How many users, conversations and sandboxes there are of the person."""
+    """Returns how many user rows, conversations and sandboxes of the person are in the database, in this
+    order.
+    """
     async with app.database.read() as session:
         return [
             await session.scalar(select(func.count()).select_from(table).where(column == person.id)) or 0

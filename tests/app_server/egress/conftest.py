@@ -1,4 +1,6 @@
-"""An app server's way out as commands meet it: an agent server's relay before the inner listener."""
+"""Fixtures for the tests of the proxy to the outside: commands call the agent server's relay, and the relay
+calls the proxy at the app server's inner listener.
+"""
 
 import asyncio
 import socket
@@ -40,7 +42,12 @@ KEY = "the-session-key"
 
 @dataclass
 class WayOut:
-    """`port`: of the inner listener. `refused`: sandboxes that were told of."""
+    """The app server's proxy to the outside, with its own DNS for tests.
+
+    port: the port of the inner listener.
+    authority: signs the certificates of the tests' web sites.
+    refused: the sandboxes of refused calls, in order, as the proxy reported them.
+    """
 
     app: App
     sandbox_id: UUID
@@ -51,8 +58,9 @@ class WayOut:
     refused: list[UUID] = field(default_factory=list)
 
     async def run(self, *command: str, **variables: str) -> tuple[int, str]:
-        """Exit status and all output of a command that trusts the sites of tests, beside what commands of
-        agents have in their environment.
+        """Runs a command in the environment of agents' commands, with more variables so that the command
+        trusts the tests' web sites. Returns its exit status and its output (standard output and standard
+        error).
         """
         believed = str(self.authority.file)
         return await self.run_as_agents(
@@ -68,7 +76,9 @@ class WayOut:
         )
 
     async def run_as_agents(self, *command: str, **variables: str) -> tuple[int, str]:
-        """The same, in the environment that commands of agents have."""
+        """Runs a command in the environment of agents' commands. Returns its exit status and its output
+        (standard output and standard error).
+        """
         environment = command_environment(variables)
         process = await asyncio.create_subprocess_exec(
             *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -83,7 +93,9 @@ class WayOut:
 
     @asynccontextmanager
     async def site(self, name: str, handler: Handler, *, tls: bool = True) -> AsyncIterator[Site]:
-        """A web site of that name, on the usual port."""
+        """Serves a web site with this host name on port 443, or on port 80 if `tls` is False. Yields the
+        site.
+        """
         address, port = own_address(), 443 if tls else 80
         context = self.authority.context(name) if tls else None
         async with site(handler, tls=context, address=address, port=port) as found:
@@ -95,15 +107,22 @@ class WayOut:
             return list(await session.scalars(select(EgressRecord).order_by(EgressRecord.first_at)))
 
     async def has_sent(self, size: int) -> bool:
-        """Whether more bytes than that are written down, which they are once connections have ended."""
+        """Returns whether the recorded calls have sent more than `size` bytes in total. A call is recorded
+        when its connection has ended.
+        """
         return sum(record.bytes_sent for record in await self.records()) > size
 
     async def reasons(self) -> list[tuple[str, str]]:
-        """Host and reason of each refusal, in their order."""
+        """Returns the host and the reason of each refused call, in the order of the calls."""
         return [(record.host, record.reason) for record in await self.records() if record.reason]
 
     async def raw(self, *lines: str, key: str | None = KEY, then: bytes = b"") -> bytes:
-        """All that the proxy answers to these lines on a connection that bypasses the relay."""
+        """Sends these lines directly to the proxy, without the relay. Returns the complete answer; it is
+        empty if the proxy resets the connection.
+
+        key: the session key to send. None means no key.
+        then: bytes that follow the lines.
+        """
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         credentials = [f"Proxy-Authorization: Bearer {key}"] if key else []
         writer.write("\r\n".join([lines[0], *credentials, *lines[1:], "", ""]).encode("latin-1") + then)
@@ -132,7 +151,7 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 @pytest.fixture
 async def upstream() -> Upstream:
-    """How the outside is reached: directly."""
+    """Returns how the proxy reaches the outside: directly, without another proxy."""
     return Upstream()
 
 
@@ -156,7 +175,9 @@ async def way_out(app: App, owner: User, tmp_path: Path, upstream: Upstream) -> 
 async def open_way_out(
     app: App, sandbox_id: UUID, authority: Authority, listener: socket.socket, upstream: Upstream
 ) -> AsyncIterator[WayOut]:
-    """The inner listener with a proxy that asks a DNS of ours, and believes `authority` alone."""
+    """Serves the inner listener with a proxy that uses the tests' DNS and trusts only certificates of
+    `authority`. Yields the `WayOut`.
+    """
     dns, refused = Dns(), list[UUID]()
     cipher = load_cipher(app.config)
     proxy = EgressProxy(
@@ -180,7 +201,11 @@ async def open_way_out(
 
 
 async def a_sandbox(app: App, owner: User, key: str | None = KEY) -> UUID:
-    """key: what opens the way out for it; None for one that is brought up with its own."""
+    """Stores a conversation that is READY, and its sandbox. Returns the sandbox's id.
+
+    key: the session key that the proxy accepts for the sandbox. None means that none is stored, as the
+    sandbox gets a new one when it starts.
+    """
     ids = {"id": uuid4(), "user_id": owner.id}
     await app.state["start_worker"].close()
     async with app.database.session() as session:

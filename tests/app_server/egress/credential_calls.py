@@ -1,4 +1,4 @@
-"""Calls through the proxy with credentials."""
+"""Helpers for tests of calls through the proxy with credentials."""
 
 from typing import Any
 

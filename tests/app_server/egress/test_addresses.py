@@ -1,4 +1,4 @@
-"""Spellings of hosts by people and attackers, and addresses that sandboxes may not reach."""
+"""Tests of host names and addresses: different spellings, and which addresses sandboxes may not reach."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What users see of refusals and say to them, and what they set."""
+"""Tests of refused calls for users: how they see the refusals and answer them, and their network settings."""
 
 import httpx
 import pytest

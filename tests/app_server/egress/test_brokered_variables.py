@@ -1,6 +1,7 @@
-"""Variables of MCP servers whose values stay in the app server.
+"""Tests of variables of MCP servers whose values stay in the app server.
 
-The named hosts get the value, the sandbox gets a stand-in, and nothing brings the value back.
+The sandbox gets a substitute for the value. The proxy replaces the substitute by the value only in calls
+to the named hosts. No answer brings the value into the sandbox.
 """
 
 import base64
@@ -22,7 +23,7 @@ HOST = "tracker.example.test"
 TOKEN = "ghp_canaryvalue7f3a9c51"
 ROUTE = "/api/v1/settings/mcp/tracker"
 
-# What an MCP server does with its token, in short.
+# A small program that sends its token as an MCP server does.
 PROGRAM = """
 import os, sys, urllib.request
 call = urllib.request.Request(sys.argv[1], headers={sys.argv[2]: sys.argv[3] % os.environ["TRACKER_TOKEN"]})
@@ -32,7 +33,9 @@ print(urllib.request.urlopen(call, timeout=60).read().decode(), end="")
 
 @pytest.fixture
 async def variables(app: App, client: httpx.AsyncClient, owner: User) -> dict[str, str]:
-    """The environment of the user's MCP server in a sandbox."""
+    """Saves an MCP server whose token is for one host. Returns the environment that this MCP server gets in
+    a sandbox.
+    """
     return await save(app, client, owner, [HOST])
 
 
@@ -50,7 +53,11 @@ async def environment(app: App, owner: User) -> dict[str, str]:
 
 
 async def call(way_out: WayOut, variables: dict[str, str], url: str, header: str, value: str) -> str:
-    """What a program of the sandbox reads at the address, with the variable in a header."""
+    """Calls the URL from a program in the sandbox, with the token in this header. Returns the body of the
+    answer.
+
+    value: the header's value; "%s" is replaced by the program's TRACKER_TOKEN.
+    """
     code, said = await way_out.run_as_agents(sys.executable, "-c", PROGRAM, url, header, value, **variables)
     assert code == 0, said
     return said

@@ -1,4 +1,6 @@
-"""Credentials that the way out adds: which calls get them, which do not, and that they never come back."""
+"""Tests of credentials that the proxy adds to calls: which calls get them and which do not, and that no
+answer brings them into the sandbox.
+"""
 
 import base64
 import json
@@ -29,7 +31,9 @@ async def curl(way_out: WayOut, *arguments: str) -> str:
 
 @asynccontextmanager
 async def echoing(way_out: WayOut, change: Callable[[str], str] = str) -> AsyncIterator[Site]:
-    """A host that answers with what it was sent."""
+    """Serves a host that answers with the Authorization header of the request, changed by `change`. Yields
+    the site.
+    """
     seen: list[Site] = []
 
     def echo(_host: str, _path: str) -> tuple[int, dict[str, str], bytes]:
@@ -296,7 +300,9 @@ async def test_once_removed_it_is_added_no_more(way_out: WayOut, client: httpx.A
 
 
 def _both(way_out: WayOut) -> Path:
-    """A file of our authority and that of the tests' sites."""
+    """Writes a file with two certificates: of the tests' authority and of the app server's own authority.
+    Returns its path.
+    """
     bundle = way_out.authority.file.with_name("both.pem")
     own = way_out.app.config.home / "egress-authority.crt"
     bundle.write_bytes(way_out.authority.file.read_bytes() + own.read_bytes())

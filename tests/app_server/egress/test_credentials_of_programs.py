@@ -1,4 +1,6 @@
-"""Package programs and git reach private hosts with credentials that they never see."""
+"""Tests of package managers and git that call private hosts: the proxy adds the credentials, and the
+programs never see them.
+"""
 
 import asyncio
 import subprocess

@@ -1,7 +1,8 @@
-"""What agents install with, inside a container, under the list of allowed hosts. The registries are ours.
+"""Tests of package managers inside a container, where only the hosts of a list are allowed. The tests serve
+the registries.
 
-The tests' authority is one of those that the image believes, as it believes those of real registries: nothing
-is set for the tools but what the product sets.
+The image trusts the tests' certificate authority, as it trusts those of real registries. So the tools
+have only the settings that the product makes.
 """
 
 import asyncio
@@ -53,7 +54,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 def image(authority: Authority) -> Iterator[str]:
-    """The light one, which believes the tests' sites too."""
+    """Builds an image from the smaller sandbox image that trusts the tests' web sites. Yields its name."""
     pem = base64.b64encode(authority.file.read_bytes()).decode()
     lines = (
         "USER root",
@@ -89,24 +90,28 @@ def config(tmp_path: Path, database_url: str, image: str) -> Config:
 
 @dataclass
 class Inside:
-    """Commands of an agent in a container, and the world that they can reach."""
+    """Runs commands of an agent in a container. `way` has the proxy and the web sites that the container can
+    reach.
+    """
 
     way: WayOut
     running: RunningSandbox
 
     async def run(self, command: str) -> tuple[int | None, str]:
-        """Exit status and all output."""
+        """Runs the command. Returns its exit status and its output (standard output and standard error)."""
         done = await self.running.client.execute_command(f"({command}) 2>&1", timeout_seconds=300)
         return done.exit_code, done.stdout or ""
 
     async def done(self, command: str) -> str:
-        """What it said, after it ended well."""
+        """Runs the command, and checks that it succeeds. Returns its output."""
         status, said = await self.run(command)
         assert status == 0, f"{command}: {said}"
         return said
 
     async def refused(self, command: str, host: str) -> str:
-        """What it said, after it failed because `host` is not on the list; this refusal is on record."""
+        """Runs the command, and checks that it fails and that the proxy recorded one refused call, to
+        `host`. Returns the command's output.
+        """
         before = await self.way.reasons()
         self.way.refused.clear()
         status, said = await self.run(command)
@@ -137,7 +142,7 @@ async def test_what_agents_install_with_reaches_allowed_hosts_alone(
     await git_is_kept_to_the_list(inside, authority, tmp_path / "git")
     await pip_and_uv_are_kept_to_the_list(inside, tmp_path / "python")
     await npm_is_kept_to_the_list(inside, tmp_path / "npm")
-    # The last one, since a sandbox cannot remove what apt has installed.
+    # apt is the last one, because a sandbox cannot remove packages that apt has installed.
     await apt_is_kept_to_the_list(inside, tmp_path / "apt")
 
 
@@ -229,7 +234,7 @@ async def apt_is_kept_to_the_list(inside: Inside, scratch: Path) -> None:
 
 @asynccontextmanager
 async def another(inside: Inside, owner: User) -> AsyncIterator[Inside]:
-    """A second sandbox of the same user."""
+    """Starts a second sandbox of the same user. Yields it."""
     sandboxes = inside.way.app.state["sandboxes"]
     sandbox_id = await a_sandbox(inside.way.app, owner, key=None)
     running = await sandboxes.bring_up(sandbox_id, lambda _line: None)
@@ -238,7 +243,7 @@ async def another(inside: Inside, owner: User) -> AsyncIterator[Inside]:
 
 
 def fetched(site: Site, ending: str) -> int:
-    """How often a file of packages was asked for at a registry."""
+    """Returns how many GET requests for paths with this ending the registry has received."""
     return sum(method == "GET" and path.endswith(ending) for method, _, path in site.seen)
 
 
@@ -279,7 +284,9 @@ async def test_what_one_sandbox_has_fetched_the_next_one_gets_without_the_regist
 
 @asynccontextmanager
 async def private(inside: Inside, name: str, directory: Path, wanted: str) -> AsyncIterator[Site]:
-    """Files for those who bring `wanted` as their authorization."""
+    """Serves the files of `directory` to requests whose Authorization header is `wanted`. Other requests get
+    401. Yields the site.
+    """
     seen: list[Site] = []
     files = files_in(directory)
 
@@ -293,7 +300,9 @@ async def private(inside: Inside, name: str, directory: Path, wanted: str) -> As
 
 
 async def holds(inside: Inside, said: str, *canaries: str) -> str:
-    """Where in the sandbox, or in what was said there, one of them is."""
+    """Searches for the canary values in the sandbox's files, environment and settings, and in the output
+    `said`. Returns where it found them; empty means nowhere.
+    """
     known = {f"canary {number}": canary for number, canary in enumerate(canaries)}
     environment = await inside.done("env; npm config list -l; git config -l; cat /proc/self/environ")
     there = await asyncio.to_thread(look_into_container, inside.running.id.hex, known)

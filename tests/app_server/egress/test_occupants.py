@@ -1,4 +1,6 @@
-"""Which conversations what was tried, and what a credential was used for, is shown with."""
+"""Tests of the conversations that are shown with a refused call or with a use of a credential, if several
+conversations share the sandbox.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -23,7 +25,10 @@ pytestmark = pytest.mark.low_ports
 async def work_there_too(
     app: App, owner: User, way_out: WayOut, title: str | None, hours: int = 0, *, is_deleted: bool = False
 ) -> str:
-    """A conversation in the same sandbox that began that many hours from now."""
+    """Stores another conversation in the same sandbox. Returns its id.
+
+    hours: when it began, in hours from now. A negative number means in the past.
+    """
     begun, conversation_id = now() + timedelta(hours=hours), uuid4()
     async with app.database.session() as session:
         session.add(

@@ -1,4 +1,6 @@
-"""Connections that are open when the user, or the end of their sandbox, takes the leave away."""
+"""Tests of open connections: they are closed when the user withdraws the permission for the host, or when
+the sandbox ends.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,7 +26,9 @@ class Tunnel:
     writer: asyncio.StreamWriter
 
     async def says(self, text: bytes) -> bytes:
-        """What the other side, which repeats it, answers; empty: the tunnel has ended."""
+        """Sends the text to a server that repeats it. Returns the answer; empty means that the tunnel is
+        closed.
+        """
         self.writer.write(text)
         async with asyncio.timeout(PATIENCE_SECONDS):
             return await self.reader.read(len(text))
@@ -32,7 +36,7 @@ class Tunnel:
 
 @asynccontextmanager
 async def tunnel(way_out: WayOut, owner: User) -> AsyncIterator[Tunnel]:
-    """An open one to a host that was allowed for it alone."""
+    """Allows one host, and opens a tunnel to it through the proxy. Yields the tunnel."""
 
     async def repeat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

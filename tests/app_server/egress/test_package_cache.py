@@ -1,4 +1,6 @@
-"""Package files that sandboxes of one user share: what is kept, for whom, and what never is."""
+"""Tests of the package cache for the sandboxes of one user: which files are stored, for which user, and
+which files are never stored.
+"""
 
 import sys
 from functools import partial
@@ -41,7 +43,9 @@ def config(config: Config) -> Config:
 
 
 def says_once(times: list[int], status: int = 200, **headers: str) -> Handler:
-    """A body that is another one each time."""
+    """Returns a handler that answers each request with another body: "body 1", "body 2" and so on. `times`
+    gets an entry for each request.
+    """
 
     def handle(_host: str, _path: str) -> tuple[int, dict[str, str], bytes]:
         times.append(1)
@@ -51,7 +55,9 @@ def says_once(times: list[int], status: int = 200, **headers: str) -> Handler:
 
 
 async def ask(way_out: WayOut, path: str = FILE, *headers: str, key: str = KEY) -> tuple[str, str]:
-    """Head, in lower case, and body of what plain HTTP gets."""
+    """Requests the path from the host over plain HTTP. Returns the head of the answer in lower case, and its
+    body.
+    """
     lines = (f"GET http://{HOST}{path} HTTP/1.1", f"Host: {HOST}", "Connection: close", *headers)
     head, _, body = (await way_out.raw(*lines, key=key)).decode().partition("\r\n\r\n")
     return head.lower(), body

@@ -1,4 +1,6 @@
-"""What agents use every day, through the way out, against registries of the tests' own."""
+"""Tests of programs that agents use every day: they reach registries, which the tests serve, through the
+proxy.
+"""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""The way out as programs use it: who passes, who does not, and what they are told."""
+"""Tests of the proxy to the outside: which calls it allows and refuses, and what it answers to programs."""
 
 import asyncio
 from functools import partial
@@ -227,7 +227,7 @@ async def test_what_is_malformed_is_refused(way_out: WayOut, line: str) -> None:
 
 async def test_a_head_without_end_is_cut_off(way_out: WayOut) -> None:
     said = await way_out.raw(f"GET http://allowed.test/{'a' * 1_000_000} HTTP/1.1", "Host: allowed.test")
-    # Whether the answer arrives before the end of the connection is up to the kernel.
+    # The kernel decides whether the answer arrives before the connection ends.
     assert said == b"" or said.startswith(b"HTTP/1.1 400 Slipway")
 
 

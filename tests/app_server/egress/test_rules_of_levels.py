@@ -1,4 +1,4 @@
-"""Rules of the organisation and of teams for the hosts that sandboxes may call."""
+"""Tests of network rules of the organisation and of teams: which hosts sandboxes may call."""
 
 from typing import Any
 

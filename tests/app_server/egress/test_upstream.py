@@ -1,4 +1,4 @@
-"""The way out where a company's proxy stands before the outside."""
+"""Tests of the proxy where all calls to the outside must go through a company's proxy."""
 
 from collections.abc import AsyncIterator
 
@@ -25,7 +25,9 @@ async def company() -> AsyncIterator[UpstreamProxy]:
 
 @pytest.fixture
 async def upstream(company: UpstreamProxy) -> Upstream:
-    """As the environment says it."""
+    """Returns how the proxy reaches the outside: through the company's proxy, as environment variables name
+    it.
+    """
     return upstream_of(
         {"HTTPS_PROXY": company.url, "http_proxy": company.url, "NO_PROXY": "near.allowed.test,10.0.0.0/8"}
     )
@@ -37,7 +39,7 @@ async def test_everything_goes_through_it_by_name(way_out: WayOut, company: Upst
         way_out.site("plain.allowed.test", says("plain"), tls=False) as plain,
     ):
         for name in ("allowed.test", "plain.allowed.test"):
-            # Only the company's proxy can find them.
+            # Only the company's proxy can resolve these names.
             company.hosts[name] = way_out.dns.answers.pop(name)[0][0]
         assert await way_out.curl("https://allowed.test/a") == "encrypted"
         assert await way_out.curl("http://plain.allowed.test/b?c=d") == "plain"

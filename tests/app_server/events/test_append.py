@@ -1,4 +1,6 @@
-"""The log takes any re-delivery and ends as exactly what was sent."""
+"""Tests of appending to a log: events may arrive several times and in overlapping batches, and the log has
+each event once.
+"""
 
 import asyncio
 from pathlib import Path

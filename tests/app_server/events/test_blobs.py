@@ -1,4 +1,4 @@
-"""Large parts of events are kept beside the log, and come back exactly."""
+"""Tests of large parts of events: they are stored beside the log, and are read back without a change."""
 
 import base64
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Frames of a sandbox as they are passed on."""
+"""Tests of frames of a sandbox that the app server passes on to readers of the stream."""
 
 import json
 

@@ -1,4 +1,6 @@
-"""A running sandbox with a program in it, and visitors who come through a real listener."""
+"""Fixtures for the tests of the gateway: a running sandbox with a web server in it, and HTTP clients that
+reach it over a real listener.
+"""
 
 import asyncio
 import shlex
@@ -27,7 +29,7 @@ from tests.support.ports import free_port
 
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
-    """Nothing here depends on the kind of database."""
+    """Returns the URL of an SQLite database: these tests do not depend on the kind of database."""
     return f"sqlite+aiosqlite:///{tmp_path / 'slipway.sqlite3'}"
 
 
@@ -40,7 +42,7 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 @dataclass(frozen=True)
 class Site:
-    """A program on `port` of a sandbox."""
+    """A web server on the port `port` of a sandbox."""
 
     sandbox: RunningSandbox
     port: int
@@ -61,7 +63,9 @@ async def sandbox(app: App, owner: User) -> AsyncIterator[RunningSandbox]:
 
 @pytest.fixture
 async def site(app: App, sandbox: RunningSandbox) -> Site:
-    """`tests/support/sandbox_site.py`, which has left all behind that it was started by."""
+    """Starts `tests/support/sandbox_site.py` in the sandbox, as a program in the background that outlives
+    the command.
+    """
     port = free_port()
     script = f"{sandbox.working_root}/sandbox_site.py"
     await sandbox.client.upload_file(Path(sandbox_site.__file__), script)
@@ -92,14 +96,16 @@ async def link(client: httpx.AsyncClient, sandbox_id: UUID, **body: Any) -> str:
 
 @pytest.fixture
 async def address(app: App) -> AsyncIterator[str]:
-    """Of the public app behind a real listener."""
+    """Serves the public app on a real socket. Yields its URL."""
     async with listening(app.public) as url:
         yield url
 
 
 @pytest.fixture
 async def visitor(address: str, client: httpx.AsyncClient, site: Site) -> AsyncIterator[httpx.AsyncClient]:
-    """Somebody who has opened a link to the program, and is signed in to nothing."""
+    """Yields an HTTP client that has opened a link to the web server, with the link's cookie. The client is
+    not signed in.
+    """
     url = urlsplit(await link(client, site.sandbox.id, port=site.port))
     async with httpx.AsyncClient(base_url=address, headers={"Host": url.netloc}) as visitor:
         opened = await visitor.get(f"{url.path}?{url.query}")
@@ -114,7 +120,9 @@ async def visitor(address: str, client: httpx.AsyncClient, site: Site) -> AsyncI
 async def by_path(
     app: App, address: str, client: httpx.AsyncClient, site: Site
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Somebody who has a link by path, as one gets where there are no names for ports."""
+    """Yields an HTTP client that has a link with a path instead of a separate host name, as an installation
+    without such host names makes them.
+    """
     client.headers["Host"] = "slipway.lan"
     config = app.config.model_copy(update={"preview_domain": "", "allowed_hosts": ["slipway.lan"]})
     state = {**app.state, "config": config}

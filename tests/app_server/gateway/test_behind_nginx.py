@@ -1,4 +1,4 @@
-"""Behind nginx with TLS, as docs/reverse-proxy.md sets it up."""
+"""Tests of an app server behind nginx with TLS, with the configuration of docs/reverse-proxy.md."""
 
 import asyncio
 import re
@@ -66,7 +66,10 @@ FRAME = """(url) => {
 
 @asynccontextmanager
 async def nginx(folder: Path, port: int, upstream: str) -> AsyncIterator[None]:
-    """With the very configuration of the guide, but for names, paths and ports."""
+    """Runs nginx with the configuration of the guide. Only names, paths and ports are different.
+
+    upstream: the URL of the app server.
+    """
     guide = re.search(r"```nginx\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert guide
     site = guide[1].replace("443 ssl", f"127.0.0.1:{port} ssl").replace("/etc/ssl", str(folder))
@@ -165,7 +168,11 @@ async def _visit(page: Page, url: str) -> None:
 
 
 async def _attack(page: Page, context: BrowserContext, ours: str) -> None:
-    """From a page of the same site: a browser sends our cookie with what it asks of us."""
+    """Attacks the app server from a sandbox's page on the same site, where the browser sends the app
+    server's cookie. Checks that each attack fails.
+
+    ours: the origin of the app server.
+    """
 
     async def cookie() -> list[str]:
         return [one["value"] for one in await context.cookies(ours) if one["name"] == COOKIE]

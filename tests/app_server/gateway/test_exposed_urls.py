@@ -1,4 +1,4 @@
-"""The links that a sandbox lists: to the agent server, VS Code and two ports for programs."""
+"""Tests of the links that a sandbox lists: to the agent server, to VS Code and to two ports for programs."""
 
 import json
 from collections.abc import AsyncIterator
@@ -22,7 +22,9 @@ NAMES = {"AGENT_SERVER": 8000, "VSCODE": 8001, "WORKER_1": 8011, "WORKER_2": 801
 
 @pytest.fixture
 async def at_path(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
-    """The owner, where ports have no names of their own."""
+    """Yields an HTTP client of the owner at an app server where ports have no separate host names, so links
+    have a path.
+    """
     config = app.config.model_copy(update={"preview_domain": "", "allowed_hosts": ["slipway.lan"]})
     public = WithState(public_app(config), {**app.state, "config": config})
     async with http_client(public, headers={**client.headers, "Host": "slipway.lan"}) as owner:
@@ -37,7 +39,7 @@ async def exposed(client: httpx.AsyncClient, sandbox: RunningSandbox) -> dict[st
 
 
 async def key_for(client: httpx.AsyncClient, sandbox: RunningSandbox) -> dict[str, str]:
-    """The header with which programs reach the sandbox's agent server."""
+    """Returns the request header with the key that opens the sandbox's agent server for programs."""
     (info,) = (await client.get("/api/v1/sandboxes", params={"id": str(sandbox.id)})).json()
     assert info["session_api_key"] != sandbox.client.session_key
     return {KEY: info["session_api_key"]}

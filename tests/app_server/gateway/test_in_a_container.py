@@ -1,4 +1,4 @@
-"""A port of a container, through its agent server."""
+"""Tests of a port of a container, which is reached through the container's agent server."""
 
 from pathlib import Path
 

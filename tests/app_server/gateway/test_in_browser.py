@@ -1,4 +1,4 @@
-"""What pages of sandboxes can do in a real browser, and what they cannot."""
+"""Tests of pages of sandboxes in a real browser: what they can do, and which attacks fail."""
 
 import json
 import shlex
@@ -31,7 +31,7 @@ VITE = Path(__file__).parents[3] / "frontend/node_modules/vite/bin/vite.js"
 PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 SANDBOXED = "allow-scripts allow-forms allow-modals allow-popups allow-downloads"
 
-# Its one page, wherever a link leads.
+# A web server that answers with its one page at each path that a link may have.
 SERVER = """import http.server, sys
 class Handler(http.server.SimpleHTTPRequestHandler):
     def translate_path(self, path):
@@ -39,7 +39,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
-# Each attempt is made, and what came of it is kept in `document.title`.
+# A page that tries each attack and writes the results into `document.title`.
 HOSTILE = """<!doctype html><h1>harmless</h1><script type="module">
 const ours = %s, found = {};
 const attempt = async (name, what) => {
@@ -80,7 +80,11 @@ async def context() -> AsyncIterator[BrowserContext]:
 
 
 async def sign_in(context: BrowserContext, app: App, owner: User, ours: str) -> dict[str, str]:
-    """The headers that our page sends with its cookie."""
+    """Signs the browser in as the owner. Returns the header that a page of the app server sends together
+    with the cookie.
+
+    ours: the origin of the app server.
+    """
     async with app.database.session() as session:
         token = await create_link(session, owner.id)
     reply = await context.request.post(
@@ -91,7 +95,11 @@ async def sign_in(context: BrowserContext, app: App, owner: User, ours: str) -> 
 
 
 async def framed(page: Page, ours: str, url: str, sandbox: str) -> Any:
-    """The frame with `url` in a page of ours."""
+    """Opens a page of the app server with an iframe that shows `url`. Returns the iframe's content.
+
+    ours: the origin of the app server.
+    sandbox: the value of the iframe's attribute `sandbox`.
+    """
     await open_sign_in(page, ours)
     await page.evaluate(
         """([url, sandbox]) => {
@@ -139,7 +147,7 @@ async def test_a_hostile_page_reaches_nothing_of_ours(
         async with httpx.AsyncClient(
             base_url=url, headers={**client.headers, "Host": urlsplit(ours).netloc}
         ) as caller:
-            # Whole, so that nothing of ours in the page moves what it attempts.
+            # With `keeps_prefix` the gateway adds no scripts to the page, so none can change the attacks.
             preview = await link(caller, sandbox.id, port=port, keeps_prefix=True)
         page = await context.new_page()
         await page.goto(preview)
@@ -165,7 +173,9 @@ async def test_a_hostile_page_reaches_nothing_of_ours(
 
 @pytest.fixture
 def config(tmp_path: Path, database_url: str) -> Config:
-    """Without walls: a sandbox then finds the programs that are installed here."""
+    """Returns a configuration in which processes are not isolated, so that a sandbox can use the programs of
+    this machine.
+    """
     return Config(
         home=tmp_path / "home",
         database_url=database_url,
@@ -207,7 +217,7 @@ async def test_a_vite_server_shows_changes_without_a_reload(
         await run(sandbox, f"(cd app; {vite} & echo $! >../vite.pid)")
         await until_listening(sandbox, port)
         page = await context.new_page()
-        # Vite tells of changes only those who listen by then.
+        # Vite reports changes only to pages that are already connected.
         async with page.expect_console_message(lambda message: "connected" in message.text):
             await page.goto(preview)
         heading = page.get_by_role("heading")
@@ -218,5 +228,5 @@ async def test_a_vite_server_shows_changes_without_a_reload(
         await run(sandbox, "printf %s \"export default 'two'\" > app/text.js")
         await expect(heading).to_have_text("two", timeout=PATIENCE_SECONDS * 1000)
         assert await page.evaluate("window.kept"), "it was loaded anew"
-        # Without walls nothing ends what a command has left behind.
+        # Without isolation, a background program of a command does not end with the sandbox.
         await run(sandbox, "kill $(cat vite.pid)")

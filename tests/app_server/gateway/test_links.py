@@ -1,4 +1,4 @@
-"""A link opens one port of a sandbox to everyone who has it, until it expires."""
+"""Tests of links: a link opens one port of a sandbox to every person who has the link, until it expires."""
 
 import asyncio
 import time

@@ -1,4 +1,6 @@
-"""A sandbox whose image names its runtime plugins: the others are refused at each door, with a reason."""
+"""Tests of a sandbox whose image names its runtime plugins: every way to use another plugin is refused with
+a reason.
+"""
 
 import httpx
 import pytest
@@ -16,7 +18,9 @@ NOT_OFFERED = "runtime_plugin_not_offered"
 
 @pytest.fixture
 async def offers_browser(app: App, sandbox: RunningSandbox) -> str:
-    """The address of its plugins."""
+    """Stores that the sandbox's image offers only the plugin "browser". Returns the path of the route of the
+    sandbox's plugins.
+    """
     async with app.database.session() as session:
         await session.execute(
             update(Sandbox).where(Sandbox.id == sandbox.id).values(runtime_plugins=["browser"])

@@ -1,4 +1,4 @@
-"""Requests to the ports of sandboxes, over a real listener and a real agent server."""
+"""Tests of requests to the ports of sandboxes, over a real listener and a real agent server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -198,7 +198,9 @@ async def test_by_path_a_program_is_in_an_opaque_origin_and_keeps_no_cookies(
 async def test_what_cannot_be_shown_says_why(
     app: App, visitor: httpx.AsyncClient, client: httpx.AsyncClient, site: Site, address: str
 ) -> None:
-    """The program is away, the sandbox sleeps, the sandbox is gone."""
+    """Each case has its own error: no program listens on the port, the sandbox sleeps, the sandbox is
+    deleted.
+    """
     silent = await link(client, site.sandbox.id, port=free_port())
     async with httpx.AsyncClient(follow_redirects=False) as other:
         opened = await client.get(silent)
@@ -235,7 +237,7 @@ async def test_pages_end_with_the_key_that_their_link_was_made_with(
 
 
 def socket(visitor: httpx.AsyncClient, path: str, **options: Any) -> connect:
-    """A WebSocket by the visitor's cookie and name."""
+    """Opens a WebSocket to the web server, with the visitor's cookie and host name."""
     url = visitor.base_url
     given = {name: visitor.headers[name] for name in ("Cookie",) if name in visitor.headers}
     return connect(

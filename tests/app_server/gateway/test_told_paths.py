@@ -1,4 +1,6 @@
-"""A program that was told to live below the path of a link is found there again by its first page."""
+"""Tests of a program that is configured with the path of its link: the gateway recognises the program by its
+first page, and returns the same link when the user requests it again.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,7 +20,9 @@ PORT = 8011
 
 @pytest.fixture
 async def at_path(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
-    """The owner, where ports have no names of their own."""
+    """Yields an HTTP client of the owner at an app server where ports have no separate host names, so links
+    have a path.
+    """
     config = app.config.model_copy(update={"preview_domain": "", "allowed_hosts": ["slipway.lan"]})
     public = WithState(public_app(config), {**app.state, "config": config})
     async with http_client(public, headers={**client.headers, "Host": "slipway.lan"}) as owner:
@@ -32,7 +36,7 @@ async def made(client: httpx.AsyncClient, sandbox: RunningSandbox, **body: Any) 
 
 
 async def serve_page_with(sandbox: RunningSandbox, url: str) -> None:
-    """A program on PORT whose first page names the path of this link."""
+    """Starts a web server on PORT whose first page names the path of this link."""
     await run(sandbox, f"mkdir -p site; echo '<script src={urlsplit(url).path}x.js>' > site/index.html")
     await run(sandbox, f"(cd site; python3 -m http.server --bind 127.0.0.1 {PORT} >/dev/null 2>&1 &)")
     await until_listening(sandbox, PORT)

@@ -1,4 +1,4 @@
-"""The app server's own git: what is left of a command that was cancelled."""
+"""Tests of git commands on the app server: a cancelled command leaves no program and no open pipe."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from app_server.git.command import run_git
 from tests.app_server.eventually import eventually
 from tests.support.left_running import open_pipes, programs_in, stand_still_until_exists
 
-# git ends. A program that it has started holds its output open.
+# git ends, but a program that it has started keeps the output open.
 LINGERS = "alias.linger=!echo $PPID $$ > new; mv new begun; sleep 600 &"
 STARTS = "alias.start=!sleep 600 & touch begun; wait"
 
@@ -37,7 +37,7 @@ async def test_a_git_command_that_is_cancelled_while_it_starts_leaves_no_program
     work = asyncio.create_task(program)
     for _ in range(2):
         await asyncio.sleep(0)
-    # The program runs. Its start is half-way, because the event loop stands still.
+    # git runs, but the event loop has not finished its start, because the loop is blocked here.
     stand_still_until_exists(tmp_path / "begun")
     work.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,4 +1,6 @@
-"""A user's tokens for git hosts: from the settings to the clone, and nowhere else."""
+"""Tests of a user's tokens for git hosts: they are saved in the settings, used for clones, and shown
+nowhere.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which repositories on the server's machine a member may use."""
+"""Tests of repositories on the server's machine: which ones a member may use."""
 
 from pathlib import Path
 

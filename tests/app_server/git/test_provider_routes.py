@@ -1,4 +1,4 @@
-"""Tokens by the protocol's names of providers, and whose they are."""
+"""Tests of git tokens that are saved under the protocol's names of providers, and of a token's account."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ async def test_tokens_are_added_replaced_and_deleted(client: httpx.AsyncClient) 
     (row,) = [each for each in (await client.get(CREDENTIALS)).json() if each["host"] == "github.com"]
     (await client.patch(f"{CREDENTIALS}/{row['id']}", json={"push_scope": "any"})).raise_for_status()
 
-    # An empty token keeps the stored one, and a new one keeps what else was set for the host.
+    # An empty token keeps the stored one. A new token keeps the other settings of the host.
     (await save(client, github={"token": ""}, gitlab={"host": "git.acme.dev"})).raise_for_status()
     (await save(client, github={"token": "token-3"})).raise_for_status()
     scopes = {each["host"]: each["push_scope"] for each in (await client.get(CREDENTIALS)).json()}
@@ -83,7 +83,7 @@ async def test_a_git_host_says_whose_the_token_is(app: App, client: httpx.AsyncC
         found = await client.get(ME)
         await save(client, forgejo={"token": "token-2", "host": url})
         refused = await client.get(ME, params={"host": url})
-        # A member's word does not open what is not public.
+        # A member cannot make the app server call a private address.
         async with app.database.session() as session:
             user = await create_user(session, name="Somebody", role=Role.MEMBER)
             _, key = await create_api_key(session, user, name="tests")

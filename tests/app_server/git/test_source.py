@@ -1,4 +1,4 @@
-"""Fetching repositories: what users may write, and what git then does."""
+"""Tests of fetching repositories: which addresses users may enter, and what git then does."""
 
 import contextlib
 import socket
@@ -239,10 +239,10 @@ async def packed_branch(source: Path, branch: str | None) -> str | None:
 
 
 def command_lines() -> list[str]:
-    """Of all processes of this machine that are git's."""
+    """Returns the command lines of all git processes of this machine."""
     lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        # Processes end while we look.
+        # A process can end while this function reads.
         with contextlib.suppress(OSError):
             lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return [line for line in lines if "git" in line.partition(" ")[0]]

@@ -1,4 +1,4 @@
-"""A client of Azure DevOps whose calls are checked against its contract."""
+"""A client of Azure DevOps for tests. Its calls are checked against an OpenAPI document of Azure DevOps."""
 
 from typing import Any
 

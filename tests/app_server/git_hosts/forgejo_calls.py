@@ -1,4 +1,4 @@
-"""A client of Forgejo whose calls are checked against its contract."""
+"""A client of Forgejo for tests. Its calls are checked against Forgejo's OpenAPI document."""
 
 from typing import Any
 

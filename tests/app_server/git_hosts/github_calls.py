@@ -1,4 +1,4 @@
-"""A client of GitHub whose calls are checked against GitHub's contract."""
+"""A client of GitHub for tests. Its calls are checked against GitHub's OpenAPI document."""
 
 import json
 from typing import Any
@@ -23,7 +23,10 @@ Values = dict[str, Any]
 
 
 class Host(httpx.MockTransport):
-    """GitHub's contract. What the document does not have is answered from `beside`, in order."""
+    """A GitHub server for tests. It answers requests from examples of GitHub's OpenAPI document, and checks
+    the requests against this document. For requests that the document does not have, a test adds answers
+    to `beside`; they are used in order.
+    """
 
     def __init__(self, base: str = "") -> None:
         self.contract = HostContract("github.openapi.json", base=base, not_required=NOT_REQUIRED)

@@ -1,4 +1,4 @@
-"""A client of GitLab whose calls are checked against its contract."""
+"""A client of GitLab for tests. Its calls are checked against GitLab's OpenAPI document."""
 
 from typing import Any
 

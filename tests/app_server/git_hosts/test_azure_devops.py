@@ -1,4 +1,6 @@
-"""The client of Azure DevOps: each call checked against its contract, and what is made of its answers."""
+"""Tests of the client of Azure DevOps: each call is checked against an OpenAPI document, and its answers are
+read.
+"""
 
 from base64 import b64decode
 

@@ -1,4 +1,6 @@
-"""What people and checks say of pull requests at Azure DevOps, and what waits for the user."""
+"""Tests of pull requests at Azure DevOps: reviews, comments and checks, and the tasks that wait for the
+user.
+"""
 
 import json
 from typing import Any

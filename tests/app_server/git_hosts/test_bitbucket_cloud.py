@@ -1,4 +1,4 @@
-"""The client of Bitbucket Cloud: each call checked against what Bitbucket takes."""
+"""Tests of the client of Bitbucket Cloud: each call is checked against what Bitbucket accepts."""
 
 import json
 from base64 import b64decode

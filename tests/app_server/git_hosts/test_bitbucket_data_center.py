@@ -1,4 +1,4 @@
-"""The client of Bitbucket Data Center: each call checked against what Bitbucket takes."""
+"""Tests of the client of Bitbucket Data Center: each call is checked against what Bitbucket accepts."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
-"""Certificate authorities of one git host: for its API, its sign-in, git on the server and the git proxy,
-and for no other host.
+"""Tests of certificate authorities for one git host: its API, its sign-in, git on the app server and the git
+proxy trust them. Connections to other hosts do not.
 """
 
 import ssl
@@ -33,8 +33,8 @@ TOKEN = "canary-token-5b20"
 
 @dataclass(frozen=True)
 class Trust:
-    """`pem`: the certificate of a private authority. `of_host`: for a server of 127.0.0.1 that it vouches
-    for.
+    """A private certificate authority. `pem`: its certificate. `of_host`: TLS for a server at 127.0.0.1 with
+    a certificate that this authority has signed.
     """
 
     pem: str
@@ -96,7 +96,7 @@ async def test_the_api_is_called_with_the_authority_of_its_connection_only(
     assert (await door.who()).json()["login"] == "ada"
     assert (await client.patch(url, json={"push_scope": "any"})).json()["certificate_authorities"]
 
-    # The authority of one connection does not vouch for the host of another one.
+    # The authority of one git host is not trusted for another git host.
     with OAuthHost(tls=trust.of_host) as second:
         second.live.add(TOKEN)
         await connect(client, second.origin, other.pem)
@@ -113,7 +113,9 @@ async def test_the_api_is_called_with_the_authority_of_its_connection_only(
 async def test_an_authority_is_not_trusted_where_a_redirect_leads(
     app: App, trust: Trust, host: OAuthHost
 ) -> None:
-    """Whatever client sends the request: the transport looks at its address."""
+    """After a redirect to another host, the transport does not trust the authority: it checks the address of
+    each request. This is so for both HTTP clients of the app server.
+    """
     with OAuthHost(tls=trust.of_host) as elsewhere:
         for http in (app.state["http"], app.state["guarded_http"]):
             client = trusting(http, AdditionalTrust(trust.pem, (elsewhere.origin,)))
@@ -141,7 +143,7 @@ async def test_a_sign_in_by_redirect_and_by_code_and_its_renewal_use_the_authori
     assert (await door.who()).status_code == 200
     assert await door.token() != before
 
-    # A new authority of the application reaches the connections that were made with it.
+    # A change of the application's authorities also changes the existing connections of this application.
     await door.register("gitlab", certificate_authorities=None)
     assert (await door.credential())["certificate_authorities"] is None
     assert_problem(await door.who(), 502, "git_host_untrusted")
@@ -175,7 +177,7 @@ async def test_git_on_the_server_trusts_the_authority_for_this_host_only(
             return packed.branch
 
         assert await fetched(host.url("team/harbour"), "one") == "main"
-        # A password in the address does not change who vouches for the host.
+        # An address with a password uses the same authorities.
         with_password = host.url("team/harbour").replace("https://", f"https://x-access-token:{TOKEN}@")
         assert await fetched(with_password, "two") == "main"
         with pytest.raises(StartFailure) as failure:
@@ -217,7 +219,7 @@ async def test_only_certificates_are_accepted(app: App, client: httpx.AsyncClien
             assert key.splitlines()[1] not in reply.text
     async with app.database.read() as session:
         assert (await session.scalars(select(GitCredential))).all() == []
-    # Words beside the certificates are left out.
+    # Text between the certificates is removed.
     chatty = f"Our authority:\n{trust.pem}\nuntil 2040"
     saved = await client.post(CREDENTIALS, json={**of_host, "certificate_authorities": chatty})
     assert saved.json()["certificate_authorities"] == trust.pem

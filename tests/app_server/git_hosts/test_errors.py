@@ -1,4 +1,6 @@
-"""Calls to git hosts: what each failure becomes, what is repeated, and where the token goes."""
+"""Tests of failed calls to git hosts: the error for each failure, which calls are repeated, and to which
+hosts the token is sent.
+"""
 
 import socket
 from collections.abc import Callable
@@ -180,7 +182,7 @@ async def test_after_a_rate_limit_no_call_is_made_with_this_token(
 
 
 async def test_a_good_reply_may_ask_for_a_pause() -> None:
-    # Azure DevOps does this.
+    # Azure DevOps sends Retry-After with a successful reply.
     limits = RateLimits(lambda: NOW)
     handler, seen = answers(httpx.Response(200, json={}, headers={"retry-after": "3"}))
     its = connected(handler, limits)

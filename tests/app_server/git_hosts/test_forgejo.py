@@ -1,4 +1,6 @@
-"""The client of Forgejo and Gitea: each call checked against both contracts, and what its answers mean."""
+"""Tests of the client of Forgejo and Gitea: each call is checked against both OpenAPI documents, and its
+answers are read.
+"""
 
 from typing import Any
 
@@ -140,7 +142,7 @@ async def test_an_open_pull_request_of_the_branch_is_returned(host: HostContract
 
 
 async def test_branches_of_forks_are_named_with_their_owner(host: HostContract) -> None:
-    # The same branch of the repository itself is another one.
+    # The repository has an open pull request from its own branch with the same name. This is another branch.
     host.reply(200, [PULL]).reply(201, PULL)
     new = NEW.model_copy(update={"head_repository": "ada/harbour"})
     assert (await client(host).create_pull_request(NAME, new)).is_new is True

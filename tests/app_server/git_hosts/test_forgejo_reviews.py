@@ -1,4 +1,6 @@
-"""What people and checks say of pull requests at Forgejo and Gitea, and what waits for the user."""
+"""Tests of pull requests at Forgejo and Gitea: reviews, comments and checks, and the tasks that wait for the
+user.
+"""
 
 from typing import Any
 
@@ -68,7 +70,7 @@ REVIEW: Values = {"id": 1, "state": "COMMENT", "user": ADA, "body": "", "comment
 
 async def test_comments_on_one_line_are_one_thread(host: HostContract) -> None:
     host.reply(200, [REVIEW, changed(REVIEW, id=2), changed(REVIEW, id=3, comments_count=0)])
-    # The reviews are read at once, so both answers fit both questions.
+    # The client reads the reviews at the same time, so each answer must fit each of the two requests.
     host.reply(200, [review_comment(12, 4), review_comment(10, 8, resolver=ADA)])
     host.reply(200, [review_comment(11, 4)])
     threads = {one.id: one for one in await client(host).review_threads(NAME, 7)}

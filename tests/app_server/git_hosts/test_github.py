@@ -1,4 +1,6 @@
-"""The client of GitHub: each call checked against GitHub's contract, and what is made of its answers."""
+"""Tests of the client of GitHub: each call is checked against GitHub's OpenAPI document, and its answers are
+read.
+"""
 
 from datetime import UTC, datetime
 
@@ -36,7 +38,12 @@ RAW = {"content-type": "application/vnd.github.raw+json; charset=utf-8"}
 
 
 def invalid(message: str = "Validation Failed", inner: str | None = None, field: str | None = None) -> Values:
-    """What GitHub answers with status 422."""
+    """Returns the body of an answer of GitHub with status 422.
+
+    message: the main message.
+    inner: the message of an error in the list `errors`.
+    field: the invalid field that the list `errors` names.
+    """
     errors: list[Values] = []
     if inner:
         errors = [{"resource": "PullRequest", "code": "custom", "message": inner}]
@@ -269,7 +276,7 @@ async def test_mergeability(host: Host, shown: Values, means: Mergeability) -> N
 async def test_a_pull_request_whose_fork_and_author_are_gone(host: Host) -> None:
     shown = pull(host, body=None, user=None, state="closed", merged=False, merged_at=None)
     shown["head"]["repo"] = None
-    # The document says that both are objects.
+    # GitHub's document does not allow null for `user` and `repo`, but GitHub sends it.
     host.answer_beside(f"/repos/{NAME}/pulls/7", shown)
     found = await host.client.pull_request(NAME, 7)
     assert (found.head_repository, found.author, found.body) == (None, "ghost", "")

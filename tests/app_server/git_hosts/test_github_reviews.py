@@ -1,4 +1,4 @@
-"""What people and checks say of pull requests at GitHub, and what waits for the user."""
+"""Tests of pull requests at GitHub: reviews, comments and checks, and the tasks that wait for the user."""
 
 import json
 from typing import Any
@@ -208,7 +208,7 @@ async def test_suggested_tasks_say_what_waits_for_the_user(host: Host) -> None:
         task(4),
         None,
     ]
-    # An organisation with single sign-on hides its items, with an error, and the others are there.
+    # An organisation with single sign-on hides its items: the answer has an error and also the other items.
     said = [{"type": "FORBIDDEN", "message": "Resource protected by organization SAML enforcement."}]
     body = {"data": {"pulls": {"nodes": pulls}, "issues": {"nodes": [task(5), None]}}, "errors": said}
     host.answer_beside("/graphql", body)

@@ -1,4 +1,6 @@
-"""The client of GitLab: each call checked against GitLab's contract, and what is made of its answers."""
+"""Tests of the client of GitLab: each call is checked against GitLab's OpenAPI document, and its answers are
+read.
+"""
 
 from typing import Any
 
@@ -153,7 +155,7 @@ async def test_opening_twice_gives_the_same_one(host: HostContract) -> None:
     host.reply(200, PROJECT).reply(200, [changed(MERGE_REQUEST, source_project_id=99), MERGE_REQUEST])
     opened = await client(host).create_pull_request(NAME, NEW)
     assert (opened.is_new, opened.pull_request.number) == (False, 7)
-    # It appears between the question and the call.
+    # Another client opens the merge request between the search and the call.
     host.reply(200, PROJECT).reply(200, []).reply(409, {"message": ["Another open merge request exists: !7"]})
     host.reply(200, [MERGE_REQUEST])
     assert not (await client(host).create_pull_request(NAME, NEW)).is_new

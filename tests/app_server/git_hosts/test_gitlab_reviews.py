@@ -1,4 +1,4 @@
-"""What people and checks say of merge requests at GitLab, and what waits for the user."""
+"""Tests of merge requests at GitLab: reviews, comments and checks, and the tasks that wait for the user."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""HTML and logs of git hosts as plain text."""
+"""Tests of converting HTML and logs of git hosts to plain text."""
 
 import pytest
 

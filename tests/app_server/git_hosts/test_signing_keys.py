@@ -1,7 +1,7 @@
-"""The signing key is added to the user's account at GitHub and GitLab.
+"""Tests of adding the signing key to the user's account at GitHub and GitLab.
 
-The documents of both hosts that the other tests use lack this call, so its form is checked here. The same is
-true of the addresses at GitLab and Forgejo.
+The OpenAPI documents that the other tests use do not have this call, so its form is checked here. The
+same is true of the calls for verified e-mail addresses at GitLab and Forgejo.
 """
 
 from typing import Any

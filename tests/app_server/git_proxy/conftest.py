@@ -1,4 +1,6 @@
-"""A git host, an app server, and git with a sandbox's key: all real, but for the sandbox."""
+"""Fixtures for the tests of the git proxy: a real git host, a real app server and real git, which sends a
+sandbox's session key. There is no sandbox.
+"""
 
 import asyncio
 import os
@@ -35,7 +37,9 @@ def database_url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[GitHost]:
-    """With the repositories team/harbour and team/other; the user's token may write."""
+    """Yields a git host with the repositories team/harbour and team/other. The user's token may write to
+    them.
+    """
     with GitHost(tmp_path / "host") as host:
         host.make("team/harbour")
         host.make("team/other")
@@ -51,7 +55,9 @@ class Ended:
 
 @dataclass
 class Sandbox:
-    """Git as commands of a conversation on team/harbour run it, less the outlet that adds the key."""
+    """Runs git as commands of a conversation on team/harbour do. Git itself sends the session key; in a
+    sandbox, the agent server adds the key.
+    """
 
     app: App
     owner: User
@@ -104,7 +110,7 @@ class Sandbox:
         assert done.status == 0, done.output
 
     async def commit(self, name: str = "notes.txt", content: bytes = b"notes") -> str:
-        """A new commit where the work stands."""
+        """Writes the file and commits it in the clone. Returns the new commit's hash."""
         (self.work / name).write_bytes(content)
         for arguments in (("add", "-A"), ("commit", "-q", "-m", f"Write {name}")):
             done = await self.git(*arguments)
@@ -115,7 +121,7 @@ class Sandbox:
         return await self.git("push", "origin", *arguments)
 
     async def record(self) -> list[tuple[str, str, str | None]]:
-        """Ref, outcome and reason of every push, the oldest first."""
+        """Returns the ref, outcome and reason of every recorded push, the oldest first."""
         async with self.app.database.read() as session:
             rows: list[GitPush] = list(await pushes.list_pushes(session, self.id))
         return [(row.ref, row.outcome.value, row.reason) for row in reversed(rows)]
@@ -136,7 +142,9 @@ class Sandbox:
 
 
 async def until(is_true: Callable[[], bool]) -> None:
-    """Of the git host's threads and files, which wake nobody."""
+    """Waits until `is_true` returns True. It checks again and again, because the git host's threads and
+    files send no events.
+    """
 
     async def check() -> bool:
         return is_true()

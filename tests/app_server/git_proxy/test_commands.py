@@ -1,4 +1,6 @@
-"""The command list of a push, byte by byte: what is read, and what is refused rather than guessed."""
+"""Tests of the command list of a push (the refs that git wants to change), byte by byte: which lists are
+accepted, and which unclear ones are refused.
+"""
 
 from collections.abc import AsyncIterator
 

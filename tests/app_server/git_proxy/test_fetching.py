@@ -1,4 +1,4 @@
-"""Clone and fetch through the proxy: real git against a real git host."""
+"""Tests of clone and fetch through the git proxy, with real git and a real git host."""
 
 import asyncio
 import gzip
@@ -161,13 +161,13 @@ async def test_a_client_that_is_killed_ends_the_call_to_the_host(sandbox: Sandbo
     await until(lambda: sum(asked.path.endswith("/git-upload-pack") for asked in host.requests) == 2)
     os.killpg(process.pid, signal.SIGKILL)
     await process.communicate()
-    # Every request that began has ended at the host: no connection is left open there.
+    # Each request has ended at the git host, so no connection is left open there.
     for _ in range(len(host.requests)):
         assert await asyncio.to_thread(host.finished.acquire, timeout=60)
 
 
 def _grow(host: GitHost) -> None:
-    """20 MB that cannot be compressed."""
+    """Commits a file of 20 MB that cannot be compressed to main of team/harbour at the git host."""
     bare = host.bare("team/harbour")
     blob = host.blob(bare, os.urandom(20_000_000))
     tree = git(bare, "mktree", stdin=f"100644 blob {blob}\tlarge.bin\n")

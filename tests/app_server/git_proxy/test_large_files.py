@@ -1,4 +1,6 @@
-"""Git LFS through the proxy: by its protocol, and by the real git-lfs where it is installed."""
+"""Tests of Git LFS through the git proxy: with requests of the protocol, and with the real git-lfs if it is
+installed.
+"""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -24,7 +26,7 @@ FILE = {"oid": OID, "size": len(CONTENT)}
 
 @pytest.fixture
 async def git_lfs(sandbox: Sandbox) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the sandbox's repository."""
+    """Yields an HTTP client for the LFS routes of the sandbox's repository."""
     headers = {"X-Session-API-Key": KEY}
     async with httpx.AsyncClient(base_url=f"{sandbox.url()}/info/lfs/", headers=headers) as client:
         yield client
@@ -59,7 +61,7 @@ async def test_neither_the_token_nor_the_key_of_the_store_reach_the_sandbox(
     assert STORE_KEY not in seen
     assert CANARY not in seen
     assert host.origin + "/large" not in seen
-    # The store has its own key; the token is for the repository.
+    # The file store has its own key. The git token is sent only to the repository.
     assert [bool(one.headers["Authorization"]) for one in host.requests] == [True, False]
     assert "X-Session-API-Key" not in host.requests[1].headers
 
@@ -191,6 +193,6 @@ async def test_the_real_git_lfs_pushes_and_pulls_through_the_outlet(sandbox: San
         assert (copy / "model.bin").read_bytes() == CONTENT
     finally:
         await outlet.close()
-    # What came directly would have no token.
+    # A request that bypassed the git proxy would have no token.
     batches = [one for one in host.requests if one.path.endswith("/objects/batch")]
     assert all(one.headers["Authorization"] for one in batches)

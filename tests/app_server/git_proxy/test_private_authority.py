@@ -1,4 +1,4 @@
-"""The git proxy in front of a host whose certificate a private authority has signed."""
+"""Tests of the git proxy with a git host whose certificate is signed by a private authority."""
 
 import hashlib
 from collections.abc import Iterator

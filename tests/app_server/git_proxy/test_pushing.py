@@ -1,4 +1,6 @@
-"""Pushes through the proxy: what passes, what is refused and how git shows it, and what is put on record."""
+"""Tests of pushes through the git proxy: which are accepted or refused, what git shows, and what is
+recorded.
+"""
 
 import asyncio
 import os
@@ -84,7 +86,9 @@ async def test_any_branch_is_open_when_the_user_says_so(sandbox: Sandbox, host: 
 
 
 async def test_a_branch_that_is_claimed_to_be_new_is_not_taken_over(sandbox: Sandbox, host: GitHost) -> None:
-    """The command list alone says what was there before; the host compares, and its word counts."""
+    """A push that the git host has rejected does not make the branch one of this conversation. If another
+    person creates a branch with this name later, the conversation cannot overwrite it.
+    """
     git(host.bare(HARBOUR), "branch", "theirs", "main")
     await sandbox.clone()
     before = host.branches(HARBOUR)
@@ -146,9 +150,9 @@ async def test_a_client_that_is_killed_in_mid_push_leaves_nothing_behind(
     await sandbox.clone()
     await sandbox.commit("large.bin", os.urandom(20_000_000))
     process = await sandbox.start_git("push", "origin", "HEAD:refs/heads/large")
-    # The first one only tries the door.
+    # The first request only checks whether a push is allowed.
     async with asyncio.timeout(PATIENCE_SECONDS):
-        # Looked at often, or all of it would have been sent.
+        # Short pauses, because otherwise the push ends before it is killed.
         while sum(one.path.endswith("/git-receive-pack") for one in host.requests) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
     os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""An installation is copied into one file while it works, and goes on in a new home."""
+"""Tests of backups: a running installation is copied into one file, and continues in a new home after a
+restore.
+"""
 
 import asyncio
 import io
@@ -35,7 +37,7 @@ from tests.support.server import (
 
 @contextmanager
 def another_database(kind: str) -> Iterator[dict[str, str]]:
-    """What names a second, empty database of the same kind, as variables of a server."""
+    """Yields the environment variables with which a server uses another, empty database of this kind."""
     if kind == "sqlite":
         yield {}
         return
@@ -55,7 +57,7 @@ def test_a_conversation_goes_on_in_the_restored_home(
 ) -> None:
     with another_database(database_kind) as old, another_database(database_kind) as new:
         first = AppServerProcess(tmp_path / "first", sandbox="process", environment=old)
-        # Process sandboxes know their path, and the port that they call.
+        # The second server gets the first one's path and port: its process sandboxes have stored both.
         new["SLIPWAY_INNER_PORT"] = str(first.inner_port)
         second = AppServerProcess(first.home, sandbox="process", environment=new)
         file = tmp_path / "backup.tar.gz"
@@ -88,7 +90,7 @@ def test_a_conversation_goes_on_in_the_restored_home(
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """In which a server was started once."""
+    """Returns the home directory of a server that was started once."""
     home = tmp_path / "home"
 
     async def start() -> None:
@@ -145,7 +147,9 @@ def test_another_key_is_noticed_before_anything_is_put_in_place(
 
 
 def test_whatever_lies_in_a_workspace_is_copied_or_named(tmp_path: Path, home: Path) -> None:
-    """An agent decides what lies there. Run by root, everything can be read: so by another user."""
+    """An agent decides which files a workspace has. The commands run without root's right to read every
+    file, so that an unreadable folder is possible.
+    """
     file, new = tmp_path / "backup", tmp_path / "new"
     workspace = home / "sandboxes" / "one"
     workspace.mkdir(parents=True)
@@ -171,7 +175,7 @@ def test_whatever_lies_in_a_workspace_is_copied_or_named(tmp_path: Path, home: P
 
 
 def as_another_user(home: Path, *arguments: str) -> str:
-    """What `slipway` says without root's right to read everything."""
+    """Runs `slipway` without root's right to read every file. Returns its output."""
     command = [sys.executable, "-m", "app_server", *arguments, "--home", str(home)]
     if os.geteuid() == 0:
         kept = "-dac_override,-dac_read_search"
@@ -184,7 +188,9 @@ def as_another_user(home: Path, *arguments: str) -> str:
 def test_an_older_database_and_one_under_another_name_are_copied(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After an upgrade, before the first start of the new version."""
+    """The database has the tables of an older version, as after an upgrade and before the first start of the
+    new version. Its file has another name.
+    """
     file, new = tmp_path / "backup", tmp_path / "new"
     (home / "slipway.sqlite3").rename(home / "other.sqlite3")
     with closing(sqlite3.connect(home / "other.sqlite3")) as database, database:
@@ -203,7 +209,9 @@ Change = Callable[[tarfile.TarInfo, bytes], tuple[tarfile.TarInfo, bytes] | None
 
 
 def rewritten(source: Path, change: Change) -> Path:
-    """The same tar file with other members; None leaves one out."""
+    """Copies a tar file and passes each member to `change`, which returns the new member. None leaves the
+    member out. Returns the path of the copy.
+    """
     target = source.with_name("rewritten")
     with tarfile.open(source) as old, tarfile.open(target, "w:gz") as new:
         for member in old:

@@ -1,4 +1,6 @@
-"""Jobs: done once stored, by one worker, again after a failure, and seen by administrators if they fail."""
+"""Tests of jobs: one worker does each stored job, repeats it after a failure, and administrators see the
+jobs that fail.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +30,9 @@ QUICK = RetryPolicy(attempts=3, first_pause=timedelta(milliseconds=1), timeout=t
 
 _END_FIELDS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
 END_BY_ADMINISTRATOR = b"E" + (4 + len(_END_FIELDS)).to_bytes(4, "big") + _END_FIELDS
-"""An ErrorResponse (https://www.postgresql.org/docs/current/protocol-message-formats.html)."""
+"""The ErrorResponse message with which PostgreSQL ends a connection
+(https://www.postgresql.org/docs/current/protocol-message-formats.html).
+"""
 
 
 @pytest.fixture
@@ -41,7 +45,9 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture(autouse=True)
 def no_safety_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that is done here was not found by the slow look into the database."""
+    """Makes the interval very long at which workers search the database for missed jobs. So a worker must
+    have been notified of each job that is done here.
+    """
     monkeypatch.setattr(worker, "SAFETY_SECONDS", 3600.0)
 
 
@@ -111,7 +117,9 @@ async def test_two_claims_for_one_key_never_both_succeed(database: Database) -> 
 async def test_postgresql_tells_other_servers_of_jobs_also_after_its_connections_were_cut(
     database: Database,
 ) -> None:
-    """Without Redis. The first server stores jobs that only the second one can do."""
+    """There is no Redis. The first server stores jobs that only the second one can do, so PostgreSQL must
+    notify the second server.
+    """
 
     async def work(_attempt: JobAttempt) -> None:
         return
@@ -141,7 +149,9 @@ async def test_postgresql_tells_other_servers_of_jobs_also_after_its_connections
 async def test_other_servers_are_told_of_a_job_that_is_stored_while_postgresql_ends_the_connection(
     database: Database,
 ) -> None:
-    """PostgreSQL first reports the end, and then closes the connection. The job is stored between the two."""
+    """PostgreSQL first sends an error that announces the end, and then closes the connection. The job is
+    stored between the two steps.
+    """
 
     async def work(_attempt: JobAttempt) -> None:
         return

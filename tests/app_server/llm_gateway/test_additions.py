@@ -1,4 +1,6 @@
-"""What the server adds to calls of a profile: extra headers and body, for each kind of vendor."""
+"""Tests of extra headers and body fields of a profile, which the gateway adds to each call, for each kind of
+vendor.
+"""
 
 import json
 from typing import Any
@@ -19,7 +21,7 @@ CANARY = "hdr-canary-08b3"
 ASK: dict[str, Any] = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}]}
 HEADERS = {"X-Team": CANARY}
 
-# litellm's own code raises them; nothing of ours.
+# litellm's own code raises the warnings, not the product's code.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 

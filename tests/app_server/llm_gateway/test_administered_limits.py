@@ -1,4 +1,4 @@
-"""What administrators allow users to spend on models: set through the API, kept by the gateway."""
+"""Tests of spending limits that administrators set for users through the API. The gateway enforces them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,12 +23,16 @@ LIMITS = "/api/v1/administration/spending-limits"
 OWN = "/api/v1/settings/spending-limit"
 VENDOR = "/llm/vendor/v1/chat/completions"
 ASK = {"model": "ignored", "max_tokens": 10, "messages": [{"role": "user", "content": "hello"}]}
-"""Costs exactly what it reserves: ten tokens of the reply at a cent each."""
+"""A request whose cost is exactly the amount that the gateway reserves: ten tokens of the reply, one cent
+each.
+"""
 
 
 @pytest.fixture
 async def user(app: App, scripted_llm: ScriptedLLM) -> User:
-    """A member with a sandbox; the profile `vendor` costs a cent per token of the reply."""
+    """Returns a user, Ada, with a conversation and its sandbox. In her profile `vendor`, each token of a
+    reply costs one cent.
+    """
     scripted_llm.fallback = say("hi", completion_tokens=10)
     llm = {
         "model": "openai/of-this-test",
@@ -38,7 +42,8 @@ async def user(app: App, scripted_llm: ScriptedLLM) -> User:
         "output_cost_per_token": 0.01,
     }
     async with app.database.session() as session:
-        # Of administrators, the gateway calls a vendor on loopback.
+        # The user is an administrator, because the gateway calls a vendor on loopback only for
+        # administrators.
         user = await create_user(session, name="Ada", role=Role.ADMIN)
         await save_profile(session, app.state["cipher"], user.id, "vendor", LLMSettings.model_validate(llm))
         conversation_id = uuid4()
@@ -64,7 +69,7 @@ async def sandbox(app: App, user: User) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def ada(app: App, user: User) -> AsyncIterator[httpx.AsyncClient]:
-    """The user's own browser, as it were."""
+    """Yields an HTTP client with an API key of the user Ada."""
     async with app.database.session() as session:
         _, key = await create_api_key(session, user, name="tests")
     async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as client:
@@ -148,7 +153,7 @@ async def test_the_lower_of_two_limits_counts(
         return bool(reply.status_code == 402 and reply.json()["code"] == code)
 
     assert await is_refused_with("llm_spending_limit_reached")
-    # What users add themselves goes as far as the administrator's limit, and no further.
+    # A user can raise their own limit, but only up to the administrator's limit.
     (await ada.post(f"{OWN}/raise", json={"by": 100})).raise_for_status()
     (await sandbox.post(VENDOR, json=ASK)).raise_for_status()
     assert await is_refused_with("llm_administrator_limit_reached")

@@ -1,4 +1,6 @@
-"""The whole way: a sandbox with its session key, the gateway, a vendor on loopback."""
+"""Tests of a model call on its complete way: from a sandbox with its session key, through the gateway, to a
+vendor on loopback.
+"""
 
 import json
 import socket
@@ -29,7 +31,7 @@ ASK = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}]}
 
 @pytest.fixture
 async def sandbox(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:
-    """An agent server's HTTP client."""
+    """Yields an HTTP client of the inner app with a sandbox's session key, as an agent server has it."""
     key, conversation_id = new_token(), uuid4()
     async with app.database.session() as session:
         conversation = Conversation(
@@ -61,7 +63,7 @@ def unused_port() -> int:
 
 @pytest.fixture
 async def vendor(app: App, owner: User, scripted_llm: ScriptedLLM) -> ScriptedLLM:
-    """A vendor on loopback, set up as the profile `vendor`."""
+    """Returns a scripted vendor on loopback. The owner's profile `vendor` uses it."""
     await _save(
         app,
         owner,

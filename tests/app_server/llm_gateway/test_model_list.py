@@ -1,4 +1,4 @@
-"""Which models a server has."""
+"""Tests of listing the models that a server has."""
 
 from typing import Any
 

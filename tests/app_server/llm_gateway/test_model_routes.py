@@ -1,4 +1,4 @@
-"""Models and vendors to choose from, page by page."""
+"""Tests of the routes that list the known models and vendors in pages, for users to choose from."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Messages of Anthropic's own models pass unchanged; the `anthropic` package is the judge."""
+"""Tests of requests in Anthropic's Messages protocol to Anthropic's own models: the gateway passes them
+unchanged. The real `anthropic` package reads the replies.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -28,7 +30,9 @@ MARK: Any = {"type": "ephemeral"}
 
 @pytest.fixture
 async def program(app: App, owner: User, through_relay: Program, scripted_llm: ScriptedLLM) -> Program:
-    """Its conversation's model is Claude, and costs a dollar per token, of the prompt too."""
+    """Returns a program whose conversation uses a Claude model. Each token of the prompt and of the reply
+    costs one dollar.
+    """
     llm = {
         "model": "anthropic/claude-sonnet-4-5",
         "base_url": scripted_llm.base_url.removesuffix("/v1"),

@@ -1,5 +1,5 @@
-"""Programs of Anthropic's protocol ask other vendors' models for replies of a stated form and mark what
-is cached, with the real `anthropic` package.
+"""Tests of programs with the real `anthropic` package that call other vendors' models: they request a reply
+in a given format, and mark the parts of the prompt to cache.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ conversation_id, model_key, program = (
     test_programs.program,
 )
 
-# litellm's own code raises them.
+# litellm's own code raises the warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 SCHEMA = {

@@ -1,4 +1,4 @@
-"""Programs of Anthropic's protocol ask other vendors' models to think, with the real `anthropic` package."""
+"""Tests of programs with the real `anthropic` package that request thinking from other vendors' models."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ conversation_id, model_key, program = (
     test_programs.program,
 )
 
-# litellm's own code raises them.
+# litellm's own code raises the warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 SIGNED: Any = {"type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmVk"}
@@ -25,7 +25,10 @@ CLAUDE_AT_BEDROCK = "bedrock/converse/anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 
 async def use(client: httpx.AsyncClient, vendor: ScriptedLLM, model: str, **options: Any) -> None:
-    """Gives the program's conversation another model."""
+    """Saves another model in the profile of the program's conversation.
+
+    options: further fields of the profile.
+    """
     is_translated = not model.startswith(("openai/", "deepseek/", "openrouter/"))
     base_url = vendor.base_url.removesuffix("/v1") if is_translated else vendor.base_url
     key = "" if "bedrock" in model else vendor.api_key
@@ -135,7 +138,10 @@ async def test_unsigned_and_foreign_thoughts_are_left_out(
 
 
 async def _told(program: Program, messages: list[Any], stream: bool, **given: Any) -> list[dict[str, Any]]:
-    """Returns the blocks of the reply, as the package reads them."""
+    """Sends the messages. Returns the content blocks of the reply, as the `anthropic` package reads them.
+
+    given: further arguments of the call.
+    """
     given = {"model": "any", "max_tokens": 20_000, "messages": messages, "tools": [LOOK], **given}
     if not stream:
         reply = await program.anthropic.messages.create(**given)

@@ -1,4 +1,6 @@
-"""Programs of a sandbox call the model of their conversation, with the unmodified packages of the vendors."""
+"""Tests of programs in a sandbox that call the model of their conversation, with the unmodified packages of
+OpenAI and Anthropic.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -34,7 +36,9 @@ HELLO: Any = [{"role": "user", "content": "hello"}]
 
 
 class Program(NamedTuple):
-    """A program of a sandbox: the models' address at the relay of its agent server, and its model key."""
+    """A program in a sandbox. `url`: where it calls models, at the relay of the agent server. `key`: its
+    model key.
+    """
 
     url: str
     key: str
@@ -50,7 +54,7 @@ class Program(NamedTuple):
 
 @pytest.fixture
 async def conversation_id(app: App, owner: User, scripted_llm: ScriptedLLM) -> UUID:
-    """Of a conversation whose profile costs a dollar per token of the reply."""
+    """Returns the id of a conversation. In its profile, each token of a reply costs one dollar."""
     found = uuid4()
     llm = {
         "model": "openai/some-model",
@@ -356,7 +360,8 @@ async def test_the_key_alone_opens_nothing(app: App, program: Program, client: h
 async def test_what_command_line_agents_send_for_themselves_is_left_out(
     program: Program, scripted_llm: ScriptedLLM
 ) -> None:
-    """Claude Code sends system messages in between and `context_management`, Codex groups of tools and
+    """Claude Code also sends system messages between other messages, and `context_management`. Codex also
+    sends groups of tools, and `client_metadata`. The gateway removes only `context_management` and
     `client_metadata`.
     """
     scripted_llm.script(say("one"), say("two"))

@@ -1,4 +1,6 @@
-"""OpenAI's Responses through the gateway, spoken by the unmodified `openai` package in a sandbox's place."""
+"""Tests of OpenAI's Responses protocol through the gateway. The unmodified `openai` package sends the
+requests, as a program in a sandbox does.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -30,7 +32,9 @@ TALK: list[dict[str, Any]] = [{"role": "user", "content": "hello"}]
 
 
 class Program(NamedTuple):
-    """A program of a sandbox: its HTTP client, the gateway's address for its conversation, and a key."""
+    """A program in a sandbox. `http`: its HTTP client. `base_url`: the gateway's address for its
+    conversation. `key`: the sandbox's session key.
+    """
 
     http: httpx.AsyncClient
     base_url: str
@@ -46,7 +50,7 @@ class Program(NamedTuple):
 
 @pytest.fixture
 async def conversation_id(app: App, owner: User, scripted_llm: ScriptedLLM) -> UUID:
-    """Of a conversation whose profile costs a dollar per token of the reply."""
+    """Returns the id of a conversation. In its profile, each token of a reply costs one dollar."""
     found = uuid4()
     async with app.database.session() as session:
         session.add(Conversation(id=found, user_id=owner.id, llm_profile="vendor", last_seq=0))

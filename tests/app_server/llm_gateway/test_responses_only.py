@@ -1,5 +1,5 @@
-"""Models that speak only OpenAI's Responses answer chat completions and Anthropic's messages, too. The
-packages of the vendors are the judges.
+"""Tests of models that accept only OpenAI's Responses protocol: through the gateway they also answer chat
+completions and Anthropic's Messages. The vendors' real packages read the replies.
 """
 
 from typing import Any
@@ -130,7 +130,7 @@ async def test_a_streamed_chat_completion_is_put_together_by_the_package(
 ) -> None:
     asked = calls(("look", {"at": "it"}), ("look", {"at": "that"}), thought="Let me look.")
     scripted_llm.script(asked, calls(("look", '{"at": "i'), finish_reason="length"))
-    # The package puts together only calls of tools with a strict schema.
+    # The package assembles streamed tool calls only for tools with a strict schema.
     strict = {"type": "function", "function": {**TOOL["function"], "strict": True}}
     given: Any = {"model": "any", "messages": HELLO, "tools": [strict]}
     async with program.openai.chat.completions.stream(**given) as stream:

@@ -1,4 +1,4 @@
-"""How much of the server calls of models may take."""
+"""Tests of how much of the app server's capacity model calls may use."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,9 @@ VENDOR = "/llm/vendor/v1/chat/completions"
 
 
 class Upload:
-    """A request whose body comes when it is let go."""
+    """A request whose body arrives only after the test sets `may_end`. `is_read` is set when the body is
+    requested.
+    """
 
     def __init__(self, body: bytes) -> None:
         self._body = body

@@ -1,4 +1,4 @@
-"""Monthly budgets of teams and of the organisation: what all their members spend together."""
+"""Tests of monthly budgets of teams and the organisation, which limit the total spending of all members."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,11 +28,11 @@ LIMITS = "/api/v1/administration/spending-limits"
 
 
 async def spend(app: App, client: httpx.AsyncClient, dollars: float) -> None:
-    """As a call of a model that has ended."""
+    """Records the cost of a finished model call of the client's user."""
     spending = app.state["spending"]
     payer = Payer(UUID(client.headers["X-Test-User"]))
     spending.settle(await spending.reserve(payer, 0), payer, round(dollars * 1_000_000))
-    # A reservation waits until the calls of the same user are counted.
+    # `close` waits until the cost is stored.
     await spending.close()
 
 
@@ -97,7 +97,7 @@ async def test_parallel_calls_of_all_members_pass_a_shared_budget_by_one_call_at
         assert {one.code for one in refusals} == {"llm_administrator_limit_reached"}
 
         async with app.database.session() as session:
-            # As the leases of a server that was killed.
+            # Lets the reservations expire, as those of a killed server do.
             await session.execute(update(SpendingReservation).values(lease_until=now()))
         last = await spending.reserve(payers[0], 4_000_000)
         spending.settle(last, payers[0], 4_500_000)
@@ -111,7 +111,9 @@ async def test_parallel_calls_of_all_members_pass_a_shared_budget_by_one_call_at
 async def caller(
     app: App, client: httpx.AsyncClient, inner: httpx.AsyncClient
 ) -> Callable[[], Awaitable[httpx.Response]]:
-    """A call of a model from a conversation of the person. Its body is refused if the budgets allow it."""
+    """Creates a conversation of the client's user. Returns a function that calls a model from it. If the
+    budgets allow the call, it still fails, because its body is empty.
+    """
     id_ = UUID((await client.post(STARTS, json={})).raise_for_status().json()["id"])
     async with app.database.session() as session:
         ready = update(StartTask).where(StartTask.id == id_).values(status=StartStatus.READY)

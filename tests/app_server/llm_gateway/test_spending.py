@@ -1,4 +1,6 @@
-"""Limits on what models may cost: a sandbox, the gateway, a vendor on loopback whose prices are known."""
+"""Tests of limits on the cost of model calls, with a sandbox's key, the gateway, and a vendor on loopback
+with known prices.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,12 +41,16 @@ VENDOR = "/llm/vendor/v1/chat/completions"
 LIMIT = "/api/v1/settings/spending-limit"
 CENTS_PER_CALL = 10
 ASK = {"model": "ignored", "max_tokens": 10, "messages": [{"role": "user", "content": "hello"}]}
-"""Costs exactly what it reserves: ten tokens of the reply at a cent each."""
+"""A request whose cost is exactly the amount that the gateway reserves: ten tokens of the reply, one cent
+each.
+"""
 
 
 @pytest.fixture
 async def payer(app: App, owner: User) -> Payer:
-    """The owner with a sandbox; the profile `vendor` costs a cent per token of the reply."""
+    """Stores a conversation of the owner and its sandbox. Returns the user and the conversation that pay for
+    the model calls.
+    """
     sandbox_id = uuid4()
     async with app.database.session() as session:
         session.add(Conversation(id=sandbox_id, user_id=owner.id, llm_profile="vendor", last_seq=0))
@@ -259,7 +265,9 @@ async def test_a_conversation_that_has_spent_its_budget_gets_as_much_again(
 
 @pytest.mark.both_databases
 async def test_a_raised_budget_counts_from_what_the_user_saw(app: App, payer: Payer) -> None:
-    """Replies that broke off are counted by the gateway alone: they must not eat up what was added."""
+    """The gateway also counts replies that were cut off, but the user does not see their cost. So a user who
+    sees 1 dollar spent and allows 2 adds 1 dollar to the amount that the gateway has counted.
+    """
     async with app.database.session() as session:
         await allow_conversation(session, payer, 1.0)
         account = await session.get_one(SpendingAccount, payer.conversation_id)

@@ -1,4 +1,6 @@
-"""Vendors with a protocol of their own: litellm in between, a vendor that speaks Anthropic's on loopback."""
+"""Tests of vendors with another protocol than OpenAI's: litellm converts the calls. The vendor on loopback
+uses Anthropic's protocol.
+"""
 
 import json
 
@@ -23,7 +25,7 @@ from tests.support.ports import free_port
 KEY = "sk-canary-77aa"
 ASK = {"model": "ignored", "messages": [{"role": "user", "content": "hello"}]}
 
-# litellm's own code raises them; nothing of ours.
+# litellm's own code raises the warnings, not the product's code.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 

@@ -1,4 +1,4 @@
-"""Trying a profile out: one real call, and what is told from it."""
+"""Tests of trying out a profile: the app server calls the model and reports what it can do."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ async def test_a_model_that_takes_no_images_is_sent_none(
     result = (await tried(client, scripted_llm, *turns, model="openai/of-this-test")).json()
     assert (result["answers"], result["tool_calls"], result["images"]) == (True, "none", None)
     assert result["cost"] is None
-    # Whether it caches is not known, so it is tested.
+    # The catalogue does not say whether the model caches prompts, so the trial tests it.
     assert (result["caching"], result["caching_skipped"]) == (False, None)
     assert isinstance(scripted_llm.requests[0].messages[0]["content"], str)
 
@@ -72,11 +72,11 @@ HIT = say("OK", cached_tokens=90)
 @pytest.mark.parametrize(
     ("setting", "turns", "has_tools", "refusal"),
     [
-        # A server that does not know the calls of its model.
+        # The server does not recognise its model's tool calls, which stay in the text.
         (None, [IN_TEXT, HIT], [True, True], None),
-        # A small model that calls tools only if the prompt describes them.
+        # The small model calls tools only if the prompt describes them.
         (None, [say("Blue."), IN_TEXT, HIT], [True, False, False], None),
-        # A server that refuses tools.
+        # The server refuses requests with tools.
         (
             None,
             [fail(400, error="no tools"), IN_TEXT, HIT],

@@ -1,5 +1,5 @@
-"""Refusals keep their status, their reason and the wait that the vendor asks for, also where a stream was
-asked for. A stream that fails later ends with the reason.
+"""Tests of errors of vendors: the gateway passes on the status, the reason and the requested waiting time,
+also for a streamed reply. If a stream fails later, its last event has the reason.
 """
 
 import json
@@ -23,7 +23,7 @@ from tests.support.plain_http import NO_TLS
 
 KEY = "sk-canary-77aa"
 
-# litellm's own code raises them.
+# litellm's own code raises the warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 OPENAI = {"error": {"message": f"slow down, {KEY}", "code": "rate_limit_exceeded"}}

@@ -1,4 +1,6 @@
-"""What Gemini and Claude return for themselves passes the gateway in both directions."""
+"""Tests of data that Gemini and Claude return for their own use, such as signatures: the gateway passes it
+on in both directions.
+"""
 
 import json
 from typing import Any
@@ -23,7 +25,7 @@ TOOL = {
 }
 QUESTION: dict[str, Any] = {"role": "user", "content": "Go."}
 
-# litellm's own code raises them; nothing of ours.
+# litellm's own code raises the warnings, not the product's code.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 

@@ -1,5 +1,5 @@
-"""What the gateway sends to vendors with other protocols is accepted by their own types, and its replies are
-those of OpenAI's package.
+"""Tests of the gateway with vendors that have other protocols: the vendors' own types accept its requests,
+and OpenAI's package reads its replies.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, calls, say
 from tests.support.vendor_types import accept
 
-# litellm's own code raises them.
+# litellm's own code raises the warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -59,7 +59,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def ask(url: str, model: str, messages: list[dict[str, Any]], *, stream: bool) -> dict[str, Any]:
-    """Returns the message of the reply, as OpenAI's package reads it."""
+    """Sends the messages to the model. Returns the message of the reply, as OpenAI's package reads it."""
     options = {"stream_options": {"include_usage": True}} if stream else {}
     body = {"messages": messages, "tools": [TOOL], "max_tokens": 2000, "stream": stream, **options}
     reply = await translate(

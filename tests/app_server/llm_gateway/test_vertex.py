@@ -1,4 +1,6 @@
-"""Models at Vertex AI: the key of a service account stays here, and a token of Google goes with each call."""
+"""Tests of models at Vertex AI: the key of a service account stays in the app server, and each call is sent
+with an access token from Google.
+"""
 
 import json
 import sys
@@ -17,7 +19,7 @@ from tests.support.vendor_types import accept
 PROFILES = "/api/v1/settings/profiles"
 GEMINI = "vertex_ai/gemini-3-pro-preview"
 
-# litellm's own code raises them.
+# litellm's own code raises the warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -25,7 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def google(monkeypatch: pytest.MonkeyPatch) -> Iterator[GoogleSignIn]:
     with google_sign_in() as server:
         monkeypatch.setattr(vertex, "TOKEN_URL", server.url)
-        # The product's environment does not have this package, which litellm would use.
+        # litellm would use these packages if they were installed. The product's environment does not have
+        # them.
         monkeypatch.setitem(sys.modules, "google.auth", None)
         monkeypatch.setitem(sys.modules, "google.oauth2", None)
         yield server
@@ -92,7 +95,7 @@ async def test_the_location_decides_the_address(
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             return httpx.Response(403, json={"error": {"message": f"asked {request.url.host}"}})
 
-    # The last step before the network.
+    # Replaces the transport, the last step before the network.
     monkeypatch.setattr(bounds, "_transport", lambda _: Refusing())
     await save(
         client, scripted_llm, model=model, base_url=None, api_key=google.account_key(), location=location

@@ -1,4 +1,6 @@
-"""The commit edge under bad luck."""
+"""Tests of transactions on SQLite that are interrupted: connections release their locks, and writers take
+turns.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,7 +36,8 @@ async def test_a_connection_that_is_given_up_in_mid_statement_gives_its_lock_bac
         driver = (await connection.get_raw_connection()).driver_connection
         assert driver is not None
         await driver.execute("BEGIN IMMEDIATE")
-        # Kept, as the traceback of a cancelled task keeps it: its rows are never fetched.
+        # The reference to the cursor stays, as in the traceback of a cancelled task, and its rows are never
+        # read.
         cursor = await driver.execute("UPDATE users SET name = 'Other' RETURNING id")
         await driver.close()
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -65,7 +68,7 @@ async def test_writers_have_their_turn_in_the_order_in_which_they_ask(
     await asyncio.gather(*writers.values(), return_exceptions=True)
     assert order == ["a", "c", "d"]
 
-    # A turn that was never given back does not stop other writers.
+    # If a writer never ends its turn, the other writers continue after a time.
     monkeypatch.setattr(sqlite, "_TURN_SECONDS", 0.01)
     await turns.take("lost")
     await write("next")

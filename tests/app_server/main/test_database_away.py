@@ -1,4 +1,6 @@
-"""A PostgreSQL that is away, restarts or stands still: every route says so, and goes on once it is back."""
+"""Tests of a PostgreSQL server that is not reachable, restarts or does not answer: every route reports this,
+and works again when the server is back.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -38,7 +40,7 @@ def config(tmp_path: Path, database_url: str, proxy: OutageProxy) -> Config:
 
 @pytest.fixture
 async def impatient(app: App, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Database]:
-    """The database that requests use from now on: its deadlines are short."""
+    """Replaces the database that requests use by one with short deadlines. Yields it."""
     for name in ("STATEMENT_SECONDS", "CONNECT_SECONDS", "PING_SECONDS"):
         monkeypatch.setattr(postgres, name, 1.0)
     database = Database(app.database.url)

@@ -1,4 +1,4 @@
-"""A database that cannot work: the user is told why, and nothing is half done."""
+"""Tests of a database that cannot store data: the user gets the reason, and no request is half done."""
 
 import httpx
 import pytest
@@ -9,7 +9,7 @@ from tests.app_server.conftest import App
 from tests.app_server.problems import assert_problem
 
 
-# A limit on its pages plays a full disk; PostgreSQL has no such limit.
+# A limit on the number of pages has the effect of a full disk. PostgreSQL has no such limit.
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_a_full_disk_is_a_problem_that_says_what_to_do(app: App, client: httpx.AsyncClient) -> None:
     engine = app.database.engine.sync_engine
@@ -36,7 +36,7 @@ async def test_a_first_message_may_not_be_too_large(app: App, client: httpx.Asyn
 
 
 def _allow_no_growth(connection: Connection) -> None:
-    # Fewer pages than there are means: not one more.
+    # If the limit is lower than the present number of pages, SQLite adds no page.
     connection.exec_driver_sql("PRAGMA max_page_count = 1")
 
 

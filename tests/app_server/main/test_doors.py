@@ -1,4 +1,6 @@
-"""Who may open which door: every route of the API's own description, tried by those who may not."""
+"""Tests of access to every route of the app server's OpenAPI document: calls without a sign-in, with a
+sandbox's key and by other users.
+"""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -24,7 +26,7 @@ OPEN = frozenset(
         "GET /ready",
         "GET /server_info",
         "GET /api/v1/web-client/config",
-        "POST /api/v1/git-webhooks/{hook_id}",  # signed by the git host
+        "POST /api/v1/git-webhooks/{hook_id}",  # the git host signs the request
         "POST /api/v1/sign-in/link",
         "POST /api/v1/sign-in/password",
         "DELETE /api/v1/sign-in/session",
@@ -38,20 +40,22 @@ OPEN = frozenset(
         "GET /api/v1/sign-in/saml/{name}/slo",
         "POST /api/v1/sign-in/saml/{name}/slo",
         "GET /api/v1/sign-in/saml/{name}/complete",
-        # A terminal asks for a code, and for a key when its user has confirmed it; see docs/accounts.md.
+        # A terminal requests a code, and gets a key after its user has confirmed the code: see
+        # docs/accounts.md.
         "POST /oauth/device/authorize",
         "POST /oauth/device/token",
         "POST /oauth/revoke",
-        # With the token of a read-only link, see docs/sharing.md.
+        # Needs the token of a read-only link: see docs/sharing.md.
         "GET /api/v1/linked-conversation",
     )
 )
-"""What needs no sign-in. Whatever is added here must be safe for anybody who reaches the port."""
+"""Routes that need no sign-in. Each must be safe for every person who can reach the port."""
 
 
 ON_BOTH = frozenset(("/health", "/api/v1/sandboxes/{sandbox_id}/settings/secrets"))
-"""What both listeners serve. The second takes the sandbox's own key on the inner one, and only keys for the
-gateway on the public one.
+"""Paths that both the public and the inner listener serve. The second one accepts the sandbox's own session
+key at the inner listener, and only gateway keys (the keys that open a sandbox's ports for clients
+outside) at the public listener.
 """
 
 ADMINISTRATION = (
@@ -60,19 +64,21 @@ ADMINISTRATION = (
     "/api/v1/audit-log",
     "/api/v1/organisations",
 )
-"""What members may not even look at."""
+"""Prefixes of the paths that members may not read."""
 
 
 @pytest.fixture
 def routes(app: App) -> list[tuple[str, str]]:
-    """Method and path, placeholders and all."""
+    """Returns (method, path) of each public route. The path has placeholders such as {conversation_id}."""
     described = create_app(app.config).openapi()["paths"]
     return [(method.upper(), path) for path, item in described.items() for method in item]
 
 
 @pytest.fixture
 async def conversation_id(app: App, owner: User) -> UUID:
-    """A conversation of the owner that is READY and whose sandbox has the key `session-key`."""
+    """Stores a conversation of the owner that is READY. Its sandbox has the session key "session-key".
+    Returns the conversation's id.
+    """
     ids = {"id": uuid4(), "user_id": owner.id}
     await app.state["start_worker"].close()
     async with app.database.session() as session:
@@ -105,12 +111,14 @@ async def test_every_route_but_the_open_ones_needs_a_sign_in(
 
 
 def _key_problem(headers: Mapping[str, str]) -> str:
-    """What a route says that takes keys for the gateway, and not the sandbox's own key."""
+    """Returns the error code of a route that accepts only gateway keys, for a request with these headers."""
     return "session_key_invalid" if "X-Session-API-Key" in headers else "session_key_missing"
 
 
 async def asked(client: httpx.AsyncClient, method: str, path: str) -> httpx.Response:
-    """The reply to those fields of BODY that the route accepts."""
+    """Sends BODY to the route. If the route refuses unknown fields, sends the request again without them.
+    Returns the last reply.
+    """
     reply = await client.request(method, path, json=BODY, params=QUERY)
     errors = reply.json()["errors"] if reply.status_code == 422 else []
     refused = {error["loc"][-1] for error in errors if error["type"] == "extra_forbidden"}
@@ -139,9 +147,9 @@ async def test_a_foreign_conversation_is_in_no_list(
         for method, path in routes
         if method == "GET" and "{" not in path
         if path not in open_paths() and not path.startswith(ADMINISTRATION)
-        # What a git host says, with the user's own token.
+        # These routes return answers of a git host, for the user's own token.
         if path not in AT_GIT_HOSTS
-        # It does not end: see sharing/test_user_stream.py.
+        # The stream does not end: see sharing/test_user_stream.py.
         if path != "/api/v1/users/me/stream"
     ]
     assert len(lists) > 5
@@ -201,10 +209,10 @@ async def test_a_session_key_opens_the_inner_routes_and_only_for_its_own_convers
         ):
             reply = await inner.request(method, filled(path, conversation_id), headers=headers, json={})
             if path.startswith("/git/{"):
-                # Git is told in its own protocol: 401 would make it ask for a password.
+                # git gets the error in its own protocol: after a 401 it would ask for a password.
                 assert reply.status_code == 403 or b"key of this sandbox is wrong" in reply.content
             elif path.startswith("/programs/v1/messages"):
-                # Programs of Anthropic read errors in another shape.
+                # Programs with Anthropic's protocol get errors in another format.
                 assert (reply.status_code, reply.json()["error"]["code"]) == (401, "not_authenticated")
             else:
                 assert_problem(reply, 401, "not_authenticated")
@@ -236,7 +244,7 @@ BODY = {
     "access": "view",
     "everyone": "view",
 }
-"""Right for every route about one conversation."""
+"""A request body with valid values for the fields of every route about one conversation."""
 
 QUERY = {"path": "x", "id": "x", "query": "x"}
 
@@ -250,6 +258,6 @@ def open_paths() -> set[str]:
 
 
 def filled(path: str, conversation_id: UUID) -> str:
-    # The name of a variable begins with no digit.
+    # The name of an environment variable cannot begin with a digit.
     path = path.replace("{checkpoint_id}", "1").replace("{name}", f"n{conversation_id.hex}")
     return re.sub(r"\{\w+\}", conversation_id.hex, path)

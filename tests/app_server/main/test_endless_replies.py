@@ -1,4 +1,6 @@
-"""Servers that users name, and that never stop sending: neither memory nor time is theirs."""
+"""Tests of servers that users name and that never end a reply: the app server limits the memory and the time
+for each reply.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,7 +29,10 @@ SENT_AT_MOST = 8 * 1024**2
 
 
 class Endless:
-    """A server whose replies do not end. sent: how many bytes have left."""
+    """A server whose replies do not end. `sent`: how many bytes it has sent.
+
+    seconds: the pause between two pieces of a reply.
+    """
 
     def __init__(self, status: int = 200, seconds: float = 0.0) -> None:
         self.sent = 0

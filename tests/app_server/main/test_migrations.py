@@ -82,7 +82,7 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
                 kind = {"kind": body["kind"], "source": "user", "timestamp": now()}
                 rows.append((StoredEvent, {**place, **kind, "body": json.dumps(body)}))
             for model, values in rows:
-                # Only these columns: later migrations add others, also with defaults.
+                # Names only these columns, because later migrations add others, also with defaults.
                 types = model.__table__.c
                 columns = (column(name, types[name].type) for name in values)
                 await session.execute(insert(table(model.__tablename__, *columns)).values(values))
@@ -144,7 +144,7 @@ async def _step(database: Database, revision: str) -> None:
 
 
 async def _insert(session: AsyncSession, model: type[Base], /, **values: object) -> None:
-    # Only these columns: the table has others at another revision.
+    # Names only these columns, because the table can have others at another revision.
     types = model.__table__.c
     columns = [column(name, types[name].type if name in types else None) for name in values]
     await session.execute(insert(table(model.__tablename__, *columns)).values(values))
@@ -157,8 +157,8 @@ def test_the_newest_file_is_the_last_revision() -> None:
 
 
 def _is_of_models(name: str | None, kind: str, _parents: object) -> bool:
-    # The words of messages and of events: virtual tables of SQLite with their inner tables, and an index of
-    # PostgreSQL.
+    # The word indexes of messages and of events are not part of the models: virtual tables of SQLite with
+    # their inner tables, and an index of PostgreSQL.
     own = ("message_texts_words", "event_words_index", "ix_event_words_words")
     return kind not in {"table", "index"} or not (name or "").startswith(("ix_message_texts_words", *own))
 

@@ -1,4 +1,4 @@
-"""Pages of lists that are there as a whole."""
+"""Tests of pages that are cut from a complete list in memory."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""What every request meets before any feature: names, origins, sizes, headers, ill-formed input."""
+"""Tests of the checks of every request before its route runs: host names, origins, sizes, headers and
+malformed input.
+"""
 
 import gzip
 from collections.abc import AsyncIterator
@@ -137,7 +139,7 @@ async def test_a_foreign_page_cannot_open_a_websocket(
 
 
 async def _connect(app: WithState, headers: dict[str, str]) -> str:
-    """The type of the server's first message."""
+    """Opens a WebSocket with these headers. Returns the type of the server's first message."""
     sent: list[Message] = []
     scope: Scope = {
         "type": "websocket",

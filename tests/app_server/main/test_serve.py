@@ -1,4 +1,4 @@
-"""`slipway serve` as a person meets it: a real process, real ports, real signals."""
+"""Tests of `slipway serve` with a real process, real ports and real signals."""
 
 import json
 import os
@@ -29,7 +29,9 @@ post = partial(httpx.post, timeout=PATIENCE_SECONDS)
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its process, what it printed when it was ready, where it is."""
+    """A running server: its process, the text that it printed when it was ready, its home directory and its
+    ports.
+    """
 
     process: subprocess.Popen[str]
     banner: str
@@ -80,7 +82,9 @@ def serving(home: Path) -> Iterator[Server]:
 
 @contextmanager
 def signed_in(server: Server) -> Iterator[httpx.Client]:
-    """A browser on /api/v1 that has opened the link of the terminal."""
+    """Yields the HTTP client of a browser that has signed in with the link from the terminal. Its base URL
+    is /api/v1 of the server.
+    """
     with httpx.Client(
         base_url=server.url, headers={"Origin": server.url}, timeout=PATIENCE_SECONDS
     ) as browser:
@@ -97,7 +101,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """For tests that only look at it."""
+    """Yields a running server that all tests of this module share. They must not change it."""
     with serving(tmp_path_factory.mktemp("serve") / "home") as running:
         yield running
 
@@ -153,11 +157,11 @@ def test_sandboxes_have_a_separate_listener(lasting: Server) -> None:
 
 
 def test_no_reply_waits_for_the_acknowledgement_of_its_head(lasting: Server) -> None:
-    """Linux holds back the second of two small writes for 40 ms, unless the connection says otherwise."""
+    """Without the option TCP_NODELAY, Linux delays the second of two small writes by up to 40 ms."""
     for port in (lasting.port, lasting.inner_port):
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_SECONDS) as client:
             taken = [client.get("/health").elapsed.total_seconds() for _ in range(60)]
-        # A new connection is acknowledged at once for a while.
+        # A new connection is acknowledged at once for a while, so only the last replies count.
         assert min(taken[40:]) < 0.035
 
 
@@ -256,7 +260,7 @@ def test_an_open_stream_is_told_to_come_back(server: Server) -> None:
 
 
 def _close_code(connection: ClientConnection) -> int | None:
-    """Reads what still comes, up to the end."""
+    """Reads the WebSocket until it is closed. Returns the close code, or None if the server sent none."""
     try:
         while True:
             connection.recv(timeout=PATIENCE_SECONDS)

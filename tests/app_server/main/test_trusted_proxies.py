@@ -1,4 +1,4 @@
-"""From where a request comes, behind a reverse proxy and without one."""
+"""Tests of the client's address of a request, behind a reverse proxy and without one."""
 
 import asyncio
 import socket
@@ -37,7 +37,7 @@ async def seen_by(trusted: Sequence[str]) -> str:
 async def test_only_a_trusted_proxy_says_where_a_request_comes_from() -> None:
     assert await seen_by([]) == "127.0.0.1"
     assert await seen_by(["192.0.2.0/24"]) == "127.0.0.1"
-    # What the visitor wrote stands before what the proxy has added.
+    # The header begins with the visitor's own value. The proxy adds its value at the end.
     assert await seen_by(["127.0.0.1/32"]) == "192.0.2.7"
     assert await seen_by(["127.0.0.1/32", "192.0.2.0/24"]) == "198.51.100.9"
 

@@ -1,4 +1,4 @@
-"""Marketplaces: what they offer, whose they are, and what a hostile one achieves."""
+"""Tests of marketplaces: what they offer, to which users they belong, and that a hostile one does no harm."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,12 @@ def host(tmp_path: Path) -> Iterator[GitHost]:
 
 
 def publish(host: GitHost, top: Path, files: Mapping[str, str], *, below: str = "") -> str:
-    """Pushes these files, and a link that leads out, and returns the URL."""
+    """Pushes a repository with these files, and with a symbolic link to /etc/passwd. Returns the
+    repository's URL.
+
+    top: the directory where the repository is made.
+    below: the folder of the repository for the files.
+    """
     host.make("team/harbour")
     for name, text in files.items():
         file = top / below / name

@@ -1,6 +1,7 @@
-"""The judge of the protocol tries the MCP server. A relay adds the API key: the judge sends none.
+"""Runs the official MCP conformance tests against the MCP server. They send no API key, so a relay adds it.
 
-The judge's other scenarios call tools, prompts and resources of a certain server for demonstrations.
+The other scenarios of these tests need the tools, prompts and resources of a special demonstration
+server.
 """
 
 from starlette.types import Receive, Scope, Send

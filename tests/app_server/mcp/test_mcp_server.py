@@ -1,4 +1,6 @@
-"""The MCP server as its clients see it: a real client, real keys, two users, a sandbox."""
+"""Tests of the MCP server with a real MCP client, API keys, two users, and an agent server that the tests
+replace.
+"""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -72,7 +74,7 @@ Connect = Callable[[str], AbstractAsyncContextManager[Client]]
 
 @pytest.fixture
 async def connect(app: App) -> AsyncIterator[Connect]:
-    """Connects an MCP client with an API key."""
+    """Yields a function that connects an MCP client with an API key."""
     await app.state["start_worker"].close()
     async with listening(app.public) as url:
 
@@ -114,7 +116,7 @@ async def refused(mcp: Client, name: str, /, **arguments: Any) -> str:
 
 
 async def conversation_of(app: App, user: User, *, status: StartStatus = StartStatus.READY) -> UUID:
-    """A conversation whose agent has said something and waits for a confirmation."""
+    """Stores a conversation of the user whose agent waits for a confirmation of an action. Returns its id."""
     id_ = uuid4()
     events = [
         {
@@ -365,7 +367,8 @@ async def test_an_answer_to_a_confirmation_is_audited_with_the_key(
         async def respond_to_confirmation(self, conversation_id: UUID, answer: Any) -> None:
             answers.append(answer)
 
-    # Of the sandbox only its agent server takes part; that it does as told is tested with conversations.
+    # `Agent` replaces the agent server. The tests of conversations check what a real one does with the
+    # answer.
     monkeypatch.setattr(app.state["sandboxes"], "client", lambda sandbox_id: Agent())
     async with connect(await key_for(app, owner)) as mcp:
         ids = [f"{id_.hex}-2"]

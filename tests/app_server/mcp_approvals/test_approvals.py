@@ -1,4 +1,6 @@
-"""Tools of MCP servers that were approved in one conversation, as the next one is told of them."""
+"""Tests of approved tools of MCP servers: a tool that was approved in one conversation is approved in the
+next one about the same repository.
+"""
 
 from collections.abc import Collection
 from typing import Any
@@ -35,12 +37,14 @@ APPROVED = {"weather": {"forecast": FORECAST}}
 
 
 def fingerprint(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
-    """Of the change from one to the other."""
+    """Returns the fingerprint that identifies a change of a tool's definition. `old` None means that the
+    tool is new, `new` None that it is removed.
+    """
     return fingerprint_of_change(*(each and ToolDefinition.model_validate(each) for each in (old, new)))
 
 
 class Reports:
-    """What the sandbox of a conversation says was approved."""
+    """Reports approved tools as the sandbox of a conversation does."""
 
     def __init__(self, app: App, inner: httpx.AsyncClient, owner: User) -> None:
         self._app, self._inner, self._owner = app, inner, owner
@@ -51,7 +55,12 @@ class Reports:
         repository: str | None = REPOSITORY,
         answers: Collection[tuple[str, bool]] = (),
     ) -> None:
-        """answers: of the user to changes of tools of the server `weather`, by their fingerprints."""
+        """Stores a new conversation about the repository. Reports an `agent_state` event with each of these
+        values from its sandbox.
+
+        answers: the user's answers to changes of tools of the MCP server `weather`: (fingerprint, whether
+        accepted).
+        """
         conversation_id, key = uuid4(), uuid4().hex
         async with self._app.database.session() as session:
             session.add(
@@ -99,7 +108,7 @@ def _frame(seq: int, value: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def reports(app: App, inner: httpx.AsyncClient, owner: User, client: httpx.AsyncClient) -> Reports:
-    """The user has added two servers."""
+    """Saves the MCP servers "weather" and "sea" of the owner. Returns a `Reports`."""
     for name in ("weather", "sea"):
         reply = await client.post(f"/api/v1/settings/mcp/{name}", json={"url": f"https://{name}.example/mcp"})
         assert reply.is_success, reply.text

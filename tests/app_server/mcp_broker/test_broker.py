@@ -1,4 +1,6 @@
-"""The way from a sandbox to its user's MCP servers: real servers, a real MCP client, session keys."""
+"""Tests of calls from a sandbox to its user's MCP servers, with real MCP servers, a real MCP client and
+session keys.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -126,7 +128,7 @@ async def test_troubles_of_the_server_say_what_to_do(
         assert_problem(reply, 502, code)
         assert reply.json()["fix"]
         assert KEY not in reply.text
-    # A session that is over: the client begins another.
+    # The status 404 means that the MCP session has ended: the client starts a new one.
     assert (await inner.post("/mcp/lost", headers=keys.own)).status_code == 404
 
 

@@ -1,4 +1,4 @@
-"""Values taken out of bytes, wherever these are cut."""
+"""Tests of removing secret values from a stream of bytes, also if a value is split between two pieces."""
 
 import base64
 from collections.abc import AsyncIterator

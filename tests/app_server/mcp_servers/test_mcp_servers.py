@@ -1,4 +1,6 @@
-"""A user's MCP servers in the settings: what may be saved, what comes out again, and trying one out."""
+"""Tests of a user's MCP servers in the settings: which values may be saved, which are shown again, and
+trying out a server.
+"""
 
 from collections.abc import Iterator
 from typing import Any

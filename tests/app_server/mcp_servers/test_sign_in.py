@@ -1,4 +1,6 @@
-"""Signing in to MCP servers: a real server behind OAuth, tokens that expire, and who may finish what."""
+"""Tests of signing in to MCP servers with OAuth: a real MCP server, tokens that expire, and which user may
+finish a sign-in.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -45,12 +47,14 @@ INITIALIZE = {
 
 @pytest.fixture
 def config(config: Config, request: pytest.FixtureRequest) -> Config:
-    """`param`: private addresses that the administrator names."""
+    """Returns a configuration that allows the private addresses of the fixture's parameter. Without a
+    parameter it allows none.
+    """
     return config.model_copy(update={"egress_private": getattr(request, "param", [])})
 
 
 ELSEWHERE = pytest.mark.parametrize("config", [["127.0.0.1"]], ids=["named"], indirect=True)
-"""Lets the server name addresses on this machine other than that of its URL."""
+"""Allows calls to 127.0.0.1, so that the MCP server's metadata may name further addresses on this machine."""
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +64,16 @@ def guarded_url() -> Iterator[str]:
 
 
 class Door:
-    """The server `guarded` in the settings, and what a user, a sandbox and time do to it."""
+    """The MCP server `guarded` in the settings, with helpers for its user and for a sandbox."""
 
     def __init__(self, app: App, client: httpx.AsyncClient, inner: httpx.AsyncClient, keys: Keys) -> None:
         self.app, self.client = app, client
         self._inner, self._keys = inner, keys
 
     async def begin(self) -> dict[str, str]:
-        """What the browser comes back with, once its user has agreed there."""
+        """Starts a sign-in and agrees at the MCP server. Returns the parameters that the browser brings back
+        to the app server.
+        """
         reply = await self.client.post(f"{ROUTE}/guarded/sign-in")
         assert reply.status_code == 200, reply.text
         async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as browser:
@@ -101,11 +107,11 @@ class Door:
             await save_grant(session, self.app.state["cipher"], server_id, changed)
 
     async def call(self) -> httpx.Response:
-        """A sandbox's call."""
+        """Starts an MCP session as a sandbox does. Returns the reply."""
         return await self._post(INITIALIZE)
 
     async def use(self, tool: str) -> httpx.Response:
-        """A sandbox's call of a tool."""
+        """Calls a tool of the MCP server as a sandbox does. Returns the reply."""
         session = {"Mcp-Session-Id": (await self.call()).headers["mcp-session-id"]}
         await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
         params = {"name": tool, "arguments": {}}
@@ -182,7 +188,7 @@ async def test_an_expired_token_is_renewed_once_for_all_waiting_calls(door: Door
     await door.connect()
     first, server_id = await door.grant(), (await door.row()).server_id
     await door.tamper(expires_at=1.0)
-    # As two app servers have them.
+    # Two objects, as two app servers have them.
     state = door.app.state
     several = [Grants(door.app.database, state["cipher"]) for _ in range(2)]
 
@@ -310,7 +316,7 @@ async def test_a_token_endpoint_that_answers_without_end_renews_nothing(door: Do
         async def pieces() -> AsyncIterator[bytes]:
             while True:
                 yield b" " * 1024
-                await asyncio.sleep(0)  # it ends once the connection is gone
+                await asyncio.sleep(0)  # the generator ends when the connection is closed
 
         return StreamingResponse(pieces(), media_type="application/json")
 

@@ -1,4 +1,6 @@
-"""Notes of agents: proposed in their events, accepted and changed by their user, never trusted."""
+"""Tests of agents' notes: they are proposed in events, the user accepts or changes them, and their text is
+not trusted.
+"""
 
 import asyncio
 from itertools import count
@@ -25,7 +27,7 @@ TESTS = {"command": "create", "name": "tests", "title": "Running the tests", "te
 
 
 class Reporter:
-    """A conversation whose sandbox reports what its agent has noted."""
+    """A conversation. The test acts as its sandbox and reports the agent's notes."""
 
     def __init__(self, inner: httpx.AsyncClient, conversation_id: UUID, key: str) -> None:
         self.id = conversation_id
@@ -44,7 +46,7 @@ class Reporter:
         await self.report()
 
     async def report(self) -> None:
-        """The last call once more, as a sandbox does that had no answer."""
+        """Reports the last call again, as a sandbox does that got no answer."""
         for frame in self.last_frames:
             reply = await self._inner.post(
                 f"/api/v1/webhooks/events/{self.id}", json={"frames": [frame]}, headers=self._headers
@@ -99,7 +101,7 @@ async def proposals(client: httpx.AsyncClient) -> list[dict[str, Any]]:
 
 
 async def notes(client: httpx.AsyncClient) -> list[dict[str, Any]]:
-    """Whole ones, once the user has accepted all that is proposed."""
+    """Accepts all proposed notes. Returns all notes of the user, with their texts."""
     for proposal in await proposals(client):
         assert (await client.post(f"{PROPOSALS}/{proposal['id']}/accept")).status_code == 204
     assert await proposals(client) == []

@@ -1,4 +1,6 @@
-"""Live frames reach every watcher of their conversation, whole or not at all."""
+"""Tests of publishing live frames: each reader of a conversation gets all frames in order. A reader that is
+too slow is disconnected.
+"""
 
 import asyncio
 import os
@@ -15,7 +17,9 @@ REDIS_URL = os.environ.get("SLIPWAY_TEST_REDIS_URL")
 
 @pytest.fixture(params=["local", pytest.param("redis", marks=pytest.mark.redis)])
 async def pair(request: pytest.FixtureRequest) -> AsyncIterator[tuple[PubSub, PubSub]]:
-    """Where is published, and where is watched."""
+    """Yields the object that publishes and the object that subscribes. Without Redis, both are the same
+    object.
+    """
     if request.param == "local":
         local = LocalPubSub(queue_frames=10)
         yield local, local

@@ -1,4 +1,4 @@
-"""The text of a pull request, made from a template and the agent's last words."""
+"""Tests of the text of a pull request, which is made from a template and the agent's last message."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The limit on open pull requests of one user in one repository."""
+"""Tests of the limit on open pull requests of one user in one repository."""
 
 from datetime import timedelta
 

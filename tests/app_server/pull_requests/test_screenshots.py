@@ -1,4 +1,6 @@
-"""Screenshots of the agent in the description of a pull request: uploaded to the host, or linked."""
+"""Tests of the agent's screenshots in the description of a pull request: they are uploaded to the git host,
+or linked.
+"""
 
 import base64
 from pathlib import Path

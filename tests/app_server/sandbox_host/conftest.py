@@ -1,4 +1,4 @@
-"""A sandbox host on this machine's own engine."""
+"""Fixtures for the tests of the sandbox host, which uses the Docker engine of this machine."""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""Base images that users have chosen, as a host takes them: looked into, built by its engine, or refused."""
+"""Tests of base images that users choose, at a sandbox host: the host checks them, and its Docker engine
+builds them or refuses them.
+"""
 
 import gzip
 import io

@@ -1,4 +1,6 @@
-"""What `slipway sandbox-host` answers (docs/sandbox-service.md), on this machine's own engine."""
+"""Tests of the answers of `slipway sandbox-host` (docs/sandbox-service.md), with the Docker engine of this
+machine.
+"""
 
 import io
 import json

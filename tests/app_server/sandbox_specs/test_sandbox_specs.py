@@ -1,4 +1,4 @@
-"""What a user's sandboxes are built on: made, looked at, chosen, and taken up by a start."""
+"""Tests of sandbox specs: users create, list and choose them, and a start uses the chosen one."""
 
 import gzip
 import io
@@ -49,7 +49,7 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 @pytest.fixture
 async def client(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:
-    """The owner, in a server that brings nothing up."""
+    """Yields an HTTP client of the owner. The start worker is stopped, so no sandbox is started."""
     await app.state["start_worker"].close()
     async with app.database.session() as session:
         _, key = await create_api_key(session, owner, name="tests")
@@ -98,7 +98,7 @@ async def create(client: httpx.AsyncClient, **body: object) -> str:
 
 
 async def started_from(app: App, client: httpx.AsyncClient, **body: object) -> str:
-    """The spec that a new conversation starts from."""
+    """Creates a conversation with this request body. Returns the id of the sandbox spec for its start."""
     reply = await client.post("/api/v1/app-conversations", json={"llm_profile": "demo", **body})
     assert reply.status_code == 200, reply.text
     async with app.database.read() as session:
@@ -301,7 +301,7 @@ async def listed_specs(client: httpx.AsyncClient) -> list[dict[str, Any]]:
 
 
 async def require_buildable(app: App, client: httpx.AsyncClient, base: str) -> None:
-    """Checks that a sandbox of this user gets the files that its base image is built from."""
+    """Checks that the app server finds the files from which the base image of a sandbox is built."""
     sandbox = Sandbox(user_id=UUID(client.headers["X-Test-User"]), base_image=base)
     image = Rows(app.config, app.database).base_of(sandbox)
     assert image is not None

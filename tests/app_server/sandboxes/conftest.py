@@ -1,4 +1,6 @@
-"""Sandboxes of a real app server's database, brought up for real and removed afterwards."""
+"""Fixtures for the tests of sandboxes: they start real sandboxes with the database of a real app server, and
+remove them after the test.
+"""
 
 import asyncio
 import inspect
@@ -44,7 +46,9 @@ PIDS = 200
 
 @dataclass
 class House:
-    """One installation. `open_sandboxes` is what a (re)started app server does."""
+    """One installation: its configuration, its database and its owner. `reports`: the lines that starts of
+    sandboxes have reported.
+    """
 
     config: Config
     database: Database
@@ -53,7 +57,9 @@ class House:
 
     @asynccontextmanager
     async def open_sandboxes(self, *, close: bool = True) -> AsyncIterator[Sandboxes]:
-        """`close=False`: the app server is killed instead of ended."""
+        """Opens the object that manages sandboxes, as an app server does at each start. Yields it.
+        `close=False`: at the end the app server is killed instead of stopped.
+        """
         sandboxes = Sandboxes(self.config, self.database, load_cipher(self.config))
         try:
             await sandboxes.open()
@@ -62,7 +68,8 @@ class House:
             if close:
                 await sandboxes.close()
             else:
-                await sandboxes._machines.http.aclose()  # the kernel closes a killed process's connections
+                # the kernel also closes the connections of a killed process
+                await sandboxes._machines.http.aclose()
 
     async def start(self, sandboxes: Sandboxes) -> RunningSandbox:
         sandbox_id = await self.create(sandboxes)
@@ -90,7 +97,7 @@ async def new_house(config: Config) -> House:
 
 
 async def clear(house: House) -> None:
-    """Nothing is left of its sandboxes."""
+    """Deletes all sandboxes of the installation, and closes its database."""
     async with house.open_sandboxes() as sandboxes:
         async with house.database.read() as session:
             left = [row.id for row in (await session.execute(Sandbox.__table__.select())).all()]
@@ -109,7 +116,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
-    """An installation with process sandboxes that nothing walls in."""
+    """Yields an installation with process sandboxes that are not isolated."""
     fork_sandboxes(monkeypatch)
     config = Config(
         home=tmp_path / "home", sandbox="process", process_isolation="none", inner_port=free_port()
@@ -136,7 +143,7 @@ async def docker_house(tmp_path: Path) -> AsyncIterator[House]:
 
 @pytest.fixture
 def slim_house(docker_house: House) -> House:
-    """Whose sandboxes start from the smaller image."""
+    """Returns an installation whose sandboxes use the smaller sandbox image."""
     sandbox_image()
     docker_house.config = docker_house.config.model_copy(update={"sandbox_flavour": "slim"})
     return docker_house
@@ -151,7 +158,9 @@ def engine() -> Iterator[DockerClient]:
 
 @dataclass
 class Resident:
-    """A container that outlives the app servers of the tests that look at it, of one file."""
+    """A container that all tests of a module share. It continues to run while the tests' app servers start
+    and stop.
+    """
 
     config: Config
     user_id: UUID
@@ -163,7 +172,7 @@ class Resident:
 
 @dataclass
 class Visit:
-    """An app server that has adopted the resident container."""
+    """An app server that has taken over the shared container of the module."""
 
     house: House
     sandboxes: Sandboxes
@@ -205,16 +214,18 @@ def name_of(sandbox_id: UUID) -> str:
 
 
 async def shell(running: RunningSandbox, command: str) -> str:
-    """What `command` wrote, after it ended well."""
+    """Runs the command in the sandbox, and checks that it succeeds. Returns its standard output."""
     output = await running.client.execute_command(command, cwd=running.working_root)
     assert output.exit_code == 0, f"{command}: {output.stdout} {output.stderr}"
     return output.stdout or ""
 
 
 async def ways_to(running: RunningSandbox, text: str) -> set[str]:
-    """How a command in the sandbox found `text` in other processes there, by all that the kernel offers.
+    """Runs a program in the sandbox that searches for `text` in all data of other processes that /proc
+    shows: environments, memory and others. Returns the places where it was found, each as "process id
+    place".
 
-    First it proves, on a process that hides nothing, that it would have found something.
+    First it proves with an unprotected process that the search works.
     """
     probe = inspect.getsource(processes_probe)
     await shell(running, f"cat > ~/probe.py <<'END'\n{probe}\nEND")
@@ -230,7 +241,9 @@ async def ways_to(running: RunningSandbox, text: str) -> set[str]:
 
 @pytest.fixture
 def probing() -> Iterator[None]:
-    """Each app server of the test finds out by itself what is possible on this machine."""
+    """Each app server of the test checks the abilities of this machine itself. Without this fixture, tests
+    reuse earlier results.
+    """
     with real_probes():
         yield
 
@@ -239,11 +252,12 @@ def probing() -> Iterator[None]:
 def host_left_open(
     probing: None, engine: DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Test containers of this test's servers reach this machine. The servers may not filter packets.
+    """Lets the test containers of this test's app servers reach this machine. The app servers may not change
+    the packet filter.
 
-    The filter belongs to the whole machine, and other tests run at the same time. So it has a gap for one
-    hardware address only, which the test containers of this test get. It harms no sandbox, even if this test
-    is killed.
+    All tests on the machine share the packet filter, and they run at the same time. So the fixture allows
+    packets of one hardware address only, which the test containers of this test get. Other sandboxes stay
+    closed, even if this test is killed.
     """
     gateway, port = ensure_network(engine), free_port()
     admit_only(BRIDGE, gateway, port)
@@ -271,7 +285,7 @@ async def nothing() -> None:
 
 
 async def eventually(what: Callable[[], Awaitable[bool]], *, step: Callable[[], Awaitable[None]]) -> None:
-    """Repeats `step` until `what` holds."""
+    """Calls `step` again and again until `what` returns True. Fails after PATIENCE_SECONDS."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     pauses = pauses_between_looks()
     while not await what():

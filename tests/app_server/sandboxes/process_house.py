@@ -1,4 +1,4 @@
-"""Process sandboxes: their files, processes and pipes."""
+"""Helpers for tests of process sandboxes: their files, processes and pipes."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Memory for so many sandboxes: who comes later waits in line, until one ends or makes room."""
+"""Tests of limited memory for sandboxes: further starts wait in a queue until a sandbox ends or sleeps."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
@@ -49,7 +49,7 @@ async def another_user(house: House) -> UUID:
 async def two_servers(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[House]:
-    """An installation on a database that several servers could share."""
+    """Yields an installation whose database several app servers can share."""
     fork_sandboxes(monkeypatch)
     config = Config(
         home=tmp_path / "home",
@@ -76,7 +76,7 @@ async def new_sandbox(house: House, sandboxes: Sandboxes, user_id: UUID | None =
 
 @asynccontextmanager
 async def under_way(work: Awaitable[RunningSandbox]) -> AsyncIterator[asyncio.Task[RunningSandbox]]:
-    """Cancelled in the end, if it is not over."""
+    """Starts the work as a task and yields the task. Cancels the task at the end if it still runs."""
     task = asyncio.ensure_future(work)
     try:
         yield task
@@ -263,7 +263,7 @@ async def test_two_servers_on_one_database_let_in_no_more_than_one_would(
         go_on.set()
         await eventually(two_are_up)
         await both_look()
-        # Each server has a line of its own: which of the four wait where, the race between them decides.
+        # Each server has its own queue. Which of the four starts wait at which server depends on timing.
         await has_told(house.reports, "Number 2 of")
         assert len(begun) == 2, "and what the other has started"
 

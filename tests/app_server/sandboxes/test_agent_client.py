@@ -1,4 +1,4 @@
-"""What the typed client makes of a real agent server, and of something that is none."""
+"""Tests of the typed client for agent servers: with a real agent server, and with another server."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Workspaces that lie in archives alone, and come back; snapshots that others begin from."""
+"""Tests of workspaces that are archived and restored, and of snapshots for new conversations."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -126,7 +126,7 @@ async def test_what_could_not_be_brought_back_goes_back_into_its_archive(
 
 
 class Killed(BaseException):
-    """The process ends here, and runs nothing more."""
+    """An exception that simulates kill -9: no code of the app server catches it."""
 
 
 async def kill_at_finish(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Archives and snapshots of workspaces that are on disks of their own, in a real engine."""
+"""Tests of archives and snapshots of workspaces that are on separate disks, in a real Docker engine."""
 
 from uuid import UUID, uuid4
 

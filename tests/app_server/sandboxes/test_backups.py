@@ -1,4 +1,6 @@
-"""What becomes of a sandbox whose host is lost: by its backup, and by how far its log has come."""
+"""Tests of a sandbox whose host is lost: whether it can continue depends on its backup and on the last event
+of its log.
+"""
 
 import asyncio
 from uuid import UUID

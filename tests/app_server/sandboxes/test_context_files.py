@@ -1,4 +1,6 @@
-"""What a base image of one's own is known by: all that its build sees, and nothing else."""
+"""Tests of the digest of a custom base image: it depends on all files that the build can read, and on
+nothing else.
+"""
 
 import io
 import os
@@ -33,7 +35,7 @@ def context(tmp_path: Path) -> Path:
 
 
 def packed(context: Path, dockerfile: Path | None = None) -> tuple[str, dict[str, tarfile.TarInfo]]:
-    """The digest, and what is in the tar."""
+    """Packs the build context. Returns its digest, and the members of the tar file by name."""
     sink = io.BytesIO()
     found = pack(context, dockerfile or context / "Dockerfile", sink)
     assert sink.tell() == 0
@@ -98,7 +100,7 @@ def test_a_change_that_a_build_sees_makes_another_digest(
 
 
 def listen(context: Path) -> None:
-    """Leaves a socket behind, as some watchers of files do."""
+    """Leaves a socket file in the folder, as some programs that watch files do."""
     here = Path.cwd()
     os.chdir(context)
     try:
@@ -146,7 +148,7 @@ def test_names_that_are_long_or_no_text_are_packed(context: Path) -> None:
     sink = io.BytesIO()
     pack(context, context / "Dockerfile", sink)
 
-    # docker takes for a tar what begins with a header that needs no further one.
+    # docker recognises a tar file only if its first header is complete, without an extended header.
     with tarfile.open(fileobj=io.BytesIO(sink.getvalue()[:512] + bytes(1024))) as tar:
         assert tar.getnames() == ["."]
     assert str(folder.relative_to(context) / os.fsdecode(b"caf\xe9")) in packed(context)[1]

@@ -1,4 +1,4 @@
-"""What is taken from a devcontainer.json, and what is said of the rest."""
+"""Tests of reading devcontainer.json: which settings are used, and what is reported about the others."""
 
 import json
 import re

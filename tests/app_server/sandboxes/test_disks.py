@@ -1,4 +1,4 @@
-"""Containers whose workspaces can hold only so much."""
+"""Tests of containers whose workspaces have a size limit."""
 
 import os
 import subprocess
@@ -27,7 +27,9 @@ def limited_house(docker_house: House) -> House:
 
 @pytest.fixture
 def other_disk(tmp_path: Path) -> Iterator[None]:
-    """Somebody else's, attached where ours may have been."""
+    """Attaches another program's disk to the first free loop device, which a sandbox's disk may have had
+    before.
+    """
     file = tmp_path / "other"
     with file.open("wb") as empty:
         empty.truncate(MEBIBYTE)
@@ -38,7 +40,7 @@ def other_disk(tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def refusing_mkfs(tmp_path: Path) -> Path:
-    """A folder for PATH."""
+    """Returns a folder for PATH with an mkfs.ext4 that always fails."""
     refusing = tmp_path / "bin" / "mkfs.ext4"
     refusing.parent.mkdir()
     refusing.write_text("#!/bin/sh\necho 'no such file system here' >&2; exit 1\n")
@@ -51,7 +53,9 @@ def losetup(*arguments: str) -> str:
 
 
 async def is_detached(house: House) -> bool:
-    """The kernel waits for whoever still looks at a device, as tests beside this one do."""
+    """Returns whether no disk of the installation is attached. The kernel detaches a device only when no
+    process uses it, and other tests on this machine read all devices.
+    """
     return str(house.config.home) not in losetup("--list", "--noheadings", "--output", "BACK-FILE")
 
 
@@ -69,7 +73,7 @@ async def test_a_workspace_is_limited_unless_the_limit_is_switched_off(
     async with docker_house.open_sandboxes() as sandboxes:
         running = await docker_house.start(sandboxes)
         limit = sandboxes.workspace_limit()
-        # Taken, with not a byte written: neither here nor to this machine's disk.
+        # Reserves 30 GB without writing: the command must fail before it takes space on this machine's disk.
         filled = await running.client.execute_command("fallocate -l 30G filler", cwd=running.working_root)
 
         assert (limit.bytes, limit.kept_by, limit.reason) == (20 * 1024**3, "disk", None)
@@ -99,7 +103,7 @@ async def test_a_container_without_a_disk_is_stopped_when_it_holds_too_much(dock
         running = await docker_house.start(sandboxes)
         await shell(running, "fallocate -l 300M filler")
 
-    # Workspaces that are there stay as they were made.
+    # Existing workspaces keep the kind of storage with which they were created.
     docker_house.config = docker_house.config.model_copy(update={"sandbox_disk_bytes": 256 * MEBIBYTE})
     async with docker_house.open_sandboxes() as sandboxes:
         await sandboxes.bring_up(running.id, docker_house.reports.append)
@@ -148,7 +152,7 @@ async def test_a_disk_that_cannot_be_made_fails_the_start_and_one_that_can_is_a_
         await eventually(lambda: is_detached(limited_house))
     request.getfixturevalue("other_disk")
 
-    # Files are there again wherever the disk is attached next. It stays in use when new sandboxes get none.
+    # The disk has its files also at another device. It stays in use, although new sandboxes get no disk.
     limited_house.config = limited_house.config.model_copy(update={"sandbox_disk_bytes": None})
     async with limited_house.open_sandboxes() as sandboxes:
         await sandboxes.wake(running.id)

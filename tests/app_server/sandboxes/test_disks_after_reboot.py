@@ -1,4 +1,6 @@
-"""Loop devices do not outlive the host, and their numbers do not stay with their files."""
+"""Tests of disks after a reboot of the host: loop devices are gone, and a device number can belong to
+another file.
+"""
 
 import asyncio
 import json
@@ -30,7 +32,9 @@ def losetup(*arguments: str) -> str:
 
 
 def attached(folder: Path) -> dict[str, list[str]]:
-    """The devices of each file that is, or was, in a folder."""
+    """Returns the loop devices of each file in this folder, by the file's name. Files that are deleted but
+    still attached count, too.
+    """
     told = losetup("--list", "--json", "--output", "NAME,BACK-FILE")
     found: dict[str, list[str]] = {}
     for each in json.loads(told)["loopdevices"] if told else []:
@@ -44,7 +48,7 @@ def disk_of(house: House, running: RunningSandbox) -> Path:
 
 
 async def power_is_cut(house: House, engine: DockerClient, *all_running: RunningSandbox) -> None:
-    """Nothing runs, and nothing is attached."""
+    """Kills the containers and detaches all disks, as a power failure does."""
     folder = house.config.home / "disks"
     for running in all_running:
         await asyncio.to_thread(engine.containers.get(name_of(running.id)).kill)
@@ -59,7 +63,7 @@ async def power_is_cut(house: House, engine: DockerClient, *all_running: Running
 
 @pytest.fixture
 def disks(tmp_path: Path) -> Iterator[Disks]:
-    """In a folder of its own, with one called `one`."""
+    """Yields the disks of a separate folder. It has one disk, called `one`."""
     disks = Disks(tmp_path / "disks")
     disks.make("one", 16 * MEBIBYTE, owner=0, directories=["there"])
     yield disks

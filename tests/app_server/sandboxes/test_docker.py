@@ -1,4 +1,4 @@
-"""Sandboxes that are containers: their isolation, and what a hostile command gets out of them."""
+"""Tests of sandboxes in containers: their isolation, and what a hostile command can reach."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ from tests.support.live_trees import files_below
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
-# Forks until it is refused, then lets all of them go.
+# Starts processes until the kernel refuses more, then ends them all.
 FORK_BOMB = """
 import os, signal, time
 born = []
@@ -115,7 +115,9 @@ async def test_a_container_reaches_neither_sandboxes_of_any_runtime_nor_other_ne
 
 
 async def reached(running: RunningSandbox, urls: list[str]) -> list[str]:
-    """Those that answer a sandbox, asked side by side. Its own agent server does."""
+    """Returns the URLs that answer a request from the sandbox. All requests are sent at once. Also requests
+    the sandbox's own agent server, which must answer.
+    """
     own = "http://127.0.0.1:8000/health"
     attempts = [
         f"(curl -sS -o /dev/null --noproxy '*' --max-time 2 {url} 2>/dev/null && echo {url}) &"
@@ -150,7 +152,7 @@ async def test_a_way_to_the_host_is_found_at_start_and_announced(
     slim_house: House, engine: DockerClient
 ) -> None:
     async with slim_house.open_sandboxes() as sandboxes:
-        # There must be an image to try it with.
+        # The check needs an image to start a container.
         await sandboxes._machines.backend.prepare(slim_house.reports.append)
 
         async def is_announced() -> bool:
@@ -246,7 +248,7 @@ async def test_a_container_that_the_memory_killer_ended_says_so_and_starts_again
 
     revived = await visit.sandboxes.bring_up(running.id, visit.house.reports.append)
 
-    # What the agent put first on its path was not run as another user.
+    # No other user ran the programs that the agent had put first on its PATH.
     seen = await shell(revived, "/bin/cat seen 2>/dev/null; /bin/ls /workspace/conversations/bin 2>&1; true")
     assert not {"0", "10000"} & set(seen.split())
     assert "No such file" in seen
@@ -254,7 +256,7 @@ async def test_a_container_that_the_memory_killer_ended_says_so_and_starts_again
     assert (
         await shell(revived, "cat ~/file ~/.cache/file && ls /tmp | grep large; echo $?") == "kept\nlost\n1\n"
     )
-    # Modules of the repository did not stand in for the runtime's.
+    # Modules of the repository did not replace the agent runtime's modules.
     assert await shell(revived, "ls *.py && rm *.py") == "agent_runtime.py\njson.py\nlogging.py\n"
 
     await visit.sandboxes.archiving.archive(running.id)
@@ -277,7 +279,7 @@ async def test_what_floods_the_container_s_log_is_cut_off(visit: Visit, engine: 
     container = engine.containers.get(name_of(visit.running.id))
     refused = await visit.running.client.execute_command("echo from a command > /proc/1/fd/1")
     assert "Permission denied" in (refused.stderr or "")
-    # The engine needs more processor time for each line than for its bytes.
+    # Few long lines: each line costs the engine more processor time than its bytes.
     flood = "yes $(printf 'nothing at all%.0s' $(seq 300)) | head -c 60000000 > /proc/1/fd/1"
     await asyncio.to_thread(container.exec_run, ["sh", "-c", flood], user="0")
     root = Path(engine.info()["DockerRootDir"], "containers", str(container.id))

@@ -1,4 +1,6 @@
-"""The life of a sandbox that is a container: killed, adopted, ended with the server, deleted."""
+"""Tests of the life of a container sandbox: it is killed, taken over by another server, stopped with its
+server, and deleted.
+"""
 
 import asyncio
 import subprocess
@@ -50,7 +52,9 @@ async def test_a_killed_container_comes_back_with_its_workspace_and_its_calls_ar
 
 
 def say_no_more(pid: int) -> None:
-    """No packet leaves the network of this process, as when it is gone before the connections are closed."""
+    """Drops all packets that leave the network of this process, as when it ends before its connections are
+    closed.
+    """
     inside = ["nsenter", f"--target={pid}", "--net", "iptables", "-w", "10"]
     subprocess.run([*inside, "-A", "OUTPUT", "-j", "DROP"], check=True)
 

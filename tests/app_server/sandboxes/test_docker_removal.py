@@ -1,4 +1,4 @@
-"""Containers that are removed by several at once."""
+"""Tests of a container that several callers remove at the same time."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat

@@ -1,4 +1,4 @@
-"""Containers that sleep: halted first, with all that runs in them, and ended when that has lasted."""
+"""Tests of containers that sleep: first all processes are paused, and later the container is stopped."""
 
 from uuid import UUID
 
@@ -54,7 +54,7 @@ async def test_a_sandbox_that_sleeps_on_gives_its_memory_back_and_keeps_its_file
         await sandboxes.rest()
         assert container_status(engine, running.id) == "paused", "an hour has not passed"
 
-    # A server that was started again knows of it, too. This one takes its containers along when it ends.
+    # A restarted server knows when the sleep began. This server also stops its containers when it ends.
     changes = {"sandbox_frozen_minutes": 0, "stop_sandboxes_on_exit": True}
     docker_house.config = docker_house.config.model_copy(update=changes)
     async with docker_house.open_sandboxes() as sandboxes:

@@ -1,4 +1,4 @@
-"""The doctor: each thing that can be wrong is found, with its cause and what helps."""
+"""Tests of `slipway doctor`: it finds each problem, and names the cause and the fix."""
 
 import json
 import os
@@ -31,13 +31,15 @@ docker_test = pytest.mark.docker
 
 @pytest.fixture
 def image() -> str:
-    """Made before the event loop runs, which the build needs for itself."""
+    """Returns the sandbox image. It is built before the test's event loop runs, because the build needs an
+    event loop itself.
+    """
     return sandbox_image()
 
 
 @pytest.fixture
 def nothing_built(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No image of this version is there, whatever has been built."""
+    """Changes the name of the image repository, so that no sandbox image of this version is found."""
     monkeypatch.setattr(definition, "REPOSITORY", "slipway-test-not-built")
     definition.image_definition.cache_clear()
     yield
@@ -110,7 +112,7 @@ async def test_a_machine_that_gives_commands_no_room_is_told_apart(
     bubblewrap = shutil.which("bwrap")
     grudging = tmp_path / "bin" / "bwrap"
     grudging.parent.mkdir()
-    # It grants all that it is asked for but the right to make a network.
+    # This bwrap gives all requested rights except the right to configure a network.
     grudging.write_text(
         '#!/bin/bash\nwords=()\nfor word; do [ "$word" = CAP_NET_ADMIN ] && word=CAP_CHOWN; '
         f'words+=("$word"); done\nexec {bubblewrap} "${{words[@]}}"\n'
@@ -183,7 +185,7 @@ async def test_with_docker_all_is_well_and_no_probe_stays_not_even_that_of_a_kil
     of_killed_server.wait()
     found = await findings_of(config_in(tmp_path, sandbox="docker"))
     with closing(DockerClient.from_env(version="auto")) as client:
-        # Tests beside this one make containers too, which do not stay as they are.
+        # Other tests on this machine also create containers, which disappear after a while.
         left = never_started(client)
         await eventually(lambda: _have_gone(client, left))
 

@@ -1,4 +1,4 @@
-"""What happens where no Docker engine answers. Needs none."""
+"""Tests of the errors when no Docker engine answers. These tests need no Docker engine."""
 
 import pytest
 

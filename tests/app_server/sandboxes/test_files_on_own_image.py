@@ -1,4 +1,4 @@
-"""Archive and fork of a conversation with an image of its user's and a disk of its own, in Docker."""
+"""Tests of archiving and forking a conversation with a user's image and a separate disk, in Docker."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,10 +52,10 @@ def test_files_and_image_outlast_an_archive_and_are_a_fork_s_from_the_start(
     client.post(f"/sandboxes/{talk}/archive").raise_for_status()
     assert conversation(client, talk)["sandbox_status"] == "ARCHIVED"
 
-    # Named by its snapshot alone, which keeps its image and what that offers.
+    # The request names only the snapshot, which has stored its image and the plugins of the image.
     fork = start_conversation(client, "Go on", snapshot_id=snapshot["id"])
     wait_for_status(client, fork, "finished")
-    # Nobody starts from it any more: what is there keeps what it was made with.
+    # Without the sandbox spec no new conversation can use the image. Existing sandboxes keep it.
     client.delete(f"/sandbox-specs/{spec['id']}").raise_for_status()
     client.post(f"/sandboxes/{talk}/resume").raise_for_status()
     wait_until(
@@ -76,7 +76,7 @@ def image_of(client: httpx.Client, conversation_id: str) -> str:
 
 
 def not_offered(client: httpx.Client, conversation_id: str) -> set[str]:
-    """Which runtime plugins its sandbox leaves out, whatever its image has."""
+    """Returns the names of the runtime plugins that the sandbox does not offer."""
     found = client.get(f"/sandboxes/{conversation_id}/runtime-plugins").raise_for_status().json()["items"]
     return {one["name"] for one in found if "does not offer" in (one["reason"] or "")}
 

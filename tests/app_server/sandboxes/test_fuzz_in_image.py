@@ -1,7 +1,8 @@
 """The agent server in the sandbox image gives documented answers to invented requests.
 
-No package is installed there: its version, and what needs it, come from the code. A few requests for each
-operation find what the image lacks. tests/agent_runtime/server/test_fuzz.py sends more to the same code.
+The image has only the code of the agent server, not its installed package, so its version must come from
+the code. A few requests for each operation find what the image lacks.
+tests/agent_runtime/server/test_fuzz.py sends more requests to the same code.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ async def test_every_operation_in_a_container_answers_whatever_is_sent_as_it_doc
     async with slim_house.open_sandboxes() as sandboxes:
         running = await slim_house.start(sandboxes)
         url, headers = running.client.url, running.client._headers
-        # A model that is never reached, and given up at once.
+        # The model cannot be reached, and is not called a second time.
         llm = {"model": "openai/none", "base_url": "http://127.0.0.1:9", "api_key": "none", "num_retries": 0}
         body = {
             "agent": {"llm": llm},

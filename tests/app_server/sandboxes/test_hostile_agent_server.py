@@ -1,4 +1,4 @@
-"""The app server survives every answer of an agent server that an attacker controls."""
+"""Tests of an agent server that an attacker controls: no answer stops the app server."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""Which sandbox images are of use, and how the others go."""
+"""Tests of stored sandbox images: which are in use, and how the others are removed."""
 
 import io
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def engine() -> Iterator[DockerClient]:
 
 @pytest.fixture
 def repository(engine: DockerClient) -> Iterator[str]:
-    """A repository of three images, told apart by a label."""
+    """Creates a repository of three images with the tags "current", "used" and "old". Yields its name."""
     name = f"slipway-test-{uuid4().hex[:12]}"
     base = sandbox_image()
     for tag in ("current", "used", "old"):

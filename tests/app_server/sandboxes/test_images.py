@@ -1,4 +1,4 @@
-"""The sandbox image, where the engine is played by a small program called docker."""
+"""Tests of building the sandbox image. A small program called docker replaces the Docker engine."""
 
 import asyncio
 import gzip
@@ -29,9 +29,10 @@ from tests.support.patience import PATIENCE_SECONDS
 
 
 class Engine:
-    """What is there, by name; `docker` runs `script` with the subcommand in $1 and logs each call.
+    """Replaces the Docker engine. `present`: the names of the images that it has. `install` writes a program
+    `docker` that logs each call and runs `script` with the subcommand in $1.
 
-    `image_platform`: of the base image, which is else a Debian of our age.
+    `image_platform`: the platform of the base image.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -224,7 +225,7 @@ async def test_a_full_disk_is_found_before_the_build(engine: Engine, monkeypatch
 
 
 def chosen(text: str, limits: BuildLimits = BuildLimits()) -> BaseImage:  # noqa: B008 (it is frozen)
-    """What is built from this Dockerfile."""
+    """Returns the base image that is built from this Dockerfile."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
         member = tarfile.TarInfo("Dockerfile")
@@ -279,7 +280,7 @@ async def test_starts_that_want_the_same_image_hear_of_one_build_and_others_wait
         await start("other", "FROM b", "Waiting for the build of another image"),
     ]
     assert "Step" not in said["other"]
-    # Whoever began it may leave: the other one still waits for it.
+    # If the start that began the build is cancelled, the other start still gets the image.
     starts[0].cancel()
     (tmp_path / "go").touch()
     await asyncio.gather(*starts[1:])

@@ -1,4 +1,4 @@
-"""Images that users have chosen, on a host with an engine of its own."""
+"""Tests of images that users have chosen, on a sandbox host with a separate Docker engine."""
 
 import json
 import os
@@ -52,11 +52,13 @@ class Site:
         )
 
     def ended(self, conversation_id: str) -> dict[str, Any]:
-        """Its start, whichever way it went."""
+        """Waits until the conversation's start is READY or ERROR, and returns the start task."""
         return self.followed(conversation_id)[0]
 
     def followed(self, conversation_id: str) -> tuple[dict[str, Any], str]:
-        """The same, and all that was shown of it until then: of long output only the end is kept."""
+        """Waits until the conversation's start is READY or ERROR. Returns the start task, and the text of
+        all its states until then: of long output, each state has only the end.
+        """
         task: dict[str, Any] = {}
         shown: list[str] = []
 
@@ -86,7 +88,9 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """For all tests here: a machine takes half a minute to boot, and Docker keeps the layers of a build."""
+    """Starts a host, an app server and a scripted model for all tests of this module: a host takes half a
+    minute to start, and Docker caches the layers of a build.
+    """
     folder = tmp_path_factory.mktemp("site")
     with ExitStack() as stack:
         host = SandboxHostMachine(folder / "host", "one", memory_total_bytes=6 * SANDBOX_BYTES)
@@ -118,7 +122,7 @@ def test_a_repositorys_dockerfile_is_built_once_for_each_host(site: Site, reposi
     looked = site.client.post("/sandbox-specs/from-repository", json=asked).raise_for_status().json()
     spec = site.spec(name="Repository", repository=asked, base=looked["base"])
     image = image_definition(FLAVOUR, looked["base"]).image
-    site.llm.script(say("Here."), say("Here."))  # whoever comes first
+    site.llm.script(say("Here."), say("Here."))  # one answer for each of the two conversations
     with ThreadPoolExecutor() as side_by_side:
         first, second = side_by_side.map(site.start, [spec, spec])
         starts = list(side_by_side.map(site.followed, [first, second]))
@@ -137,7 +141,7 @@ def test_a_repositorys_dockerfile_is_built_once_for_each_host(site: Site, reposi
     site.server.kill()
     site.server.start()
     wait_until(lambda: conversation(site.client, second)["sandbox_status"] == "RUNNING", site.story)
-    for each in (first, second):  # one asleep, one adopted
+    for each in (first, second):  # the first one sleeps, the restarted server has taken over the second one
         site.llm.script(call("terminal", command="cat /tool"), say("Done."))
         message = {"role": "user", "content": [{"type": "text", "text": "Go on."}], "run": True}
         path = f"/app-conversations/{each}/send-message"
@@ -161,7 +165,7 @@ def test_a_base_by_its_name_is_built_upon_and_one_that_is_nowhere_is_named(
     site.wait_for_words(started, "a hammer of the repository")
     assert site.image_of(started) == f"remote:{image_definition(FLAVOUR, BY_NAME).image}"
 
-    # Nothing listens there: a name would be looked up for most of a minute, as the host has no name server.
+    # An address where no registry listens. A name would take almost a minute, as the host has no DNS server.
     nowhere = site.ended(site.start(site.spec(name="Nowhere", image="127.0.0.1:9/none:1")))
     assert nowhere["status"] == "ERROR"
     assert "sandbox_base_missing" in json.dumps(nowhere)

@@ -1,4 +1,4 @@
-"""A sandbox host of an older version, which has never heard of images that users have chosen."""
+"""Tests of a sandbox host of an older version, which does not support images that users have chosen."""
 
 import json
 import ssl
@@ -36,7 +36,7 @@ class _OlderHost(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(body).encode())
 
     def log_message(self, *_arguments: object) -> None:
-        """Not into the output of tests."""
+        """Writes nothing, so that requests do not appear in the output of the tests."""
 
 
 @pytest.fixture

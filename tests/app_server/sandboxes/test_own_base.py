@@ -1,4 +1,4 @@
-"""Base images that are built from a Dockerfile, in a real engine."""
+"""Tests of base images that are built from a Dockerfile, in a real Docker engine."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ LABEL only=last
 
 @pytest.fixture
 def context(tmp_path: Path) -> Path:
-    """Unlike any other, so that nothing is there yet."""
+    """Returns a build context with unique content, so that no image of it exists yet."""
     folder = tmp_path / "context"
     for name, text in {
         "Dockerfile": DOCKERFILE,
@@ -50,7 +50,7 @@ def context(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def made(engine: DockerClient) -> Iterator[list[str]]:
-    """Names of images to remove in the end."""
+    """Yields a list. The test adds the names of its images, which are removed at the end."""
     names: list[str] = []
     yield names
     for name in names:
@@ -176,6 +176,6 @@ async def test_arguments_and_target_are_part_of_what_a_base_is(context: Path, ma
 
 
 def _run(image: str, command: str) -> str:
-    # Attached: what is read from the engine's log may lack its last line.
+    # The command runs attached to the container, because the engine's log may lack the last line.
     docker = ["docker", "run", "--rm", "--network=none", image, "sh", "-c", command]
     return subprocess.run(docker, check=True, capture_output=True, text=True).stdout

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.own_engine
 
 
 def test_a_separate_engine_keeps_its_containers_over_a_restart_and_ends_them_with_its_machine() -> None:
-    sandbox_image()  # with it there is what it is built on
+    sandbox_image()  # also gets the base image, which the engine below needs
 
     with OwnEngine(live_restore=True, image=DEFAULT_BASE_IMAGE) as engine:
         with closing(engine.client()) as client:

@@ -1,4 +1,6 @@
-"""On which of several hosts a new sandbox is placed. The hosts answer as real ones would, and run nothing."""
+"""Tests of the choice between several hosts for a new sandbox. The hosts are simulated: they answer as real
+ones do, but run nothing.
+"""
 
 import asyncio
 import json
@@ -27,7 +29,7 @@ ONE = 512 * 1024**2
 
 @dataclass
 class StandIn:
-    """The service on a host, without an engine."""
+    """A simulated sandbox host without a Docker engine. `states`: the state of each of its sandboxes."""
 
     capacity_bytes: int
     states: dict[UUID, str] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class StandIn:
 
 @dataclass
 class Site:
-    """An app server with two equal hosts."""
+    """An app server with two simulated hosts of the same size."""
 
     sandboxes: Sandboxes
     backend: RemoteBackend
@@ -73,7 +75,7 @@ class Site:
         return sandbox_id
 
     async def start(self, sandbox_id: UUID) -> str:
-        """As far as its host runs it."""
+        """Starts the sandbox on the host that the app server chooses. Returns the host's name."""
         async with self.sandboxes._admission.reservation(sandbox_id, lambda _: None, 30):
             await self.backend.prepare(lambda _: None, None, sandbox_id)
             name = self.backend.host_name(sandbox_id)
@@ -148,7 +150,9 @@ async def test_those_that_run_count_and_those_that_sleep_do_not(site: Site) -> N
 
 
 async def test_one_whose_start_was_interrupted_is_placed_by_load_as_well(site: Site) -> None:
-    """Its place in memory is on record from before; its host is not yet."""
+    """The interrupted start has reserved memory, but no host was chosen for it. Now the host with less load
+    is chosen.
+    """
     running = await site.create()
     assert await site.start(running) == "left"
     interrupted = await site.create()

@@ -1,4 +1,4 @@
-"""What keeps a base image from carrying a sandbox is found before the build, and has a name."""
+"""Tests of the checks of a base image before the build: each reason for a refusal has an error code."""
 
 import io
 import shutil
@@ -17,7 +17,7 @@ DEBIAN = BaseImageInspection(distribution="debian", release="12", libc="glibc", 
 UBUNTU = BaseImageInspection(distribution="ubuntu", release="24.04", libc="glibc", packages="apt")
 
 NO_SHELL = "FROM scratch\nENV none=none\n"
-# A program that needs no libc is the whole system.
+# The image has only one program, which needs no libc.
 NO_GLIBC = f"""FROM {DEFAULT_BASE_IMAGE} AS tools
 RUN apt-get update && apt-get install -y --no-install-recommends busybox-static
 FROM scratch
@@ -32,7 +32,7 @@ NO_APT = f"FROM {DEFAULT_BASE_IMAGE}\nRUN rm /usr/bin/apt-get\n"
 
 @contextmanager
 def base_image(engine: DockerClient, dockerfile: str) -> Iterator[str]:
-    """Its name, for as long as this lasts."""
+    """Builds an image from the Dockerfile. Yields its name, and removes the image at the end."""
     name = f"slipway-test-base:{uuid4().hex[:12]}"
     engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True)
     try:

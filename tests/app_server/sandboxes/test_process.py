@@ -1,4 +1,4 @@
-"""Sandboxes that are processes: what they have in common with isolation and without it."""
+"""Tests of process sandboxes that are the same with isolation and without it."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 async def is_free(pipe: int) -> bool:
-    """Whether nobody has it open for writing any more."""
+    """Returns whether no process has the pipe open for writing any more."""
     try:
         return not os.read(pipe, 65536)
     except BlockingIOError:
@@ -47,7 +47,7 @@ async def exists(path: Path) -> bool:
 
 
 async def nothing() -> None:
-    """A step of `eventually` that only waits."""
+    """Does nothing: a step of `eventually` for tests that only wait."""
 
 
 async def test_a_sandbox_answers_once_it_is_up(house: House) -> None:
@@ -69,7 +69,7 @@ async def test_a_sandbox_that_is_deleted_while_its_process_is_launched_leaves_no
         sandbox_id = await house.create(sandboxes)
         folder = folder_of(house, sandbox_id)
         folder.mkdir(parents=True)
-        # The launch waits for somebody to read its log, as it would for a busy disk.
+        # The log is a named pipe: the launch waits for a reader, as it would wait for a busy disk.
         os.mkfifo(log := folder / "agent-server.log")
         starting = asyncio.create_task(sandboxes.bring_up(sandbox_id, house.reports.append))
         await eventually(lambda: exists(folder / "workspace"), step=nothing)
@@ -200,7 +200,7 @@ async def test_what_an_agent_starts_does_not_inherit_the_port(house: House) -> N
 
 @pytest.mark.namespaces
 def test_a_machine_without_a_free_port_is_told_so() -> None:
-    """In a network of its own, which has one port to give."""
+    """Runs in a separate network that has only one free port."""
     program = (
         "from app_server.core.errors import StartFailure\n"
         "from app_server.sandbox_backends.process.agent_server_process import listen\n"

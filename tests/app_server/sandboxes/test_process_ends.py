@@ -1,4 +1,4 @@
-"""How process sandboxes end, sleep, and are refused."""
+"""Tests of the end of process sandboxes: how they are stopped, sleep, and are refused."""
 
 import json
 import shutil
@@ -203,7 +203,7 @@ async def test_a_workspace_that_holds_too_much_stops_its_sandbox_until_it_is_cle
         assert row.error["code"] == "sandbox_workspace_full"
         assert "0.3 GiB" in row.error["cause"]
 
-        # Woken, it can be cleared up; what grows on is stopped anew.
+        # After it is woken, the user can delete files. If it grows further, it is stopped again.
         await sandboxes.resume(running.id)
         woken = await sandboxes.bring_up(running.id, house.reports.append)
         await shell(woken, "fallocate -l 100M more")

@@ -1,4 +1,4 @@
-"""Sandboxes in the API, and the key that opens the inner listener."""
+"""Tests of the API for sandboxes, and of the session key that opens the inner listener."""
 
 from uuid import UUID, uuid4
 
@@ -15,7 +15,7 @@ from tests.app_server.problems import assert_problem
 
 
 async def make_sandbox(app: App, user: User) -> tuple[UUID, str]:
-    """`(id, session key)` of a sandbox that nobody brings up."""
+    """Stores a sandbox of the user that is never started. Returns its id and its session key."""
     key = new_token()
     sandbox = Sandbox(
         id=uuid4(),

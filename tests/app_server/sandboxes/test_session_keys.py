@@ -1,4 +1,6 @@
-"""A sandbox's session key: replaced as it runs and when it wakes, and found again after every crash."""
+"""Tests of a sandbox's session key: it is replaced while the sandbox runs and when it wakes, and stays known
+after each crash.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -48,7 +50,9 @@ def pid_of(house: House, sandbox_id: UUID) -> int:
 
 
 async def refusal(running: RunningSandbox, key: str) -> tuple[int, str] | None:
-    """Of the agent server; None where the key opens."""
+    """Calls the agent server with this key. Returns the status and the error code, or None if the agent
+    server accepts the key.
+    """
     async with httpx.AsyncClient(trust_env=False) as http:
         headers = {"X-Session-API-Key": key}
         reply = await http.get(f"{running.client.url}/api/conversations/search", headers=headers)
@@ -76,7 +80,7 @@ async def test_a_running_sandbox_gets_another_key_before_its_own_ends(house: Hou
     house.config = house.config.model_copy(update={"session_key_minutes": 0.1})
     async with house.open_sandboxes() as sandboxes:
         running = await house.start(sandboxes)
-        # The next key lasts for as long as this test may take on a busy machine.
+        # The next key must stay valid until the end of this test, also on a busy machine.
         sandboxes._machines.keys._period = timedelta(hours=1)
         first, pid = key_of(running), pid_of(house, running.id)
         slow = asyncio.create_task(shell(running, "until [ -e ../gate ]; do sleep 0.05; done; echo done"))
@@ -205,13 +209,14 @@ async def test_the_inner_listener_takes_each_key_for_as_long_as_it_is_one(
             reply = await asked(inner, sandbox_id, key)
             async with app.database.read() as session:
                 row = await session.get_one(Sandbox, sandbox_id)
-            # The monitor finds no machine and says so in the row, at any moment.
+            # The monitor finds no machine for this sandbox, and may change the status in the row at any
+            # moment.
             if row.status == wanted["status"]:
                 return reply
 
     for kind in ("session_key", "pending_session_key", "previous_session_key"):
         held = {f"{kind}_hash": token_hash(kind), f"{kind}_expires_at": future}
-        # There is no such conversation: the door was open.
+        # The key was accepted: the error is only that the conversation does not exist.
         assert_problem(await answer(kind, **held), 404, "not_found")
     for kind in ("session_key", "pending_session_key"):
         reply = await answer(kind, **{f"{kind}_expires_at": past})

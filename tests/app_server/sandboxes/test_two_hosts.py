@@ -1,4 +1,6 @@
-"""Conversations spread over two hosts, each a machine with an engine of its own; one of them is lost."""
+"""Tests of conversations on two hosts, each a machine with a separate Docker engine. One of the hosts is
+lost.
+"""
 
 import json
 from collections.abc import Iterator
@@ -26,14 +28,16 @@ pytestmark = [pytest.mark.own_engine, pytest.mark.timeout(1200)]
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """For all tests here: each machine takes ten seconds to boot."""
+    """Starts the two hosts for all tests of this module, because each takes ten seconds to start. Yields the
+    site.
+    """
     with ScriptedLLM() as llm, two_hosts(tmp_path_factory.mktemp("hosts"), llm) as site:
         yield site
 
 
 @pytest.fixture
 def site(both: Site) -> Iterator[Site]:
-    """Nothing is on its hosts, and both are up."""
+    """Yields the site with two hosts that run and have no sandboxes."""
     yield both
     both.clear()
 
@@ -78,7 +82,7 @@ def test_conversations_are_spread_by_free_memory_and_go_on_elsewhere_when_their_
 
 @pytest.fixture
 def grouped(site: Site) -> Iterator[Site]:
-    """New conversations join the sandbox of the newest one."""
+    """Yields the site with the setting that new conversations join the sandbox of the newest one."""
     group_by(site, "GROUP_BY_NEWEST")
     yield site
     group_by(site, "NO_GROUPING")

@@ -1,4 +1,6 @@
-"""Containers in which the agent server and the agent are two users, seen from outside a conversation."""
+"""Tests of containers in which the agent server and the agent have different user ids. They call the agent
+server and run commands without a conversation.
+"""
 
 import re
 from collections.abc import AsyncIterator
@@ -19,7 +21,7 @@ from tests.support.sandbox_image import sandbox_image
 
 pytestmark = pytest.mark.docker
 
-# A server that speaks MCP over its standard input and output, as far as a look at its tools needs it.
+# A small MCP server over standard input and output. It supports only what is needed to list its tools.
 MCP_SERVER = """
 import json, os, pathlib, sys
 users = pathlib.Path("/proc/self/status").read_text().split("Uid:")[1].splitlines()[0].split()
@@ -53,7 +55,7 @@ async def test_mcp_servers_over_stdio_run_as_the_agent(visit: Visit) -> None:
     await shell(running, f"cat > server.py <<'END'\n{MCP_SERVER}\nEND")
     server: dict[str, object] = {"command": "python3", "args": ["server.py"], "cwd": running.working_root}
     async with agent_server(running) as client:
-        # The C library takes this one from a program that changes its user.
+        # The C library removes TMPDIR from the environment of a program that changes its user.
         server["env"] = {"TMPDIR": running.working_root}
         reply = await client.post("/api/mcp/test", json={"server": server})
 
@@ -88,7 +90,8 @@ async def test_a_log_that_others_could_have_written_is_rejected(visit: Visit, en
 
 async def test_a_workspace_from_before_is_taken_over(visit: Visit, engine: DockerClient) -> None:
     running, conversation = visit.running, f"/workspace/conversations/{uuid4().hex}"
-    # As everything was while there was one user, with what a command may have put in.
+    # The files that an older version left, which had only one user id, with links that a command may have
+    # added.
     before = (
         f"mkdir -p {conversation}/observations; cd {conversation}; echo a > log.sqlite; ln log.sqlite "
         "/workspace/project/second; echo b > observations/one; ln -s /etc/passwd log.sqlite-wal; "

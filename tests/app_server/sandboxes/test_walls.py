@@ -1,4 +1,6 @@
-"""What bubblewrap keeps a process sandbox from, and what is said where there is none."""
+"""Tests of process sandboxes with bubblewrap: what it protects, and what is reported if bubblewrap is
+missing.
+"""
 
 import asyncio
 import os
@@ -29,7 +31,7 @@ walled = pytest.mark.bubblewrap
 
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[House]:
-    """An installation that takes what walls there are."""
+    """Yields an installation with process sandboxes that uses the isolation which this machine offers."""
     config = Config(home=tmp_path / "home", sandbox="process", inner_port=free_port())
     async with open_house(config) as house:
         yield house
@@ -47,7 +49,7 @@ async def running(house: House, sandboxes: Sandboxes) -> RunningSandbox:
 
 
 async def output_of(running: RunningSandbox, command: str) -> str:
-    """All that it wrote, whether it ended well or not."""
+    """Runs the command in the sandbox. Returns its standard output and standard error, also if it fails."""
     done = await running.client.execute_command(command, cwd=running.working_root)
     assert done.exit_code is not None, f"{command} did not end"
     return f"{done.stdout or ''}{done.stderr or ''}"
@@ -64,12 +66,16 @@ def commands_on_this_machine() -> list[str]:
 
 
 def a_long_sleep() -> str:
-    """A command that can be told from everybody else's."""
+    """Returns a command that sleeps for a long time. Its number makes it different from all other commands
+    on this machine.
+    """
     return f"sleep {randrange(10**8, 10**9)}"  # noqa: S311
 
 
 async def until_they_run(*commands: str) -> None:
-    """A command that a shell puts in the background need not have begun when the shell ends."""
+    """Waits until all the commands run. A command in the background may start only after its shell has
+    ended.
+    """
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not {*commands} <= {*commands_on_this_machine()}:  # noqa: ASYNC110 (processes send no events)
             await asyncio.sleep(0.02)
@@ -120,7 +126,7 @@ async def test_the_workspace_of_another_sandbox_cannot_be_seen(
 @walled
 async def test_nothing_but_workspace_home_and_tmp_can_be_written(running: RunningSandbox) -> None:
     places = ["/", "/usr", "/etc", "/dev", "/proc/sys/kernel", "/var", str(REPOSITORY), sys.prefix]
-    # What lies below /tmp is another there, and may be written.
+    # The sandbox has a separate /tmp, which it may write.
     closed = [place for place in places if not Path(place).is_relative_to("/tmp")]  # noqa: S108
     outside = Path("/tmp", uuid4().hex)  # noqa: S108 (the sandbox's own is meant)
     refused = await output_of(

@@ -1,4 +1,6 @@
-"""Containers that are started in advance each become one sandbox, even when servers are killed."""
+"""Tests of the warm pool: each container that is started in advance becomes one sandbox, also if servers are
+killed.
+"""
 
 import asyncio
 import contextlib
@@ -27,12 +29,12 @@ from tests.support.sandbox_image import sandbox_image
 
 pytestmark = pytest.mark.docker
 
-# A start makes fewer calls than this, and so does filling the pool with one.
+# More calls of the engine than a start makes, and more than filling the pool with one container makes.
 MOST_CALLS = 40
 
 
 class Killed(BaseException):
-    """Stands for kill -9 between two calls of the engine: nothing catches it, nothing is cleaned up."""
+    """An exception that simulates kill -9 between two calls of the engine: no code catches it."""
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def with_pool(house: House, size: int, **others: Any) -> None:
 
 
 async def fill(house: House, engine: DockerClient, sandboxes: Sandboxes, size: int) -> None:
-    """So many are ready to be claimed, as the engine and the backend see it."""
+    """Waits until `size` containers of the pool are ready, for the engine and for the backend."""
     backend = backend_of(sandboxes)
     await backend.prepare(house.reports.append)
 
@@ -65,7 +67,9 @@ def backend_of(sandboxes: Sandboxes) -> DockerBackend:
 
 
 def members(house: House, engine: DockerClient) -> list[Container]:
-    """The containers that came from this installation's pool, claimed or not."""
+    """Returns the containers that were made for this installation's pool, also those that sandboxes have
+    taken.
+    """
     owner = house.config.home / "pool" / "owner"
     label = f"slipway.pool={owner.read_text()}" if owner.exists() else "slipway.pool=none"
     return list(engine.containers.list(all=True, filters={"label": label}, ignore_removed=True))
@@ -80,9 +84,10 @@ def records(home: Path) -> list[str]:
 
 
 def die_before(monkeypatch: pytest.MonkeyPatch, number: int) -> Callable[[], int]:
-    """From its nth call of the engine on, the backend is dead. Returns how many calls there were.
+    """Makes the `number`-th call of the engine and all later ones raise `Killed`. Returns a function that
+    returns the number of calls until now.
 
-    Calls that repeat the one before, to wait for something, are one.
+    If the same call is repeated to wait for something, it counts once.
     """
     count, latest, call = 0, None, DockerBackend.call
 
@@ -99,7 +104,9 @@ def die_before(monkeypatch: pytest.MonkeyPatch, number: int) -> Callable[[], int
 
 @pytest.fixture
 def other_base(docker_house: House, engine: DockerClient) -> Iterator[str]:
-    """One that a user has chosen: the image on it is there, as if it had been built."""
+    """Yields the name of a base image that a user has chosen. The sandbox image on this base exists, as if
+    it had been built.
+    """
     base = f"slipway-base:{uuid4().hex[:12]}"
     image = image_definition(docker_house.config.sandbox_flavour, base).image
     engine.images.get(sandbox_image()).tag(image)
@@ -143,7 +150,7 @@ async def test_a_start_takes_a_container_of_its_base_from_the_pool_and_keeps_its
         assert row.spec_id == image
         assert sorted(each.status for each in members(house, engine)) == ["paused", "running"]
         assert engine.containers.get(name_of(on_other.id)).attrs["Config"]["Image"] == image
-        # What it started from stays, whatever else is cleared away.
+        # The cleanup of images must keep the image of this sandbox.
         assert image in current_images(house.config, {other_base})
         await sandboxes.delete(on_other.id)
 
@@ -177,7 +184,7 @@ async def test_many_starts_at_once_get_different_containers(
 async def test_a_server_that_is_killed_in_a_claim_leaves_one_machine_and_a_start_that_goes_on(
     pooled_house: House, engine: DockerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(3, MOST_CALLS):  # the first two look for the image
+    for number in range(3, MOST_CALLS):  # the first two calls look for the image
         with_pool(pooled_house, 1)
         async with pooled_house.open_sandboxes(close=False) as victim:
             await fill(pooled_house, engine, victim, 1)
@@ -204,7 +211,7 @@ async def test_a_server_that_is_killed_in_a_claim_leaves_one_machine_and_a_start
 async def test_a_server_that_is_killed_while_it_fills_the_pool_leaves_nothing_that_stays(
     pooled_house: House, engine: DockerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(2, MOST_CALLS):  # from its first call on that may change something
+    for number in range(2, MOST_CALLS):  # the first call that may change something is the second one
         async with pooled_house.open_sandboxes(close=False) as victim:
             await backend_of(victim).prepare(pooled_house.reports.append)
             with monkeypatch.context() as patch:
@@ -277,7 +284,7 @@ async def test_each_base_has_a_separate_pool(
     async with house.open_sandboxes(close=False) as sandboxes:
         await fill(house, engine, sandboxes, 3)
         pool = {member.id: member.attrs["Config"]["Image"] for member in members(house, engine)}
-    # One that wants fewer takes over as many, and removes the rest.
+    # A server with a smaller pool takes over the containers that it needs, and removes the others.
     with_pool(house, 1, sandbox_pools={other_base: 1})
     async with house.open_sandboxes() as sandboxes:
         await fill(house, engine, sandboxes, 2)
@@ -317,7 +324,7 @@ async def test_containers_that_another_server_keeps_ready_count_and_are_removed_
         await here.delete(first.id)
         again = await other.start(there)
         assert await shell(again, "echo up") == "up\n"
-        # Its disk is in the home of the server that has made it.
+        # The disk is in the home of the server that created it, so this server must delete the sandbox.
         await there.delete(again.id)
 
 
@@ -328,7 +335,7 @@ async def test_what_an_earlier_server_left_is_ready_before_what_is_of_no_use_is_
     with_pool(house, 1, sandbox_pools={other_base: 1})
     async with house.open_sandboxes(close=False) as killed:
         await fill(house, engine, killed, 2)
-    # They are looked at one after the other: what the next server wants comes last.
+    # The server examines the containers in order. The one that the next server needs comes last.
     last = engine.containers.get(WarmPoolRegistry(house.config.home / POOL_FOLDER).free()[-1].name)
     own_image = image_definition(house.config.sandbox_flavour, house.config.sandbox_base_image).image
     is_own = last.attrs["Config"]["Image"] == own_image

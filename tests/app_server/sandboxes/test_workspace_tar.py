@@ -1,4 +1,4 @@
-"""Workspaces and tar files that an attacker has written."""
+"""Tests of workspaces and tar files with hostile content."""
 
 import io
 import os
@@ -22,7 +22,9 @@ def packed(workspace: Path, parts: tuple[str, ...] = PARTS) -> io.BytesIO:
 
 
 def tar_of(*members: tarfile.TarInfo) -> io.BytesIO:
-    """Raw, as an engine might give it out; regular files hold their names."""
+    """Returns a tar file with these members, as an engine may send it. The content of a regular file is its
+    name.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for member in members:
@@ -128,7 +130,7 @@ def test_of_a_foreign_tar_only_what_may_be_in_a_workspace_stays() -> None:
 
 def test_a_tar_that_was_cut_off_is_refused() -> None:
     whole = tar_of(member("project", tarfile.DIRTYPE), member("project/a"), member("project/b")).getvalue()
-    # Right between two members: each of them is whole.
+    # The cut is exactly between two members, so each member before the cut is complete.
     with pytest.raises(StartFailure, match="cut off"):
         cleaned(io.BytesIO(whole[: 512 * 3]))
 

@@ -1,4 +1,4 @@
-"""SCIM 2.0: identity providers manage people and teams."""
+"""Tests of SCIM 2.0: identity providers manage people and teams."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ def patch(*operations: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 async def provider(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
-    """An identity provider, with the key of a service account."""
+    """Yields the HTTP client of an identity provider, with an API key of a service account."""
     body = {"name": "Directory", "role": "admin"}
     account = (await client.post("/api/v1/people/service-accounts", json=body)).raise_for_status().json()
     path = f"/api/v1/people/service-accounts/{account['id']}/keys"
@@ -62,7 +62,7 @@ async def test_a_person_comes_is_changed_goes_and_comes_back(
     assert (await people(client))["Grace"]["role"] == "viewer"
     assert_error(await provider.post(f"{BASE}/Users", json=user("GRACE@example.org")), 409, "uniqueness")
 
-    # As Microsoft Entra ID sends it.
+    # In the form that Microsoft Entra ID sends.
     off = patch({"op": "Replace", "path": "active", "value": "False"})
     assert (await provider.patch(f"{BASE}/Users/{id_}", json=off)).json()["active"] is False
     assert (await people(client))["Grace"]["disabled_at"] is not None

@@ -1,4 +1,4 @@
-"""`scim2-tester` is the judge of our SCIM service: it tries every attribute of every resource."""
+"""Runs `scim2-tester` against the app server's SCIM routes. It tests every attribute of every resource."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,8 @@ from tests.app_server.conftest import App, listening
 
 
 async def test_the_judge_of_the_protocol_finds_no_error(app: App, owner: User) -> None:
-    # Their models read the sources of all that is loaded: a third of the time in which tests are collected.
+    # Imported here, because these packages read the sources of all loaded modules. At the top of the file
+    # they would take a third of the time in which tests are collected.
     from httpx2 import Client
     from scim2_client.engines.httpx2 import SyncSCIMClient
     from scim2_tester import Status, check_server

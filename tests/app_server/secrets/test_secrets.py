@@ -1,4 +1,6 @@
-"""A user's secrets: from the settings to a command in a sandbox, and nowhere else."""
+"""Tests of a user's secrets: they are saved in the settings, used by a command in a sandbox, and shown
+nowhere.
+"""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -69,7 +71,7 @@ async def test_they_are_searched_page_by_page(client: httpx.AsyncClient) -> None
     names = [[item["name"] for item in one["items"]] for one in found]
     assert sorted(name for one in names for name in one) == ["GITHUB_A", "GITHUB_C", "github_b"]
     assert [len(one) for one in names] == [2, 1]
-    # What stands for any character in SQL is itself here.
+    # The underscore matches only itself, although it matches any character in SQL.
     assert [item["name"] for item in (await page(name__contains="A_B"))["items"]] == ["A_B"]
     refused = await client.get(f"{ROUTE}/search", params={"page_id": "nonsense!"})
     assert_problem(refused, 400, "bad_page_id")

@@ -1,4 +1,6 @@
-"""Secrets and MCP servers of the organisation and of teams: who gets them, which holds, what is hidden."""
+"""Tests of secrets and MCP servers of the organisation and of teams: which members get them, which one is
+used if several have the same name, and which values are hidden.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -28,7 +30,10 @@ CANARY = "canary-value-of-all"
 
 @dataclass(frozen=True)
 class Member:
-    """A member with a running sandbox. `client`: on the public listener. `inner`: with the sandbox's key."""
+    """A member with a running sandbox. `client`: an HTTP client of the public app with the member's key.
+    `inner`: an HTTP client of the inner app, to which this class adds the sandbox's key. `id`: the id of
+    the member and of the sandbox.
+    """
 
     client: httpx.AsyncClient
     inner: httpx.AsyncClient
@@ -56,7 +61,7 @@ class Member:
 
 @pytest.fixture
 async def ada(app: App, inner: httpx.AsyncClient) -> AsyncIterator[Member]:
-    """A member. Her sandbox has her own id."""
+    """Yields a member, Ada, with a running sandbox. The sandbox has the same id as Ada."""
     await app.state["start_worker"].close()
     async with person(app, "Ada") as client:
         user_id = UUID(client.headers["X-Test-User"])
@@ -79,7 +84,9 @@ async def put(client: httpx.AsyncClient, path: str, **body: Any) -> Any:
 
 
 async def given(member: Member) -> list[tuple[str, str, str, str | None]]:
-    """Kind, name, level, and the level that overrides it."""
+    """Returns the secrets and MCP servers that the member gets: kind, name, level (organisation or team),
+    and the level that overrides it (None if no level does).
+    """
     rows = (await member.client.get(GIVEN)).raise_for_status().json()
     return [(row["kind"], row["name"], row["level"], row["overridden_by"]) for row in rows]
 
@@ -165,7 +172,7 @@ async def test_an_mcp_server_of_all_is_called_with_its_headers_by_every_member(
     headers = {"X-Api-Key": f"{CANARY}-header", "X-Team": "harbour"}
     shown = await put(client, "mcp_server/echo", url=echo_url, headers=headers, description="Repeats")
     assert shown["mcp_server"]["headers"] == dict.fromkeys(headers, "**********")
-    # The address is private. An administrator has set it, so members' agents may call it.
+    # An administrator has saved this private address, so agents of members may call it.
     seen = (await ada.call("echo")).raise_for_status().json()
     assert (seen["headers"]["x-team"], seen["headers"]["x-api-key"]) == ("harbour", "[hidden]")
     async with app.database.read() as session:

@@ -1,4 +1,6 @@
-"""Settings of the organisation, of teams and of people: which value holds, and what cannot be overridden."""
+"""Tests of settings of the organisation, of teams and of people: which value is used, and which values a
+lower level cannot override.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -38,7 +40,7 @@ STARTS = "/api/v1/app-conversations"
 
 @pytest.fixture
 async def ada(app: App) -> AsyncIterator[httpx.AsyncClient]:
-    """A member with a model."""
+    """Yields the HTTP client of a member, Ada, who has a model profile."""
     async with person(app, "Ada") as client:
         llm = {"model": "openai/gpt-5", "api_key": "of-ada"}
         (await client.post(f"{PROFILES}/mine", json={"llm": llm})).raise_for_status()
@@ -292,7 +294,7 @@ async def _step(database: Database, revision: str) -> None:
 
 
 async def _insert(session: AsyncSession, model: type[Base], **values: object) -> None:
-    # Only these columns: the table has others at another revision.
+    # Names only these columns, because the table can have others at another revision.
     types = model.__table__.c
     columns = [column(name, types[name].type if name in types else None) for name in values]
     await session.execute(insert(table(model.__tablename__, *columns)).values(values))

@@ -1,4 +1,6 @@
-"""How the model of a profile is asked: set, shown, refused where the model cannot."""
+"""Tests of options of a model profile, such as the temperature: they are saved and shown, and refused if the
+model does not support them.
+"""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Quotas: how much may be used. A refusal says which limit it is, who set it and when it frees."""
+"""Tests of quotas. A refusal names the limit, who has set it, and when the user can try again."""
 
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -32,7 +32,7 @@ PEOPLE = f"{ADMINISTRATION}/people"
 
 @pytest.fixture(autouse=True)
 async def no_worker(app: App) -> None:
-    """Starts are stored, and no worker takes them up."""
+    """Stops the start worker: starts are stored, but do not run."""
     await app.state["start_worker"].close()
 
 
@@ -131,6 +131,7 @@ async def test_running_sandboxes_are_counted_for_a_person_and_for_everyone(
     for woken in (
         await ada.post(f"{STARTS}/{first}/send-message", json=MESSAGE),
         await ada.post(f"/api/v1/sandboxes/{first}/resume"),
+        await ada.post(f"/api/v1/sandboxes/{first}/runtime-plugins/vscode/start"),
     ):
         assert_reached(woken, "running_sandboxes", 1, "organisation")
 
@@ -226,7 +227,7 @@ def test_a_spending_limit_says_who_set_it_and_when_it_frees() -> None:
 
 
 async def _sleeps(app: App, client: httpx.AsyncClient, id_: UUID) -> None:
-    """The conversation is READY, and its sandbox sleeps."""
+    """Sets the conversation to READY, and stores a sleeping sandbox for it."""
     await set_start(app, id_, status=StartStatus.READY)
     await _has_sandbox(app, client, id_, SandboxStatus.PAUSED)
 

@@ -1,4 +1,6 @@
-"""People use a model that an administrator shares, and see neither its key nor its address."""
+"""Tests of shared model profiles: people use a model that an administrator shares, and see neither its key
+nor its address.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -48,7 +50,7 @@ async def person(
 
 
 async def has_spent(client: httpx.AsyncClient) -> bool:
-    """A call is counted after its reply has ended."""
+    """Returns whether the cost of a call has been recorded, which happens shortly after its reply."""
     spent: float = (await client.get(SPENDING)).json()["spent"]
     return spent > 0
 

@@ -1,4 +1,4 @@
-"""Read-only links: what they show, what is searched for secrets, and what ends with them."""
+"""Tests of read-only links: what they show, what is searched for secrets, and when a link ends."""
 
 import asyncio
 import base64
@@ -35,7 +35,9 @@ SAVED = "correct-horse-battery"
 
 @pytest.fixture
 async def conversation_id(app: App, owner: User) -> UUID:
-    """A READY conversation of the owner with three events: a prompt, a message and settings."""
+    """Stores a READY conversation of the owner with three events: a system prompt, a user's message and
+    settings. Returns its id.
+    """
     await app.state["start_worker"].close()
     ids = {"id": uuid4(), "user_id": owner.id}
     async with app.database.session() as session:

@@ -1,4 +1,4 @@
-"""Conversations that are shared: who may do what, and what ends when access is taken away."""
+"""Tests of shared conversations: what each person may do, and what ends when access is taken away."""
 
 import asyncio
 import json
@@ -29,7 +29,9 @@ MESSAGE = {"content": [{"type": "text", "text": "Hello"}]}
 
 @pytest.fixture
 async def conversation_id(app: App, owner: User) -> UUID:
-    """A conversation of the owner that is READY. Its sandbox does not run."""
+    """Stores a conversation of the owner that is READY. Its sandbox does not run. Returns the conversation's
+    id.
+    """
     await app.state["start_worker"].close()
     return await new_conversation(app, owner)
 

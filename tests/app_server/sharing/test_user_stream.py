@@ -1,4 +1,4 @@
-"""The live stream of one user: what it shows, what it never shows, and when it ends."""
+"""Tests of the live stream of one user: what it shows, what it never shows, and when it ends."""
 
 import asyncio
 import json
@@ -31,7 +31,9 @@ from tests.support.signed_in import PROOF_HEADER
 STREAM = "/api/v1/users/me/stream"
 
 SOON_SECONDS = 20.0
-"""The documented figure is two seconds. A busy test machine gets ten times as much."""
+"""How soon a stream must end. The documented time is two seconds; a busy test machine gets ten times as
+much.
+"""
 
 
 @pytest.fixture
@@ -43,14 +45,14 @@ async def url(app: App) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def following(url: str, client: httpx.AsyncClient) -> AsyncIterator[tuple[Any, dict[str, Any]]]:
-    """The stream of this client's user over a WebSocket, and its first frame."""
+    """Opens the stream of this client's user over a WebSocket. Yields the WebSocket and its first frame."""
     headers = {"Authorization": client.headers["Authorization"], "Origin": url}
     async with websockets.connect(url.replace("http", "ws") + STREAM, additional_headers=headers) as socket:
         yield socket, await read(socket, "snapshot")
 
 
 async def read(socket: Any, type_: str) -> dict[str, Any]:
-    """The next frame of this type."""
+    """Reads frames until one has this type. Returns this frame."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             frame: dict[str, Any] = json.loads(await socket.recv())
@@ -122,7 +124,7 @@ async def test_waiting_for_the_user_is_told_and_ends(
     await report(app, waiting, 1, "execution_status", "waiting_for_confirmation")
     async with following(url, client) as (socket, snapshot):
         needing = [each["id"] for each in snapshot["conversations"] if each["needs_you"] == "approval"]
-        assert needing == [waiting.hex]  # though 51 others are newer
+        assert needing == [waiting.hex]  # the snapshot has this conversation, although 51 others are newer
         await report(app, waiting, 2, "execution_status", "running")
         assert (await read(socket, "conversation"))["conversation"]["needs_you"] is None
         await report(app, waiting, 3, "agent_state", {"mcp_questions": [{"id": "one"}]})
@@ -227,7 +229,9 @@ def of_browser(browser: httpx.AsyncClient) -> dict[str, str]:
 
 
 async def require_soon(url: str, headers: dict[str, str], end: Awaitable[httpx.Response]) -> None:
-    """Opens a WebSocket and a stream of server-sent events, and requires that both end soon after `end`."""
+    """Opens a WebSocket and a stream of server-sent events with these headers. Awaits the request `end`, and
+    requires that both streams end within SOON_SECONDS.
+    """
     proof = headers.get(PROOF_HEADER)
     offered: Any = ["slipway", f"slipway.proof.{proof}"] if proof else None
     given = {"Origin": url, **headers}

@@ -1,4 +1,6 @@
-"""Two app servers on one PostgreSQL and one Redis: each user's stream tells what happens at the other one."""
+"""Tests of two app servers with one PostgreSQL and one Redis: a user's stream at one server shows what
+happens at the other server.
+"""
 
 import os
 from collections.abc import AsyncIterator
@@ -28,7 +30,7 @@ def config(config: Config) -> Config:
 
 @pytest.fixture
 async def other(app: App, tmp_path: Path) -> AsyncIterator[App]:
-    """The second server. Both read the keys of the first."""
+    """Yields a second app server with the same database and the same encryption key."""
     home = tmp_path / "other"
     home.mkdir()
     (home / "encryption.key").write_bytes((app.config.home / "encryption.key").read_bytes())
@@ -60,7 +62,7 @@ async def test_the_stream_of_a_user_tells_what_happens_at_another_app_server(
         (await there.patch(f"{ROOT}/{known}", json={"title": "Named there"})).raise_for_status()
         assert (await read(socket, "conversation"))["conversation"]["title"] == "Named there"
 
-        # A sandbox reports to the other server.
+        # This report of a sandbox arrives at the other server.
         await report(other, known, 1, "goal", {"status": "running", "objective": "Build it"})
         shown = (await read(socket, "conversation"))["conversation"]
         assert shown["goal"]["objective"] == "Build it"

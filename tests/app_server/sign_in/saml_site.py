@@ -1,4 +1,6 @@
-"""A Slipway with a SAML provider, and browsers that sign in there, without a network."""
+"""Helpers for tests of SAML: an app server with a SAML provider, and browsers that sign in without a
+network.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,8 +23,8 @@ ACS = f"{BEGIN}/acs"
 
 
 class SamlSite:
-    """A public app with this provider. `settings`: fields of SamlProvider. `find_program`: see
-    SamlProviders.
+    """The public app of an app server with this SAML provider. `settings`: fields of SamlProvider.
+    `find_program`: see SamlProviders.
     """
 
     def __init__(
@@ -53,19 +55,25 @@ class Browser:
         self._provider = provider
 
     async def begin(self) -> str:
-        """Returns the address of the provider with our request."""
+        """Begins a sign-in. Returns the URL at the provider to which the app server redirects, with the app
+        server's request.
+        """
         reply = await self.client.get(BEGIN)
         assert reply.status_code == 303, reply.text
         return reply.headers["location"]
 
     async def at_provider(self, url: str) -> str:
-        """Returns the page of a provider that listens. `url`: with our request."""
+        """Returns the page of a provider that runs on a port. `url`: the provider's URL with the app
+        server's request.
+        """
         async with httpx.AsyncClient(trust_env=False, follow_redirects=True) as client:
             return (await client.get(url)).raise_for_status().text
 
     async def answered(self, person: Person | None = None, **answer: Any) -> str:
-        """Begins a sign-in, and returns the provider's response as XML. `answer`: see
-        SamlIdentityProvider.answer.
+        """Begins a sign-in, and returns the provider's response as XML.
+
+        person: None means the provider's usual person.
+        answer: see SamlIdentityProvider.answer.
         """
         url = await self.begin()
         metadata = await self.client.get(f"{BEGIN}/metadata")
@@ -73,13 +81,15 @@ class Browser:
         return self._provider.answer(url, metadata.text, person, **answer)
 
     async def send(self, xml: str) -> str:
-        """Sends a response as the form of the provider's page does, and follows the redirects. Returns the
-        fragment of the page of ours at the end.
+        """Sends a SAML response (XML) as the form of the provider's page does, and follows the redirects.
+        Returns the fragment of the last URL, a page of the app server.
         """
         return await self.send_field(encoded(xml))
 
     async def send_field(self, field: str) -> str:
-        """Sends a response as it stands in the form."""
+        """Sends the value of the form field SAMLResponse, and follows the redirects. Returns the fragment of
+        the last URL, a page of the app server.
+        """
         reply = await self.client.post(
             ACS, data={"SAMLResponse": field}, headers={"Origin": "https://id.example.org"}
         )
@@ -88,15 +98,19 @@ class Browser:
         return urlsplit(end).fragment
 
     async def end_of(self, person: Person | None = None, **answer: Any) -> str:
-        """Signs in, and returns the fragment of the page of ours at the end."""
+        """Begins a sign-in and sends the provider's response. Returns the fragment of the last URL, a page
+        of the app server.
+        """
         return await self.send(await self.answered(person, **answer))
 
     async def sign_in(self, person: Person | None = None, **answer: Any) -> dict[str, Any]:
-        """Signs in, and returns the user."""
+        """Signs in, and returns the signed-in user."""
         return await self.finish(await self.end_of(person, **answer))
 
     async def finish(self, fragment: str) -> dict[str, Any]:
-        """Signs in with the token of a fragment, as our page does. Returns the user."""
+        """Signs in with the token in the URL fragment, as the app server's page does. Returns the signed-in
+        user.
+        """
         kind, _, token = fragment.partition("=")
         assert kind == "token", token
         ours = {"Origin": str(self.client.base_url).rstrip("/")}

@@ -1,4 +1,4 @@
-"""A terminal signs in by a code that its user confirms in a browser (RFC 8628)."""
+"""Tests of signing in a terminal by a code that its user confirms in a browser (RFC 8628)."""
 
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta

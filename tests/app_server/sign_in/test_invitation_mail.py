@@ -1,4 +1,4 @@
-"""People are invited by e-mail, through a real exchange with a mail server."""
+"""Tests of invitations by e-mail, with a real exchange with a mail server."""
 
 from datetime import timedelta
 from typing import Any
@@ -43,7 +43,9 @@ def config(config: Config, mail: MailReceiver) -> Config:
 
 
 async def reaches(client: httpx.AsyncClient, state: str) -> dict[str, Any]:
-    """Returns the invitation of the person who was invited last, once it is in this state."""
+    """Waits until the e-mail to the person who was invited last has this state. Returns the state of the
+    e-mail with its details.
+    """
 
     async def last() -> dict[str, Any]:
         mail: dict[str, Any] = (await client.get(PEOPLE)).json()[-1]["invitation_mail"]
@@ -59,7 +61,7 @@ async def reaches(client: httpx.AsyncClient, state: str) -> dict[str, Any]:
 async def test_an_invitation_arrives_once_the_server_takes_it_and_its_link_signs_in(
     app: App, client: httpx.AsyncClient, owner: User, mail: MailReceiver
 ) -> None:
-    # A line end in a name adds no header and no line to the message.
+    # A line break in a name must not add a header or a line to the message.
     renamed = f"{owner.name}\nBcc: eve@harbour.dev"
     async with app.database.session() as session:
         (await session.get_one(User, owner.id)).name = renamed

@@ -1,4 +1,4 @@
-"""Signing in by a certified OpenID Connect provider, as browsers do it."""
+"""Tests of signing in with a certified OpenID Connect provider, with the requests that browsers send."""
 
 import asyncio
 import socket
@@ -51,7 +51,7 @@ def provider(config: Config, tmp_path: Path) -> Iterator[CertifiedProvider]:
 
 
 class Site:
-    """A listening server with this provider, and the browsers of its people."""
+    """An app server with this OpenID Connect provider, and browsers of people who sign in there."""
 
     def __init__(self, app: App, provider: CertifiedProvider, **settings: Any) -> None:
         self.app = app
@@ -90,7 +90,7 @@ class Browser:
     async def go(
         self, is_end: Callable[[str], bool] = lambda url: "/sign-in#" in url, start: str = BEGIN
     ) -> str:
-        """Follows redirects from the beginning of a sign-in: the first address that is an end."""
+        """Begins a sign-in and follows the redirects until `is_end` is true for a URL. Returns this URL."""
         url = str(self.client.base_url.join(start))
         for _ in range(12):
             reply = await self.client.get(url)
@@ -101,7 +101,7 @@ class Browser:
         raise AssertionError(f"still on the way at {url}")
 
     async def sign_in(self) -> dict[str, Any]:
-        """The user that it is signed in as."""
+        """Signs in, and returns the signed-in user."""
         token = (await self.go()).partition("#token=")[2]
         assert token
         reply = await self.client.post("/api/v1/sign-in/link", json={"token": token})
@@ -114,7 +114,9 @@ class Browser:
 
 
 async def audited(app: App, *, expected: int) -> list[AuditEntry]:
-    """What the audit log tells, once it has so many entries: refusals are written beside the request."""
+    """Waits until the audit log has this number of entries, as refusals are recorded in the background.
+    Returns all entries.
+    """
 
     async def entries() -> list[AuditEntry]:
         async with app.database.read() as session:

@@ -1,4 +1,6 @@
-"""What SLIPWAY_OIDC_PROVIDERS may say; anything else stops the start with a sentence."""
+"""Tests of the variable SLIPWAY_OIDC_PROVIDERS: an invalid value stops the start of the server with an error
+of one sentence.
+"""
 
 import json
 from typing import Any

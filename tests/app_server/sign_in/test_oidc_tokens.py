@@ -1,4 +1,6 @@
-"""What a provider has signed, and what only looks so."""
+"""Tests of the tokens of an OpenID Connect provider: only tokens with a valid signature and valid claims are
+accepted.
+"""
 
 import time
 from collections.abc import AsyncIterator
@@ -26,7 +28,7 @@ LOGOUT = {"http://schemas.openid.net/event/backchannel-logout": {}}
 
 
 class Signer:
-    """A provider of our own making, whose keys and claims are the test's."""
+    """An OpenID Connect provider whose keys and claims a test can choose."""
 
     def __init__(self) -> None:
         self.key = RSAKey.generate_key(2048, {"kid": "one", "alg": "RS256", "use": "sig"})

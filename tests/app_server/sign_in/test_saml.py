@@ -1,4 +1,4 @@
-"""Signing in by a SAML provider, as browsers do it."""
+"""Tests of signing in with a SAML provider, with the requests that browsers send."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Single logout with a SAML provider: who is signed out, and which messages do not count."""
+"""Tests of single logout with a SAML provider: which browsers are signed out, and which messages are
+refused.
+"""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -6,6 +8,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from saml2.s_utils import success_status_factory
+from saml2.samlp import Status
 
 from tests.app_server.conftest import App
 from tests.app_server.problems import assert_problem
@@ -36,7 +40,7 @@ def site_with_key(app: App, provider: SamlIdentityProvider) -> SamlSite:
 
 
 async def signed_in(browser: Browser, person: Person) -> str:
-    """Signs in, and returns the SessionIndex."""
+    """Signs the browser in as this person. Returns the SessionIndex of the provider's response."""
     xml = await browser.answered(person)
     user = await browser.finish(await browser.send(xml))
     browser.client.headers["X-Slipway-Proof"] = user["page_proof"]
@@ -64,7 +68,7 @@ async def test_a_request_of_the_provider_signs_out_the_browsers_that_it_names(
         of_eve = await signed_in(eve, EVE)
         ours = (await first.client.get(f"{BEGIN}/metadata")).text
 
-        # The index of another person's session ends nothing.
+        # A request with Ada's name and the session of another person signs out no browser.
         foreign = provider.logout_request(ours, "ada", of_eve)
         assert (await eve.client.get(path_of(foreign))).status_code == 303
         assert await status(first, second, eve) == [200, 200, 200]
@@ -141,3 +145,27 @@ async def test_a_sign_out_here_ends_the_session_at_the_provider(
         assert (told.destination, told.name_id, told.indexes) == (provider.slo, "ada", [index])
         again = await browser.client.delete("/api/v1/sign-in/session", headers=ours)
         assert again.status_code == 204
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(success_status_factory(), id="success"),
+        pytest.param(Status(), id="without a status code"),
+        pytest.param(None, id="without a status"),
+    ],
+)
+async def test_any_answer_of_the_provider_leads_to_the_sign_in_page(
+    app: App,
+    provider: SamlIdentityProvider,
+    caplog: pytest.LogCaptureFixture,
+    status: Status | None,
+) -> None:
+    site = site_with_key(app, provider)
+    async with site.browser() as browser:
+        ours = (await browser.client.get(f"{BEGIN}/metadata")).text
+        reply = await browser.client.get(path_of(provider.logout_response(ours, status)))
+        assert reply.status_code == 303, reply.text
+        assert reply.headers["location"] == f"{site.config.base_url}/sign-in"
+    is_success = status is not None and status.status_code is not None
+    assert ("has not ended its session" in caplog.text) is not is_success

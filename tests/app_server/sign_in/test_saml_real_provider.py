@@ -1,4 +1,4 @@
-"""Signing in by SimpleSAMLphp, an identity provider that others have made."""
+"""Tests of signing in with SimpleSAMLphp, an identity provider of another project."""
 
 import base64
 import html
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.xmlsec1, pytest.mark.simplesamlphp]
 
 
 async def response_by(browser: Browser) -> str:
-    """Begins a sign-in, and returns the form field of the provider's page."""
+    """Begins a sign-in. Returns the value of the form field SAMLResponse in the provider's page."""
     page = await browser.at_provider(await browser.begin())
     found = re.search(r'name="SAMLResponse" value="([^"]+)"', page)
     assert found is not None, page
@@ -25,7 +25,7 @@ async def response_by(browser: Browser) -> str:
 
 
 def wrapped(field: str) -> str:
-    """The response with a forged assertion before the signed one."""
+    """Returns the response with a forged assertion before the signed one, as a value of the form field."""
     xml = base64.b64decode(field).decode()
     found = re.search(r"<saml:Assertion .*</saml:Assertion>", xml, re.DOTALL)
     assert found is not None, xml
@@ -35,7 +35,10 @@ def wrapped(field: str) -> str:
 
 
 async def ends_of_signed_requests(app: App, provider: SimpleSamlPhp, folder: Path) -> tuple[str, str]:
-    """Signs in at a provider that takes only signed requests: with our key, and without one."""
+    """Signs in at a provider that accepts only signed requests: once with a signing key and once without.
+    Returns the name of the parameter in the URL fragment after the first sign-in, and the provider's
+    error in the second.
+    """
     files = {"signing_key_file": folder / "idp.key", "signing_certificate_file": folder / "idp.pem"}
     signing, plain = SamlSite(app, provider, **files), SamlSite(app, provider)
     async with signing.browser() as browser:

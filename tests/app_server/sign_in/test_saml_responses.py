@@ -1,4 +1,4 @@
-"""Which responses of a SAML provider count, and which only look so."""
+"""Tests of responses of a SAML provider: which are accepted, and which forged ones are refused."""
 
 import logging
 import re
@@ -32,13 +32,15 @@ def found(pattern: re.Pattern[str], xml: str) -> str:
 
 
 def forged(xml: str) -> str:
-    """The assertion of a response, about another person, with another id and no signature."""
+    """Returns a forged copy of the response's assertion: about another person, with another id and without
+    the signature.
+    """
     unsigned = SIGNATURE.sub("", found(ASSERTION, xml))
     return unsigned.replace(">ada<", ">eve<").replace(' ID="', ' ID="forged-')
 
 
 def beside(xml: str) -> str:
-    """A forged assertion before the signed one."""
+    """Returns the response with a forged assertion before the signed one."""
     return xml.replace("<ns1:Assertion ", f"{forged(xml)}<ns1:Assertion ", 1)
 
 
@@ -47,19 +49,23 @@ def after(xml: str) -> str:
 
 
 def around(xml: str) -> str:
-    """The signed assertion as advice within a forged one."""
+    """Returns the response with a forged assertion that contains the signed one in its element Advice."""
     advice = f"</ns1:Conditions><ns1:Advice>{found(ASSERTION, xml)}</ns1:Advice>"
     return ASSERTION.sub(lambda _: forged(xml).replace("</ns1:Conditions>", advice), xml)
 
 
 def in_extensions(xml: str) -> str:
-    """The signed assertion in the extensions of the response, and a forged one at its place."""
+    """Returns the response with the signed assertion in its element Extensions, and a forged assertion in
+    the usual place.
+    """
     kept = f"<ns0:Extensions>{found(ASSERTION, xml)}</ns0:Extensions><ns0:Status>"
     return ASSERTION.sub(lambda _: forged(xml), xml).replace("<ns0:Status>", kept)
 
 
 def with_moved_signature(xml: str) -> str:
-    """A forged assertion that has the signature, with the signed assertion as an object in it."""
+    """Returns the response with a forged assertion. The forged assertion has the signature, and the
+    signature contains the signed assertion in an element Object.
+    """
     signature, original = found(SIGNATURE, xml), SIGNATURE.sub("", found(ASSERTION, xml))
     moved = signature.replace("</ns2:Signature>", f"<ns2:Object>{original}</ns2:Object></ns2:Signature>")
     changed = forged(xml).replace("</ns1:Issuer>", f"</ns1:Issuer>{moved}", 1)
@@ -67,7 +73,9 @@ def with_moved_signature(xml: str) -> str:
 
 
 def with_the_same_id(xml: str) -> str:
-    """A forged assertion with the id and the signature of the signed one, which follows it."""
+    """Returns the response with a forged assertion before the signed one. The forged assertion has the id
+    and the signature of the signed one.
+    """
     same = found(ASSERTION, xml).replace(">ada<", ">eve<")
     return xml.replace("<ns1:Assertion ", f"{same}<ns1:Assertion ", 1)
 
@@ -119,7 +127,9 @@ async def test_a_forged_response_is_refused(app: App, provider: SamlIdentityProv
 
 
 async def test_a_signed_response_cannot_be_wrapped(app: App, provider: SamlIdentityProvider) -> None:
-    """The signed response as an object in the signature of a forged one."""
+    """A forged response has the signature, and the signature contains the signed response in an element
+    Object. The forged response is refused.
+    """
     async with SamlSite(app, provider).browser() as browser:
         xml = await browser.answered(signs=("response",))
         signature, original = found(SIGNATURE, xml), SIGNATURE.sub("", xml).partition("?>")[2]

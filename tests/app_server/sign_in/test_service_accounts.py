@@ -1,4 +1,4 @@
-"""Service accounts: users for programs, which cannot sign in."""
+"""Tests of service accounts: users for programs, which cannot sign in."""
 
 import httpx
 

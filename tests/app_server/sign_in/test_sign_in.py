@@ -29,7 +29,9 @@ async def token(app: App, owner: User) -> str:
 
 @pytest.fixture
 async def browser(app: App, token: str) -> AsyncIterator[httpx.AsyncClient]:
-    """A signed-in browser: a cookie, the proof of its page, and the Origin header that browsers send."""
+    """Yields the HTTP client of a signed-in browser: it sends the cookie, the page proof (a header that
+    belongs to the cookie), and the Origin header that browsers send.
+    """
     async with http_client(app.public, headers=ORIGIN) as client:
         await sign_in_async(client, token)
         yield client

@@ -1,4 +1,4 @@
-"""A git host with an empty repository for skills."""
+"""Fixtures for the tests of the skill catalogue: a git host with an empty repository for skills."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Skills in a repository of a git host, and their installation."""
+"""Helpers for tests that push skills to a repository at a git host and install them."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,11 @@ def skill(name: str, text: str = "Do it well.", **more: str) -> str:
 
 
 def publish(host: GitHost, top: Path, files: dict[str, str]) -> str:
-    """Pushes the files to the branch main, and returns the commit."""
+    """Commits the files and pushes them to the branch main of the repository team/skills. Returns the
+    commit's hash.
+
+    top: the directory where the commit is made.
+    """
     for name, text in files.items():
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)

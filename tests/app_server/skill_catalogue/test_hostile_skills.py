@@ -1,4 +1,4 @@
-"""Repositories of skills that attack the app server or the agents: refused with reasons."""
+"""Tests of repositories of skills that attack the app server or the agents: they are refused with reasons."""
 
 import os
 from pathlib import Path
@@ -97,7 +97,9 @@ async def test_a_repository_with_a_path_that_leads_out_is_refused(
 
 
 def _add_directory(bare: Path, name: str) -> None:
-    """Adds a copy of a skill's directory with a name that git itself would not make."""
+    """Commits a copy of the directory of the skill "knots" under this name, which git itself refuses to
+    create.
+    """
     file = bare / "tree"
     entries = {name: git(bare, "rev-parse", "main:knots"), "knots": git(bare, "rev-parse", "main:knots")}
     file.write_bytes(

@@ -1,4 +1,6 @@
-"""The catalogue of skills: installed from the product and from repositories, updated, and switched off."""
+"""Tests of the catalogue of skills: skills of the product and of repositories are installed, updated and
+switched off.
+"""
 
 from datetime import timedelta
 from functools import partial
@@ -54,7 +56,7 @@ async def test_each_public_skill_is_given_to_the_agent_and_triggered(
     scripted_llm.script(call("invoke_skill", name="write-tests"), *(say("Done.") for _ in NAMES[:-1]))
 
     started = await home.ready(llm_profile="mine", initial_message=message("/code-review"), title="Skills")
-    # The last one is read by the agent itself.
+    # A message triggers each skill except the last one, which the agent loads itself.
     for position, name in enumerate(NAMES[:-1]):
         if position:
             place = f"/api/v1/conversations/task-{started['id']}/pending-messages"
@@ -78,7 +80,9 @@ def message(text: str) -> dict[str, Any]:
 
 
 async def has_triggered(home: Home, conversation_id: str, names: list[str]) -> bool:
-    """Whether the messages have triggered these skills, and nothing runs."""
+    """Returns whether the messages have triggered exactly these skills, in this order, and the agent has
+    finished.
+    """
     events = await home.client.get(f"/api/v1/conversation/{conversation_id}/events/search?limit=100")
     triggered = [name for one in events.json()["items"] for name in one.get("activated_skills") or ()]
     status = (await home.conversation(conversation_id))["execution_status"]
@@ -86,7 +90,9 @@ async def has_triggered(home: Home, conversation_id: str, names: list[str]) -> b
 
 
 async def hint(app: App, client: httpx.AsyncClient, route: str) -> tuple[bool, str]:
-    """Runs the check for updates, and returns what is shown about the skill."""
+    """Runs the check for updates. Returns whether the skill has an update, and the problem that the check
+    found (None if there was none).
+    """
     run = update_check.checker(app.database, app.config)
     attempt = JobAttempt(uuid4(), update_check.KIND, {}, None, 1, is_last=False)
     assert await run(attempt) == {"skills": 1}
@@ -112,7 +118,7 @@ async def test_a_skill_of_a_repository_is_found_installed_updated_and_removed(
         2,
         [],
     )
-    # Without a list, a marketplace offers the same.
+    # A marketplace without a list of skills offers all skills of the repository.
     place = [{"name": "ours", "source": host.url("team/skills")}]
     preview = (await client.post(f"{SKILLS}/marketplace-skills", json=place)).raise_for_status().json()
     assert preview["marketplace_skills"] == {"ours": ["knots", "sails"]}
@@ -134,7 +140,7 @@ async def test_a_skill_of_a_repository_is_found_installed_updated_and_removed(
     route = f"{INSTALLED}/{knots['id']}"
     unchanged = (await client.post(f"{route}/update")).json()
     second = publish(host, tmp_path / "work", {"a/knots/SKILL.md": skill("knots", "Tie a bowline.")})
-    # A new version arrives only by an update. The check once a day tells that there is one.
+    # The skill changes only when the user updates it. The daily check reports that an update exists.
     monkeypatch.setattr(update_check, "_DUE_AFTER", timedelta(0))
     assert await hint(app, client, route) == (True, None)
     assert [one["has_update"] for one in (await get(client, "catalogue", query="knots"))["items"]] == [True]
@@ -231,7 +237,7 @@ async def test_skills_are_switched_off_everywhere_or_in_one_repository(home: Hom
     assert told["code-review"] == told["style"] == (False, "its name is in disabled_skills")
     assert told["fix-ci"][0]
 
-    # The protocol's list is the same choice.
+    # The protocol's field `disabled_skills` changes the same choices.
     saved = await home.client.post("/api/v1/settings", json={"disabled_skills": ["style"]})
     saved.raise_for_status()
     removed = await home.client.put(

@@ -1,4 +1,6 @@
-"""Skills of the server reach a user's agents, and everybody can see which did and why."""
+"""Tests of skills on the server: a user's agents get them, and the user sees which skills were loaded and
+why.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +59,9 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 
 async def report_of(home: Home, conversation_id: str) -> dict[str, tuple[bool, str]]:
-    """By path, without where the sandbox lies: whether it was loaded, and why."""
+    """Returns for each skill of the conversation whether it was loaded, and the reason. The keys are paths
+    without the sandbox's directory.
+    """
     reply = await home.client.get(f"{ROOT}/{conversation_id}/skills")
     assert reply.is_success, reply.text
     body: dict[str, Any] = reply.json()

@@ -1,4 +1,4 @@
-"""The list of skills that are there for every conversation."""
+"""Tests of the list of skills that every conversation of the user has."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Repositories that belong to teams: who changes the list, whose level holds, who sees and who may start."""
+"""Tests of repositories that belong to teams: who changes the list, which team's settings are used, and who
+may see and start conversations.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +30,9 @@ PAYMENTS = "github.com/acme/payments-*"
 
 @pytest.fixture
 async def ada(app: App, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
-    """A member with a model, as the owner. Starts stay as they are, because no worker takes them."""
+    """Yields the HTTP client of a member, Ada. She and the owner have a model profile. The start worker is
+    stopped, so starts do not run.
+    """
     await app.state["start_worker"].close()
     async with person(app, "Ada") as ada:
         for each in (client, ada):
@@ -53,7 +57,7 @@ async def started(client: httpx.AsyncClient, repository: str | None, **fields: A
 
 
 async def run_sandbox(app: App, conversation_id: UUID) -> str:
-    """Makes the conversation's sandbox as if it were running. Returns its session key."""
+    """Stores a sandbox for the conversation as if the sandbox were running. Returns its session key."""
     key = f"key-of-{conversation_id.hex}"
     async with app.database.session() as session:
         conversation = await session.get_one(Conversation, conversation_id)
@@ -177,7 +181,7 @@ async def test_a_conversation_on_a_repository_of_a_team_is_shared_with_its_membe
             (team,) = (await ada.get(f"{ROOT}/{seen}/sharing")).json()["teams"]
             assert (team["name"], team["access"]) == ("Core", "view")
             assert_problem(await grace.get(f"{ROOT}/{seen}/sharing"), 403, "conversation_access_missing")
-        # The conversation of an administrator who is in no team belongs to no team.
+        # An administrator who is in no team starts a conversation: it is not shared with the team.
         of_owner = await started(client, "acme/payments-api")
         assert (await client.get(f"{ROOT}/{of_owner}/sharing")).json()["teams"] == []
     async with app.database.read() as session:
@@ -214,7 +218,8 @@ async def test_only_members_start_conversations_on_repositories_that_are_for_mem
     assert (shown["team_name"], shown["is_member"]) == ("Core", False)
 
     shop = await started(ada, "acme/shop")
-    # A sub-conversation takes the repository of its parent, which may belong to a team since.
+    # A sub-conversation uses the repository of its parent. This repository may have been given to a team
+    # after the parent's start.
     parent = await started(ada, "acme/free")
     await own(client, core, PAYMENTS, "github.com/acme/free", members_only=True, members_see="view")
     child = await start(ada, None, parent_conversation_id=parent.hex)
@@ -231,7 +236,7 @@ async def test_only_members_start_conversations_on_repositories_that_are_for_mem
 
     await client.put(member_path(core, ada))
     both = await started(ada, "acme/shop", more_repositories=more)
-    # The members of the team Other must not see what is for the members of the team Core.
+    # The conversation also uses a repository of the team Core, so it is not shared with the team Other.
     assert (await ada.get(f"{ROOT}/{both}/sharing")).json()["teams"] == []
     later = await started(ada, "acme/shop")
     assert [team["name"] for team in (await ada.get(f"{ROOT}/{later}/sharing")).json()["teams"]] == ["Other"]
@@ -276,7 +281,7 @@ async def test_submodules_that_another_team_keeps_for_its_members_are_not_fetche
     refused = ["it is only for members of the team 'Core'", None]
     assert [await reasons(shop), await reasons(free)] == [refused, refused]
     await client.put(member_path(core, ada))
-    # The members of the team Other see the first conversation.
+    # The first conversation is shared with the team Other, so the repository of Core stays refused in it.
     assert [await reasons(shop), await reasons(free)] == [refused, [None, None]]
 
 
@@ -295,7 +300,9 @@ async def test_the_level_of_the_team_that_owns_the_repository_comes_before_other
         (await client.put(path, json=secret)).raise_for_status()
 
     async def given(conversation_id: UUID) -> str:
-        """Returns the value of the secret for commands in the conversation's sandbox."""
+        """Stores a running sandbox for the conversation. Returns the value of the secret TOKEN for commands
+        in it.
+        """
         key = await run_sandbox(app, conversation_id)
         path = f"/api/v1/sandboxes/{conversation_id}/settings/secrets/TOKEN"
         return (await inner.get(path, headers={"X-Session-API-Key": key})).raise_for_status().text
@@ -304,10 +311,10 @@ async def test_the_level_of_the_team_that_owns_the_repository_comes_before_other
     assert await given(await started(ada, "acme/shop")) == "of-1.0"
     owned = await started(ada, "acme/payments-api", max_budget_per_task=1.5)
     assert await given(owned) == "of-2.0"
-    # One sandbox has the level of one team.
+    # A sandbox uses the settings of one team, so a conversation with another team's settings cannot join it.
     joining = await start(ada, "acme/shop", sandbox_id=owned.hex)
     assert_problem(joining, 409, "sandbox_policy_differs")
-    # The organisation is stronger than any team.
+    # An enforced setting of the organisation has precedence over each team's setting.
     value = {"value": 1.0, "enforced": True}
     (await client.put(f"{ADMINISTRATION}/organisation/max_budget_per_task", json=value)).raise_for_status()
     refused = await start(ada, "acme/payments-api", max_budget_per_task=1.5)

@@ -1,4 +1,4 @@
-"""Teams: who changes them, who sees them, and conversations that are shared with them."""
+"""Tests of teams: who changes them, who sees them, and conversations that are shared with them."""
 
 import asyncio
 import json
@@ -93,7 +93,9 @@ async def test_a_conversation_is_shared_with_the_members_of_a_team(
     sharing = f"{ROOT}/{conversation_id}/sharing"
 
     async def seen(who: httpx.AsyncClient) -> str | None:
-        """The person's access, which lists, counts and single conversations must agree on."""
+        """Returns the person's access to the conversation, or None. Checks that the list, the count and the
+        single conversation agree.
+        """
         page = (await who.get(f"{ROOT}/search", params={"shared": "true"})).json()["items"]
         assert (await who.get(f"{ROOT}/count", params={"shared": "true"})).json() == len(page)
         [shown] = (await who.get(ROOT, params={"ids": conversation_id.hex})).json()

@@ -1,4 +1,6 @@
-"""Groups of an identity provider that are mapped to teams, set anew at each sign-in."""
+"""Tests of groups of an identity provider that are mapped to teams: each sign-in sets the teams of the
+person again.
+"""
 
 import httpx
 import pytest
@@ -20,7 +22,7 @@ PROVIDER = IdentityProvider(
 
 
 async def sign_in(app: App, *groups: str) -> str:
-    """Signs in the same person with these groups. Returns the id of the user."""
+    """Signs in one person, Ada, with these groups of the identity provider. Returns the id of the user."""
     async with app.database.session() as session:
         identity = identity_of(PROVIDER, {"sub": "1", "name": "Ada", "groups": [*groups]})
         user, _ = await account_of(session, PROVIDER, identity, None)
@@ -28,7 +30,9 @@ async def sign_in(app: App, *groups: str) -> str:
 
 
 async def members(client: httpx.AsyncClient) -> dict[str, list[str | None]]:
-    """For each team, the providers that gave its members."""
+    """Returns for each team, by name, a list with an entry per member: the identity provider that added the
+    member, or None.
+    """
     found = {}
     for team in (await client.get("/api/v1/teams")).json():
         details = (await client.get(f"/api/v1/teams/{team['id']}")).json()

@@ -1,4 +1,4 @@
-"""A trigger of the owner for a repository at a stand-in for GitHub."""
+"""Fixtures for the tests of triggers: a trigger of the owner for a repository at a simulated GitHub."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -20,7 +20,9 @@ REPOSITORY = "team/harbour"
 
 @dataclass
 class Hooked:
-    """`client`: the owner. `jobs`: the worker that handles the deliveries."""
+    """A trigger and its git host. `client`: an HTTP client of the owner. `jobs`: the worker that handles the
+    deliveries.
+    """
 
     app: App
     client: httpx.AsyncClient
@@ -44,7 +46,7 @@ class Hooked:
             return (await anonymous.post(f"/api/v1/git-webhooks/{self.trigger['id']}", **sent)).status_code
 
     async def deliveries(self) -> list[dict[str, Any]]:
-        """The deliveries, the newest first, once all are handled."""
+        """Waits until all deliveries of the trigger are handled. Returns them, the newest first."""
         path = f"/api/v1/triggers/{self.trigger['id']}/deliveries"
         found: list[dict[str, Any]] = []
 
@@ -58,7 +60,9 @@ class Hooked:
 
 @pytest.fixture
 async def hooked(app: App, client: httpx.AsyncClient, tmp_path: Path) -> AsyncIterator[Hooked]:
-    """Conversations are stored, but no sandbox is started."""
+    """Yields a `Hooked` with a trigger for the repository team/harbour. The start worker is stopped:
+    conversations are stored, but no sandbox is started.
+    """
     await app.state["start_worker"].close()
     with GitHubHost(tmp_path / "host") as host:
         host.git.make(REPOSITORY)

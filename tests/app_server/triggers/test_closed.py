@@ -1,4 +1,6 @@
-"""Each git host tells that an issue or pull request is closed, and its conversation is stopped."""
+"""Tests of closed issues and pull requests: each git host reports them, and the conversation about them is
+stopped.
+"""
 
 import base64
 import hashlib
@@ -21,7 +23,7 @@ from tests.app_server.eventually import eventually
 
 SECRET = "hook:secret"
 ORIGIN = "https://127.0.0.1:1"
-"""Nothing listens there: the delivery itself needs no call to the host."""
+"""An origin where no server listens: these deliveries need no call to the git host."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ async def test_each_host_stops_the_conversation_of_what_it_closes(app: App, owne
 
 
 async def _begun(app: App, owner: User, closing: Closing) -> Trigger:
-    """A trigger that has started a conversation about number 4."""
+    """Stores a trigger that has started a conversation about issue or pull request 4. Returns the trigger."""
     id_, origin = uuid4(), f"{ORIGIN}/{uuid4().hex}"
     trigger = Trigger(
         user_id=owner.id,

@@ -1,4 +1,4 @@
-"""Callbacks that comment on the issue or the pull requests of a conversation."""
+"""Tests of callbacks that comment on the issue or the pull requests of a conversation."""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4

@@ -1,4 +1,4 @@
-"""The decision table of triggers."""
+"""Tests of the rules of triggers: which event at a git host leads to which action."""
 
 from typing import Any
 

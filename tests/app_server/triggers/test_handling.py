@@ -1,4 +1,6 @@
-"""What deliveries lead to: conversations that start, messages, pauses, or nothing, each once."""
+"""Tests of handling deliveries: each one starts a conversation, sends a message, pauses a conversation, or
+does nothing. No delivery has its effect twice.
+"""
 
 import asyncio
 from datetime import timedelta
@@ -88,7 +90,7 @@ async def test_a_host_that_does_not_answer_is_asked_again(
     await hooked.send("issues", labelled())
     (delivery,) = await hooked.deliveries()
     assert (delivery["action"], delivery["reason"]) == ("start", None)
-    # It was open when the host sent the delivery.
+    # The issue was still open when the git host sent the delivery.
     hooked.host.issues.open[5] = OpenIssue(5, "The buoy is lost", "Find it.", state="closed")
     monkeypatch.setattr(handling.Handling, "_of_event", failing_once(of_event))
     await hooked.send("issues", labelled(5))
@@ -162,7 +164,9 @@ async def test_no_more_conversations_work_at_once_than_the_trigger_allows(hooked
 
 
 async def pull_request_of(hooked: Hooked, owner: User) -> UUID:
-    """A pull request with a failing check that a conversation of the owner has opened."""
+    """Stores a pull request with a failing check, which a conversation of the owner has opened. Returns the
+    conversation's id.
+    """
     await hooked.send("issues", labelled())
     await hooked.deliveries()
     (conversation,) = await conversations(hooked)
@@ -265,7 +269,7 @@ async def test_a_failed_start_is_told_and_a_lost_comment_is_found_again(hooked: 
     async with hooked.app.database.session() as session:
         failed = {"status": "ERROR", "error": {"cause": "There is no room."}}
         await session.execute(update(StartTask).values(**failed))
-        # As after the end of a server that has not kept the id.
+        # As after a server that was killed before it stored the comment's id.
         await session.execute(update(TriggeredConversation).values(comment_id=None, comment=None))
     progress: TriggerProgress = hooked.jobs._kinds["triggers.progress"].handler.__self__  # type: ignore[attr-defined]
     payload = {"conversation_id": conversation.id.hex}

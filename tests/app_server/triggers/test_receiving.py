@@ -1,4 +1,4 @@
-"""Deliveries of git hosts are verified, remembered and handed to one job each."""
+"""Tests of receiving deliveries of git hosts: each one is verified, stored and handed to one job."""
 
 import asyncio
 import hashlib
@@ -104,7 +104,7 @@ async def test_those_that_arrive_together_are_stored_together_and_a_wrong_one_ha
         event.remove(Engine, "commit", count)
     assert [type(one) for one in outcomes if one != 202] == [NotAuthenticated, NotFound]
     assert await _jobs(app) == 30
-    # The others are of the worker, which began to handle the first ones.
+    # Some commits are made by the worker, which has begun to handle the first deliveries.
     assert len(commits) < 15
 
 

@@ -1,4 +1,6 @@
-"""Owners make, list, rotate and delete triggers; git hosts call one open address."""
+"""Tests of the routes of triggers: owners create, list and delete triggers and replace their secrets. Git
+hosts call one route without a sign-in.
+"""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Only owners and administrators may use models and MCP servers at private addresses."""
+"""Tests of private addresses: only owners and administrators may use models and MCP servers there."""
 
 import ssl
 from pathlib import Path
@@ -133,7 +133,7 @@ async def test_what_an_administrator_has_named_is_open_to_all() -> None:
 async def test_a_sign_in_goes_nowhere_that_a_members_server_could_not_be() -> None:
     async with site(says("{}")) as near:
         told = f'Bearer resource_metadata="http://127.0.0.1:{near.port}/.well-known/oauth-protected-resource"'
-        # Looked up for each call: what leads to the world first may lead home then.
+        # The name is resolved for each call: a public address at first, and then a private one.
         dns = Dns({"mcp.test": [[NEIGHBOUR], [NEIGHBOUR], ["127.0.0.1"]]})
         guard = Guard(parse_named([NEIGHBOUR]), dns.resolve)
         sign_ins = SignIns()

@@ -1,4 +1,4 @@
-"""One sandbox cannot keep the event loop to itself."""
+"""Tests of fairness between sandboxes: the reports of one sandbox cannot occupy the event loop."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ async def test_only_the_client_that_blocks_the_loop_has_to_wait():
         async with fairness.turn(sandbox_id):
             until = time.perf_counter() + seconds
             while time.perf_counter() < until:
-                pass  # as a decoder that keeps the interpreter's lock
+                pass  # blocks the event loop, as a decoder does that holds the interpreter's lock
             done.append((name, time.perf_counter()))
 
     await asyncio.gather(

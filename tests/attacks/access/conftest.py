@@ -1,4 +1,4 @@
-"""The fixtures of the app server's own tests, and a browser of its owner."""
+"""Fixtures: those of the app server's own tests, and an HTTP client in which the owner is signed in."""
 
 from collections.abc import AsyncIterator
 
@@ -35,7 +35,9 @@ ORIGIN = {"Origin": "http://localhost:3000"}
 
 @pytest.fixture
 async def browser(app: App, owner: User) -> AsyncIterator[httpx.AsyncClient]:
-    """The owner in our page."""
+    """Yields an HTTP client in which the owner is signed in. Its requests come from the
+    origin of our page.
+    """
     async with app.database.session() as session:
         token = await create_link(session, owner.id)
     async with http_client(app.public, headers=ORIGIN) as signed_in:

@@ -1,4 +1,6 @@
-"""What was opened while a user was signed in ends with the session, or with the deleted key."""
+"""A stream of events ends when the user who opened it signs out, or when the API key that opened it is
+deleted.
+"""
 
 import asyncio
 from typing import Any

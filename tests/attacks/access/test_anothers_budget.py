@@ -1,4 +1,6 @@
-"""Conversations share the session key of their sandbox, and each pays for its calls only."""
+"""Several conversations of one sandbox share a session key. Each of them must pay for its own model calls
+only.
+"""
 
 from uuid import UUID, uuid4
 
@@ -18,7 +20,9 @@ ASK = {"model": "demo", "messages": [{"role": "user", "content": "Hello"}]}
 
 
 async def conversations_of_one_sandbox(app: App, owner: User, count: int) -> list[UUID]:
-    """The first is the one that the sandbox was made for."""
+    """Makes `count` conversations in one running sandbox and returns their ids. The sandbox was made for the
+    first one.
+    """
     ids = [uuid4() for _ in range(count)]
     async with app.database.session() as session:
         sandbox = await app.state["sandboxes"].create(session, sandbox_id=ids[0], user_id=owner.id)
@@ -54,7 +58,9 @@ async def test_a_conversation_cannot_let_another_one_pay(app: App, owner: User, 
 
 
 async def test_a_conversation_that_is_alone_needs_no_proof(app: App, owner: User, ask) -> None:
-    """Those from before there were proofs go on."""
+    """The only conversation of its sandbox can call a model without a proof of its identity. So conversations
+    that began before these proofs existed can go on.
+    """
     [alone] = await conversations_of_one_sandbox(app, owner, 1)
     assert (await ask(f"/conversations/{alone}")).is_success
     assert (await ask("")).is_success

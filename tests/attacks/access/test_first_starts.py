@@ -1,4 +1,4 @@
-"""Several app servers that start for the first time, on one database, at the same moment."""
+"""Tests of several app servers that start for the first time on the same database at the same moment."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -19,7 +19,8 @@ STARTS = 6
 
 async def test_first_starts_at_once_make_one_owner(tmp_path: Path, database_url: str) -> None:
     database = Database(database_url)
-    # Servers that wait for one another here would not come to the same point at the same moment.
+    # The migration is done before the starts. Otherwise the servers wait for each other there and start one
+    # by one.
     await migrate(database)
     homes = [tmp_path / f"home-{number}" for number in range(STARTS)]
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""A sandbox that forges answers of its user. Fixtures: those of the approvals' own tests."""
+"""Tests of a sandbox that forges answers of its user. The fixtures are those of the tests of approvals."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Browsers send a cookie to every port of its host: a program of an agent on `localhost` gets ours, too."""
+"""Tests of an agent's program on `localhost` that steals our cookie. It can, because browsers send a cookie
+to all ports of its host.
+"""
 
 import json
 from typing import Any
@@ -81,7 +83,9 @@ async def test_a_stolen_cookie_opens_no_stream_and_the_proof_does(
 async def test_an_empty_key_does_not_switch_off_the_check_of_the_origin(
     browser: httpx.AsyncClient, empty: dict[str, str]
 ) -> None:
-    """A foreign page could add it: then the cookie would act for it."""
+    """A foreign page can add an empty key header to its requests. It must not get the user's cookie accepted
+    this way.
+    """
     headers = {"Origin": "http://evil.example", **empty}
     reply = await browser.post("/api/v1/api-keys", json={"name": "x"}, headers=headers)
     assert_problem(reply, 401, "not_authenticated")

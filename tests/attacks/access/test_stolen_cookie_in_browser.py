@@ -1,4 +1,6 @@
-"""A program of an agent on another port of the same host, as a real browser meets it."""
+"""Tests with a real browser: an agent's program on another port of the same host gets the user's cookie, but
+cannot use it.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -26,7 +28,7 @@ STORED = "JSON.stringify([...Object.entries(localStorage), ...Object.entries(ses
 
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
-    """Nothing here depends on the kind of database."""
+    """Returns the URL of a SQLite database. These tests do not depend on the kind of database."""
     return f"sqlite+aiosqlite:///{tmp_path / 'slipway.sqlite3'}"
 
 

@@ -1,4 +1,4 @@
-"""An app server that is flooded: its fixtures are those of the app server's own tests."""
+"""Fixtures of the tests of floods of requests. Most of them are those of the app server's own tests."""
 
 import asyncio
 import socket
@@ -28,7 +28,9 @@ __all__ = [
 
 @asynccontextmanager
 async def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> AsyncIterator[int]:
-    """The port of a listener that answers."""
+    """Serves the app on a free port of this machine and yields the port. protocol: None means HTTP with
+    limited connections.
+    """
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         server = Server(app, protocol or limited_http(ConnectionLimits(100, 100)))

@@ -1,4 +1,4 @@
-"""A conversation whose log does not end, and a user who opens streams without end."""
+"""Tests of a conversation whose log does not end, and of a user who opens more and more streams."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ async def test_a_log_takes_a_bounded_number_of_characters(
     monkeypatch.setattr(full_log, "MAX_LOG_CHARACTERS", 10_000)
     path = f"/api/v1/webhooks/events/{await a_sandbox(app, owner)}"
     async with http_client(app.inner, headers={"X-Session-API-Key": KEY}) as sandbox:
-        for _ in range(2):  # what is repeated counts once
+        for _ in range(2):  # a repeated report counts only once
             assert (await sandbox.post(path, json=report(1, 1, 6000))).status_code == 200
         assert_problem(await sandbox.post(path, json=report(2, 2, 6000)), 410, "log_full")
 

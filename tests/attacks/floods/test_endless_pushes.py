@@ -1,4 +1,4 @@
-"""A push whose list of commits does not end, and the requests of others meanwhile."""
+"""While a push with an endless list of commits is read, requests of other users are answered."""
 
 import asyncio
 import time
@@ -16,7 +16,9 @@ SHALLOW = encode(b"shallow " + b"a" * 40)
 FLOOD_BYTES = 4 * 1024**2
 PIECE_BYTES = 64 * 1024
 MAX_WAIT_SECONDS = 8.0
-"""A busy machine takes a part of it; a push that is read in quadratic time would take half a minute."""
+"""The longest time that another request may wait or a reading may take. A busy machine needs a part of it.
+Reading in quadratic time would take half a minute.
+"""
 
 
 async def flood() -> AsyncIterator[bytes]:

@@ -1,5 +1,6 @@
-"""Hosts that an administrator has configured, which may be private, name other private addresses: in a
-redirect, as the place of a file, in a document. Each test has a neighbour that must not be called.
+"""Tests of hosts that an administrator has configured and that refer the app server to other private
+addresses: by a redirect, as the address of a file, or in a document. In each test, a private server must get
+no request.
 """
 
 import asyncio
@@ -44,7 +45,9 @@ METADATA_SERVICE = "http://169.254.169.254/latest/meta-data"
 
 @pytest.fixture
 def neighbour(tmp_path: Path) -> Iterator[GitHost]:
-    """Another server on this machine, as the app server's inner listener is one."""
+    """Yields another server on this machine, in the position of the app server's inner listener. It must get
+    no request.
+    """
     with GitHost(tmp_path / "neighbour") as neighbour:
         neighbour.make("team/harbour")
         neighbour.large_files[OID] = CONTENT
@@ -115,7 +118,7 @@ async def test_a_renamed_repository_of_the_same_host_is_cloned(
 
 
 class Provider:
-    """An OpenID provider whose document names what it is told to."""
+    """An OpenID provider. Its configuration document contains the endpoints that a test sets."""
 
     def __init__(self) -> None:
         self.issuer = ""

@@ -1,4 +1,6 @@
-"""Connections that say nothing, or not enough, to the listener of sandboxes and to the public one."""
+"""Tests of connections that send nothing or too little, to the listener for sandboxes and to the public
+listener.
+"""
 
 import asyncio
 import errno
@@ -67,7 +69,9 @@ async def public_port(app: App) -> AsyncIterator[int]:
 
 
 async def is_cut_off(port: int, begun: bytes) -> bool:
-    """Whether a connection that says this much ends without a word."""
+    """Returns whether the server closes a connection without an answer after the connection
+    has sent `begun`.
+    """
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(begun)
@@ -126,7 +130,7 @@ async def test_idle_connections_take_no_more_than_their_share(app: App, inner_po
 
 
 async def test_connections_that_come_at_once_are_taken_in_small_groups() -> None:
-    """Between the groups the loop serves others."""
+    """Between two groups the event loop serves other connections."""
     came: list[asyncio.BaseTransport] = []
 
     class Counting(asyncio.Protocol):
@@ -165,7 +169,7 @@ async def test_one_address_leaves_room_for_others(monkeypatch: pytest.MonkeyPatc
     came = [limits.admit(_from("172.30.0.2")) for _ in range(6)]
     assert came == [True] * 4 + [False] * 2
     assert limits.admit(_from("172.30.0.3"))
-    # One machine has a whole network of these to itself.
+    # One machine usually has a whole IPv6 network, so all addresses of the network count as one.
     assert [limits.admit(_from(f"2001:db8::{number}")) for number in range(1, 6)] == [True] * 4 + [False]
     assert not limits.admit(_from("::ffff:172.30.0.2"))
     assert limits.admit(_from("127.8.8.8"))

@@ -1,4 +1,4 @@
-"""Request bodies of strangers, users and sandboxes that exceed their limits."""
+"""Tests of request bodies above their limits, from users, sandboxes, and clients that are not signed in."""
 
 import asyncio
 import time
@@ -43,7 +43,7 @@ async def test_others_are_answered_while_strangers_send_large_bodies(app: App) -
             try:
                 return (await client.post(link, content=FLOOD, headers=JSON)).status_code
             except httpx.TransportError:
-                return None  # the answer came, and the end of the connection, before all was sent
+                return None  # the server answered and closed before all was sent
 
         attacks = [asyncio.create_task(attack()) for _ in range(3)]
         waits = []

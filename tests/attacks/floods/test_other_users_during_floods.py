@@ -1,4 +1,4 @@
-"""What floods do to the requests of another user and to memory, as `benchmarks.floods` measures it."""
+"""Measures what floods do to memory and to the requests of another user, with `benchmarks.floods`."""
 
 from benchmarks.attackers import FLOODS
 from benchmarks.floods import Row, measure
@@ -9,10 +9,10 @@ MAX_P50_MS = 1_000.0
 MAX_P99_MS = 5_000.0
 TIMES_UNLOADED = 20
 MEASUREMENTS = 3
-"""A machine that is busy with other tests slows the unloaded requests as well, and may stand still for one
-measurement: a flood is too much where it is so each time. The bound for memory is the goal in
-docs/performance.md. Those for time find a server that is slow throughout or stands still:
-benchmarks/floods.py measures the goal.
+"""The number of measurements. A test fails only if a flood exceeds a limit in each of them, because other
+tests can make the machine slow or stop it for one measurement. The limit for memory is the goal in
+docs/performance.md. The limits for time only find a server that is always slow or stops answering:
+benchmarks/floods.py measures the goals for time.
 """
 
 
@@ -25,7 +25,9 @@ async def test_floods_take_neither_the_memory_nor_the_time_of_others() -> None:
 
 
 async def excessive_floods(floods: list[str]) -> list[Row]:
-    """Measures these floods anew, and returns those that take too much memory or time of others."""
+    """Measures these floods and returns those that use too much memory or slow the other user's requests too
+    much.
+    """
     unloaded, *flooded = await measure(SECONDS, floods)
     assert [row.flood for row in flooded] == floods
     p50 = max(MAX_P50_MS, TIMES_UNLOADED * unloaded.p50)

@@ -1,4 +1,4 @@
-"""Repositories that a member names, on hosts that only this server reaches."""
+"""Tests of repositories that a user names and that are on hosts which only the app server can reach."""
 
 import asyncio
 import threading
@@ -24,7 +24,9 @@ REPOSITORY = "team/harbour"
 
 
 def answers(*addresses: str) -> Resolver:
-    """A DNS that gives one answer after the other, and the last one again and again."""
+    """Returns a resolver that gives these addresses one after another, and the last one again for all later
+    requests.
+    """
     left = list(addresses)
 
     async def resolve(_name: str) -> list[str]:
@@ -85,7 +87,9 @@ async def test_what_an_administrator_has_named_can_be_cloned(
 
 
 async def test_git_calls_the_address_that_was_judged(host: GitHost, tmp_path: Path) -> None:
-    """Git cannot find this name, and does not look it up."""
+    """Git must connect to the address that the app server has checked. It cannot look up this host name
+    itself.
+    """
     host.tokens.clear()
     guard = Guard(parse_named(["127.0.0.0/8"]), answers("127.0.0.1", "10.0.0.1"))
     packed = await cloned(f"http://git.invalid:{host.port}/{REPOSITORY}.git", tmp_path / "scratch", guard)
@@ -102,7 +106,7 @@ async def test_ssh_calls_the_address_that_was_judged() -> None:
 
 @pytest.fixture
 def elsewhere(host: GitHost) -> Iterator[str]:
-    """A public place that redirects to a neighbour."""
+    """Yields the URL of a server that is treated as public and that redirects to a private server."""
 
     class Redirecting(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""Hundreds of requests that one sandbox sends in the same moment."""
+"""Tests of hundreds of requests that one sandbox sends at the same moment."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,9 @@ REQUESTS = 200
 
 
 class Counted:
-    """A database that counts its open sessions."""
+    """A database that counts its sessions. open: the number of open sessions. most: the highest number so
+    far.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Host names whose DNS servers do not answer do not delay other users."""
+"""Host names whose DNS servers do not answer must not delay other users."""
 
 import asyncio
 import socket
@@ -17,7 +17,9 @@ NAMES = 100
 
 @pytest.fixture
 def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Names that begin with "slow" are not found until the event is set."""
+    """Makes lookups of names with the prefix "slow" wait until a test sets the yielded event.
+    Then they fail.
+    """
     real, may_end = socket.getaddrinfo, threading.Event()
 
     def getaddrinfo(host: str, *rest: object, **named: object) -> object:

@@ -1,4 +1,6 @@
-"""The proxy out of sandboxes under attack. Its fixtures are those of the proxy's tests."""
+"""Fixtures for attacks on the proxy through which sandboxes reach the network: those of the proxy's own
+tests.
+"""
 
 from tests.app_server.conftest import app, client, no_outer_configuration, owner
 from tests.app_server.egress.conftest import config, upstream, way_out

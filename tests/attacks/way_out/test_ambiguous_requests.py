@@ -1,4 +1,4 @@
-"""Requests that two parsers could read differently."""
+"""Tests of HTTP requests that two parsers could read in different ways."""
 
 import asyncio
 

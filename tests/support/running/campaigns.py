@@ -1,4 +1,6 @@
-"""Sets of tests that need not run again: their inputs are those of a run in which they passed."""
+"""Campaigns: sets of tests that are left out if their inputs have not changed since a run in which they
+passed.
+"""
 
 import hashlib
 import subprocess
@@ -24,7 +26,11 @@ _ALWAYS = (
 
 @dataclass(frozen=True)
 class Campaign:
-    """tests, inputs, but: patterns of paths from the root. `but`: which of the tests do not belong to it."""
+    """A set of tests. `tests`, `inputs` and `but` are patterns of paths from the root of the repository.
+
+    `inputs`: the files on which the result depends. `but`: files in `tests` that do not belong to the
+    campaign.
+    """
 
     name: str
     tests: tuple[str, ...]
@@ -40,7 +46,9 @@ class Campaign:
 
 
 def key_of(name: str, inputs: Iterable[str]) -> str:
-    """The name with a hash of the paths and contents of all inputs, which are patterns of paths."""
+    """Returns the name with a hash of the paths and contents of all input files. `inputs` are patterns of
+    paths.
+    """
     patterns = tuple(inputs)
     digest = hashlib.sha256()
     for file in tracked_files():
@@ -52,27 +60,35 @@ def key_of(name: str, inputs: Iterable[str]) -> str:
 
 @cache
 def read_campaigns() -> tuple[Campaign, ...]:
-    """Raises OSError, tomllib.TOMLDecodeError, TypeError."""
+    """Reads the campaigns from tests/campaigns.toml.
+
+    Raises OSError if the file is not readable, and tomllib.TOMLDecodeError or TypeError if it is invalid.
+    """
     return tuple(_campaign(name, each) for name, each in tomllib.loads(CAMPAIGNS_FILE.read_text()).items())
 
 
 @cache
 def tracked_files() -> tuple[str, ...]:
-    """All of the checkout, from the root, those that were never committed included."""
+    """Returns the paths, from the root, of all files of the checkout. New files are included, ignored files
+    are not.
+    """
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return tuple(sorted(file for file in done.stdout.splitlines() if (ROOT / file).is_file()))
 
 
 def to_leave_out(green: Path | None) -> list[Campaign]:
-    """green: where passed campaigns are remembered; None runs all."""
+    """Returns the campaigns that need not run. green: the folder of passed campaigns; None to run all."""
     if green is None or not green.is_dir():
         return []
     return [campaign for campaign in read_campaigns() if (green / campaign.key()).exists()]
 
 
 def remember(green: Path, seconds: Mapping[str, float], failed: Iterable[str]) -> None:
-    """Notes the campaigns of which tests ran and none failed or was skipped."""
+    """Stores in `green` each campaign of which at least one test ran, and no test failed or was skipped.
+
+    seconds: the tests that ran. failed: the tests that failed or were skipped.
+    """
     green.mkdir(parents=True, exist_ok=True)
     for campaign in read_campaigns():
         if any(map(campaign.holds, seconds)) and not any(map(campaign.holds, failed)):

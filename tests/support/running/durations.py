@@ -1,7 +1,9 @@
-"""How long each test took in an earlier run: what orders this one, and what it is compared with.
+"""Records how long each test took. The record decides the order of the next run, and the times of that run
+are compared with the record.
 
-The record is JSON: {file: {"seconds": total, "tests": {name: seconds}}}, where `tests` holds those of a
-second and more. It is read from SLIPWAY_CI_CACHE, else from tests/durations.json. Each run writes a new one.
+The record is JSON: {file: {"seconds": total, "tests": {name: seconds}}}. `tests` holds only tests that take a
+second or more. It is read from the folder SLIPWAY_CI_CACHE, else from tests/durations.json. Each run writes a
+new record.
 """
 
 import json
@@ -16,12 +18,12 @@ COMMITTED = ROOT / "tests" / "durations.json"
 NAME = "durations.json"
 NOTED_SECONDS = 1.0
 UNKNOWN_FILE_SECONDS = 10.0
-"""A file that no record knows comes after the long ones."""
+"""The assumed seconds of a file that is not in the record, so that it runs after the long files."""
 
 
 @dataclass
 class Durations:
-    """files: seconds of all tests of a file. tests: seconds of each long test, by its id."""
+    """The record. files: seconds of all tests of a file. tests: seconds of each long test, by test id."""
 
     files: dict[str, float] = field(default_factory=dict)
     tests: dict[str, float] = field(default_factory=dict)
@@ -38,7 +40,7 @@ def file_of(test: str) -> str:
 
 
 def read_durations() -> Durations:
-    """Empty when there is no record. Raises ValueError for one that is broken."""
+    """Reads the record. Returns an empty one if there is none. Raises ValueError if the record is invalid."""
     for file in filter(None, (_cached(), COMMITTED)):
         if file.exists():
             return _parse(json.loads(file.read_text()))
@@ -46,7 +48,10 @@ def read_durations() -> Durations:
 
 
 def write_durations(seconds: Mapping[str, float], earlier: Durations, into: Path) -> None:
-    """seconds: by id of test. What this run did not run is kept as it was."""
+    """Writes a new record to the folder `into`, and to SLIPWAY_CI_CACHE if that is set.
+
+    seconds: by test id. Files of which no test ran keep their values from `earlier`.
+    """
     by_file: dict[str, dict[str, float]] = defaultdict(dict)
     for test, took in seconds.items():
         by_file[file_of(test)][test] = took

@@ -1,4 +1,4 @@
-"""Which lane a test belongs to, and how long it may take there (tests/lanes.toml)."""
+"""Lanes: groups of tests with a time budget and a time limit for each test (tests/lanes.toml)."""
 
 import os
 import tomllib
@@ -14,7 +14,10 @@ LANES_FILE = Path(os.environ.get("SLIPWAY_TEST_LANES") or Path(__file__).parents
 
 @dataclass(frozen=True)
 class Lane:
-    """files: patterns of paths from the root. markers, fixtures: their names in pytest."""
+    """A lane. A test belongs to it by its file, a marker or a fixture.
+
+    files: patterns of paths from the root. markers, fixtures: their names in pytest.
+    """
 
     name: str
     budget_minutes: float
@@ -30,12 +33,18 @@ class Lane:
 
 @cache
 def read_lanes() -> tuple[Lane, ...]:
-    """In the order of the file. Raises OSError, tomllib.TOMLDecodeError, TypeError."""
+    """Reads the lanes in the order of the file.
+
+    Raises OSError if the file is not readable, and tomllib.TOMLDecodeError or TypeError if it is invalid.
+    """
     return tuple(_lane(name, fields) for name, fields in tomllib.loads(LANES_FILE.read_text()).items())
 
 
 def lane_of(file: str, markers: Collection[str] = (), fixtures: Collection[str] = ()) -> Lane:
-    """file: its path from the root, with slashes."""
+    """Returns the first lane to which the test belongs, or the last lane if there is none.
+
+    file: the path of the test file from the root, with slashes.
+    """
     lanes = read_lanes()
     return next((lane for lane in lanes if lane.holds(file, markers, fixtures)), lanes[-1])
 

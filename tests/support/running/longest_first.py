@@ -1,6 +1,6 @@
-"""The order of the tests: the longest first, so that no worker ends long after the others.
+"""The order of the tests: the longest first, so that no worker ends much later than the others.
 
-Tests of one file stay together on one worker, as they share fixtures. A long file without shared fixtures is
+Tests of one file run on one worker, because they share fixtures. A long file without shared fixtures is
 split, unless its tests use a Docker engine or are marked `one_worker`.
 """
 
@@ -17,14 +17,14 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 from tests.support.running.durations import ROOT, Durations, file_of, read_durations
 
 SPLIT_SECONDS = 20.0
-# Tests of one file that use an engine may compare what it has before and after.
+# Tests of one file that use an engine may compare its containers before and after.
 _TOGETHER = re.compile(
     r"""scope=["'](module|class|package|session)["']|pytest\.mark\.(docker|one_worker|own_engine)"""
 )
 
 
 class LongestFirst(LoadScopeScheduling):
-    """Hands out the tests in the order in which they were collected."""
+    """The scheduler of pytest-xdist. It hands out the tests in the order in which they were collected."""
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
@@ -36,13 +36,16 @@ class LongestFirst(LoadScopeScheduling):
 
 
 def unit_of(test: str, durations: Durations) -> str:
-    """What one worker gets at once: a file, or one test of a long file."""
+    """Returns the id of the unit that one worker gets at once: a file, or one test of a long file."""
     file = file_of(test)
     return test if durations.of_file(file) > SPLIT_SECONDS and not _stays_together(file) else file
 
 
 def order(items: list[pytest.Item], durations: Durations) -> None:
-    """In place. The same on all workers."""
+    """Sorts the tests in place: the longest units (files, or single tests of long files) first.
+
+    The result is the same on all workers.
+    """
     seconds: dict[str, float] = defaultdict(float)
     units = {item.nodeid: unit_of(item.nodeid, durations) for item in items}
     for item in items:
@@ -52,7 +55,10 @@ def order(items: list[pytest.Item], durations: Durations) -> None:
 
 
 def shuffle(items: list[pytest.Item], seed: int, durations: Durations) -> None:
-    """In place: units in random order, and the tests in them."""
+    """Shuffles the units (files, or single tests of long files) in place, and the tests in each unit.
+
+    Equal seeds give equal orders.
+    """
     units: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         units[unit_of(item.nodeid, durations)].append(item)

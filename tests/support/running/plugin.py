@@ -1,5 +1,5 @@
-"""The pytest plugin: `--lane NAME`, `--budgets`, `--shuffle SEED`, `--green-campaigns DIRECTORY`,
-`--second-try MOST`.
+"""The pytest plugin with our options: `--lane NAME`, `--budgets`, `--shuffle SEED`, `--green-campaigns
+DIRECTORY`, `--second-try MOST`.
 """
 
 import os
@@ -39,7 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Raises UsageError if campaigns would be remembered as green though only some of their tests run."""
+    """Registers the recorder.
+
+    Raises UsageError if `--green-campaigns` is used with an option that selects only some tests: a campaign
+    would be stored as passed although some of its tests did not run.
+    """
     remembers = config.getoption("--green-campaigns") and not hasattr(config, "workerinput")
     if remembers and (partial := _selections(config)):
         raise pytest.UsageError(f"--green-campaigns needs all tests: leave out {', '.join(partial)}")
@@ -47,8 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _selections(config: pytest.Config) -> list[str]:
-    """Returns the options of the command line that leave tests out. Options in the settings are not
-    returned, because they are the same in each run.
+    """Returns the options of the command line that select or leave out tests.
+
+    Options in the settings file are not returned, because they are the same in each run.
     """
     options = {
         "-k": "keyword",
@@ -72,7 +77,9 @@ def _selections(config: pytest.Config) -> list[str]:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Three for two CPUs: tests wait a third of their time, for containers, pages and timeouts."""
+    """Returns three workers for two CPUs: tests wait a third of their time, for containers, pages and
+    timeouts.
+    """
     return ceil(1.5 * len(os.sched_getaffinity(0)))
 
 
@@ -117,7 +124,7 @@ def _workers(config: pytest.Config) -> int:
 
 
 class Recorder:
-    """Adds up what each test took, in the process that hands out the tests."""
+    """Adds up the time of each test and collects the failures, in the process that hands out the tests."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -126,7 +133,7 @@ class Recorder:
         self._failed: set[str] = set()
         self._skipped: set[str] = set()
         self._second_try: second_try.SecondTry | None = None
-        # At the end of the run, those that passed in it are remembered, too.
+        # Computed now: at the end of the run, campaigns that passed in this run are stored, too.
         self._left_out = campaigns.to_leave_out(config.getoption("--green-campaigns"))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -140,7 +147,9 @@ class Recorder:
             self._tell(report)
 
     def _tell(self, report: pytest.TestReport) -> None:
-        """Names a failure at once. Its report comes at the end, and a run that is cut short has none."""
+        """Prints a failure at once. pytest prints its report only at the end, and never if the run is cut
+        short.
+        """
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is None:
             return
@@ -163,7 +172,8 @@ class Recorder:
         into = Path(self._config.rootpath) / ".pytest_cache"
         write_durations(self._seconds, self._earlier, into)
         green = self._config.getoption("--green-campaigns")
-        # A run that was cut short proves nothing. In one that was not, what passed has passed.
+        # A run that was cut short proves nothing about the campaigns. In a complete run, each campaign
+        # without a failed test has passed.
         if green and second_try.has_run_all(session, len(self._lanes)):
             campaigns.remember(green, self._seconds, self._failed | self._skipped)
         if self._config.getoption("--budgets"):

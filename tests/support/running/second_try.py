@@ -1,8 +1,8 @@
-"""A second try for a few tests that failed: alone, when all others have ended.
+"""Runs a few failed tests a second time: alone, when all other tests have ended.
 
-A real fault fails again. A test that passes now is unsteady: it depends on what else the machine does. The
-run shows both tries and names the test, and stays green. With more failures than allowed there is no second
-try.
+A real fault fails again. A test that passes now is unsteady: its result depends on what else the machine
+does. The run shows both results, names the test, and counts as passed. If more tests failed than the option
+allows, there is no second try.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 
 @dataclass(frozen=True)
 class SecondTry:
-    """What came of it: `output` is pytest's."""
+    """The result of a second try. `output` is the output of pytest."""
 
     tests: Sequence[str]
     passed: bool
@@ -25,7 +25,7 @@ class SecondTry:
 
 
 def has_run_all(session: pytest.Session, seen: int) -> bool:
-    """False for a run that was cut short: its other tests may fail, too."""
+    """Returns False for a run that was cut short: tests that did not run might have failed, too."""
     distributed = session.config.pluginmanager.get_plugin("dsession")
     expected = len(distributed.sched.collection) if distributed else session.testscollected
     return seen >= expected
@@ -37,7 +37,7 @@ def try_again(root: Path, ini: Path | None, tests: Sequence[str]) -> SecondTry:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *settings, "-n", "0", *tests],
         cwd=root,
-        # Its name would make the new process take itself for a worker of this run.
+        # With the variables of pytest, the new process would act as a worker of this run.
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

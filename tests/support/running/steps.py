@@ -1,9 +1,9 @@
-"""Steps of `.ci/run` that need not run again: their inputs are those of a run in which they passed.
+"""Runs a step of `.ci/run`, unless its inputs have not changed since a run in which the step passed.
 
-python -m tests.support.running.steps GREEN NAME COMMAND...    # runs the command, or says that it does not
+python -m tests.support.running.steps GREEN NAME COMMAND...    # runs the command, or says that it need not
 python -m tests.support.running.steps GREEN NAME               # ends with 0 if it need not run, else with 1
 
-GREEN is the directory where passed steps are remembered. tests/steps.toml names the inputs of each step.
+GREEN is the directory in which passed steps are stored. tests/steps.toml names the inputs of each step.
 """
 
 import subprocess
@@ -19,7 +19,9 @@ STEPS_FILE = ROOT / "tests" / "steps.toml"
 
 
 def run(green: Path, name: str, command: Sequence[str]) -> int:
-    """The exit code. Raises KeyError for a step that is not in tests/steps.toml."""
+    """Runs the command if needed, and returns the exit code. Raises KeyError if tests/steps.toml lacks the
+    step.
+    """
     inputs: list[str] = tomllib.loads(STEPS_FILE.read_text())[name]["inputs"]
     passed = green / key_of(f"step-{name}", ["tests/steps.toml", *inputs])
     if passed.exists():

@@ -1,5 +1,5 @@
-"""A scripted model: a real HTTP server on loopback. It speaks OpenAI's chat completions and Responses,
-and Anthropic's messages, each of them streaming or not.
+"""A scripted model: a real HTTP server on loopback. It speaks OpenAI's chat completions and Responses, and
+Anthropic's messages, each of them streaming or not.
 
     def test_something(scripted_llm):                      # the fixture of tests/conftest.py
         scripted_llm.script(
@@ -15,14 +15,15 @@ and Anthropic's messages, each of them streaming or not.
         ...LLM(model="openai/scripted", base_url=scripted_llm.base_url, api_key=scripted_llm.api_key)
         assert scripted_llm.requests[0].tool_names == ["terminal"]
 
-One turn answers one request, in order. `hold(turn)` keeps its reply back until `.release()`:
+A turn is how the model answers one request. Turns are used in order. `hold(turn)` keeps the answer back until
+`.release()` is called:
 
         reply = hold(say("done"))
         scripted_llm.script(reply)
         await scripted_llm.wait_for_requests(1)            # the model is "thinking" now
         reply.release()
 
-It runs in threads of its own, so it serves sync tests, async tests and other processes alike.
+The server runs in its own threads, so synchronous tests, asynchronous tests and other processes can use it.
 """
 
 from tests.support.scripted_llm.server import ScriptedLLM

@@ -1,4 +1,4 @@
-"""A turn as OpenAI's chat completions have it."""
+"""Encodes a turn as an answer of OpenAI's chat completions."""
 
 import time
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def whole(turn: Turn, request: Request) -> dict[str, Any]:
 
 
 def pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
-    """The chunks of a streamed completion, `[DONE]` left out."""
+    """Yields the chunks of a streamed completion, without the final `[DONE]`."""
     frame = {
         "id": new_id("chatcmpl"),
         "object": "chat.completion.chunk",

@@ -1,4 +1,4 @@
-"""A turn as Bedrock's Converse has it, and the frames in which AWS streams it."""
+"""Encodes a turn as an answer of Bedrock's Converse API, and in the binary frames in which AWS streams it."""
 
 import json
 from binascii import crc32
@@ -19,7 +19,7 @@ def whole(turn: Turn, request: Request) -> dict[str, Any]:
 
 
 def pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
-    """The events of a stream, each as an object with the kind of the event as its only key."""
+    """Yields the events of a stream. Each is an object whose only key is the kind of the event."""
     yield {"messageStart": {"role": "assistant"}}
     for index, block in enumerate(_content(turn)):
         if "toolUse" in block:

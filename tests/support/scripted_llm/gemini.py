@@ -1,4 +1,6 @@
-"""A turn as Gemini's `generateContent` has it, in the types of Google's package."""
+"""Encodes a turn as an answer of Gemini's `generateContent`, and checks it with the types of Google's
+package.
+"""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ def whole(turn: Turn, request: Request) -> dict[str, Any]:
 
 
 def pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
-    """The replies of a stream. Calls come whole, as Gemini sends them."""
+    """Yields the replies of a stream. Each tool call comes in one piece, as Gemini sends it."""
     for thought in split(turn.reasoning, turn.piece_chars):
         yield _reply([{"text": thought, "thought": True}])
     for text in split(turn.text, turn.piece_chars):
@@ -29,7 +31,7 @@ def _texts(text: str) -> list[dict[str, Any]]:
 
 
 def _calls(turn: Turn) -> list[dict[str, Any]]:
-    """The parts of the calls. Of parallel calls only the first one is signed."""
+    """Returns the parts with the tool calls. Only the first of parallel calls has a signature."""
     parts: list[dict[str, Any]] = [
         {"functionCall": {"name": called["function"]["name"], "args": _arguments(called)}}
         for called in turn.tool_calls

@@ -1,4 +1,4 @@
-"""A turn as Anthropic's messages have it."""
+"""Encodes a turn as an answer of Anthropic's messages API."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def whole(turn: Turn, request: Request) -> dict[str, Any]:
 
 
 def pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
-    """The events of a streamed message."""
+    """Yields the events of a streamed message."""
     message = whole(turn, request)
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
@@ -48,7 +48,7 @@ def pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
 
 
 def _block(block: dict[str, Any], size: int) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """What a block is at its start, where its pieces are yet to come, and these."""
+    """Returns the empty fields with which a streamed block starts, and the deltas that fill them."""
     match block["type"]:
         case "thinking":
             pieces = [{"type": "thinking_delta", "thinking": p} for p in split(block["thinking"], size)]

@@ -1,4 +1,4 @@
-"""A turn as OpenAI's Responses have it."""
+"""Encodes a turn as an answer of OpenAI's Responses API."""
 
 import time
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def _output(turn: Turn) -> list[dict[str, Any]]:
 
 
 def pieces(turn: Turn, request: Request) -> Iterator[dict[str, Any]]:
-    """The events of a streamed response."""
+    """Yields the events of a streamed response."""
     response = whole(turn, request)
     yield {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}
     for index, item in enumerate(response["output"]):

@@ -1,4 +1,4 @@
-"""The server of the scripted model."""
+"""The HTTP server of the scripted model."""
 
 import asyncio
 import json
@@ -32,16 +32,21 @@ _FRAMES = "application/vnd.amazon.eventstream"
 
 @dataclass
 class ScriptedLLM:
-    """The server. `script` adds turns; `requests` is what was asked; `cancelled` counts who hung up."""
+    """The server of the scripted model. `script` adds turns. `requests`: the requests received so far.
+
+    `cancelled`: how many clients closed the connection before the answer was complete.
+    """
 
     api_key: str = "sk-scripted-canary"
     host: str = "127.0.0.1"
     requests: list[Request] = field(default_factory=list)
     cancelled: int = 0
     fallback: Callable[[Request], Turn] | Turn | None = None
-    """What answers once the script is used up; None: HTTP 400, which nobody retries."""
+    """Answers requests when no turns are left. None: the answer is HTTP 400, which clients do not retry."""
     aside: Turn | None = None
-    """What answers requests without tools, such as for a title: they take no turn and are not recorded."""
+    """Answers requests without tools, such as for a title. They use up no turn and are not recorded. None: a
+    normal turn.
+    """
     _turns: deque[Turn | Callable[[Request], Turn]] = field(default_factory=deque)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _closing: threading.Event = field(default_factory=threading.Event)
@@ -60,15 +65,17 @@ class ScriptedLLM:
         return len(self._turns)
 
     async def wait_for_requests(self, count: int) -> None:
-        """Returns once `count` requests have arrived in all."""
+        """Returns when `count` requests have arrived since the start."""
         await self.wait_until(lambda: len(self.requests) >= count)
 
     async def wait_until(self, is_true: Callable[[], bool]) -> None:
-        """Returns once `is_true`, asked after every request, reply and hang-up."""
+        """Returns when `is_true` returns True. It is called after every request, reply and closed
+        connection.
+        """
         await asyncio.to_thread(self._wait_until, is_true)
 
     def wait_for_request(self, count: int) -> None:
-        """As `wait_for_requests`, for tests without an event loop."""
+        """Does the same as `wait_for_requests`, for tests without an event loop."""
         self._wait_until(lambda: len(self.requests) >= count)
 
     def _wait_until(self, is_true: Callable[[], bool]) -> None:
@@ -92,7 +99,7 @@ class ScriptedLLM:
         self._server.server_close()
 
     def take(self, request: Request) -> Turn:
-        """Records the request and says what answers it."""
+        """Records the request and returns the turn that answers it."""
         if self.aside is not None and not request.tool_names:
             return self.aside
         with self._changed:
@@ -114,7 +121,7 @@ class _Server(ThreadingHTTPServer):
     llm: ScriptedLLM
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Callers that hang up are part of the script, not a traceback on the terminal."""
+        """Ignores the error: tests may close a connection early."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -145,7 +152,9 @@ class _Handler(BaseHTTPRequestHandler):
         return Request(self.path, headers, json.loads(body))
 
     def _wait_for_release(self, turn: Turn) -> bool:
-        """False when the caller hung up, or the server closes, before the turn was released."""
+        """Waits until a held turn is released. Returns False if the client is gone or the server closes
+        before.
+        """
         while turn.gate is not None and not turn.gate.wait(0.01):
             if self._caller_is_gone() or self.server.llm._closing.is_set():
                 self._drop()
@@ -201,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name is http.server's)
-        """Quiet: requests are recorded instead."""
+        """Logs nothing, because `requests` records the requests."""
 
 
 def _encoded_pieces(turn: Turn, request: Request) -> Iterator[bytes]:
@@ -213,7 +222,7 @@ def _encoded_pieces(turn: Turn, request: Request) -> Iterator[bytes]:
 
 
 def _kind(piece: bytes) -> bytes:
-    """The type of an event of Anthropic's, by which its package tells them apart."""
+    """Returns the type of an event of Anthropic's stream. Anthropic's package tells events apart by it."""
     try:
         return str(json.loads(piece)["type"]).encode()
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""What is asked of the model, and what it does then."""
+"""The turns of the scripted model, and the requests that they answer."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ def new_id(prefix: str) -> str:
 
 @dataclass(frozen=True)
 class Turn:
-    """What the model does with one request."""
+    """A turn: how the model answers one request."""
 
     text: str = ""
     tool_calls: tuple[dict[str, Any], ...] = ()
@@ -24,7 +24,7 @@ class Turn:
     thinking_blocks: tuple[dict[str, Any], ...] = ()
     encrypted_reasoning: str = ""
     signature: str = ""
-    """With what Gemini signs its first call."""
+    """The thought signature that Gemini adds to its first tool call."""
     finish_reason: str | None = None
     body: bytes | None = None
     prompt_tokens: int = 100
@@ -39,55 +39,63 @@ class Turn:
     gate: threading.Event | None = None
 
     def release(self) -> None:
-        """Lets a held turn answer."""
+        """Sends the answer of a turn that `hold` keeps back."""
         assert self.gate is not None, "only a held turn can be released"
         self.gate.set()
 
 
 def say(text: str, **options: Any) -> Turn:
-    """A plain text reply. Options are fields of Turn."""
+    """Returns a turn with plain text. `options` are fields of Turn."""
     return Turn(text=text, **options)
 
 
 def call(tool: str, *, thought: str = "", call_id: str | None = None, **arguments: Any) -> Turn:
-    """A reply with one tool call; `thought` is the text beside it."""
+    """Returns a turn with one tool call. `thought`: the text beside the call. `call_id`: None for a
+    new id.
+    """
     return Turn(text=thought, tool_calls=(_tool_call(tool, arguments, call_id),))
 
 
 def calls(*pairs: tuple[str, dict[str, Any] | str], thought: str = "", **options: Any) -> Turn:
-    """A reply with several tool calls. Arguments given as a string are sent as they are (also bad JSON)."""
+    """Returns a turn with several tool calls. Arguments that are a string are sent unchanged, even invalid
+    JSON.
+    """
     return Turn(text=thought, tool_calls=tuple(_tool_call(name, a, None) for name, a in pairs), **options)
 
 
 def fail(status: int, *, error: str = "scripted failure", retry_after: float | None = None) -> Turn:
-    """An HTTP error in OpenAI's error shape."""
+    """Returns a turn that answers with an HTTP error, in OpenAI's format."""
     headers = () if retry_after is None else (("Retry-After", str(retry_after)),)
     return Turn(status=status, error=error, headers=headers)
 
 
 def raw(body: bytes) -> Turn:
-    """A reply of any bytes, as JSON; as one event of a stream if a stream was asked for."""
+    """Returns a turn that answers with these bytes as a JSON body, or as one event if a stream was
+    asked for.
+    """
     return Turn(body=body)
 
 
 def hold(turn: Turn) -> Turn:
-    """The same turn, kept back until its `release()` is called or the client goes away."""
+    """Returns the turn with its answer kept back until `release()` is called or the client goes away."""
     return replace(turn, gate=threading.Event())
 
 
 def hang() -> Turn:
-    """Never answers; ends when the client hangs up or the server closes."""
+    """Returns a turn that never answers. It ends when the client closes the connection or the
+    server closes.
+    """
     return hold(Turn())
 
 
 def cut(turn: Turn, *, after: int) -> Turn:
-    """Streams `after` pieces, then drops the connection."""
+    """Returns the turn, changed so that the connection is dropped after `after` streamed pieces."""
     return replace(turn, cut_after_pieces=after)
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it arrived. Header names are lower case."""
+    """A received request. Header names are in lower case."""
 
     path: str
     headers: dict[str, str]
@@ -108,7 +116,7 @@ class Request:
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """The input of a request for a response."""
+        """The input items of a request to the Responses API."""
         return list(self.body["input"])
 
     @property
@@ -121,13 +129,13 @@ class Request:
 
     @property
     def bearer(self) -> str | None:
-        """The key the caller authenticated with."""
+        """The API key in the Authorization header, or None."""
         scheme, _, key = self.headers.get("authorization", "").partition(" ")
         return key if scheme == "Bearer" else None
 
 
 def text_of(message: dict[str, Any]) -> str:
-    """The text of a chat message, whether its content is a string or a list of parts."""
+    """Returns the text of a chat message. Its content may be a string or a list of parts."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -141,5 +149,5 @@ def _tool_call(tool: str, arguments: dict[str, Any] | str, call_id: str | None) 
 
 
 def split(text: str, size: int) -> Iterator[str]:
-    """The pieces in which a text is streamed."""
+    """Returns the pieces in which a text is streamed."""
     return (text[start : start + size] for start in range(0, len(text), size))

@@ -1,5 +1,6 @@
-"""Routes by which a client sends what an agent waits for: the result of a client tool (a tool that a client
-executes), the user's decision about a changed MCP tool, or the user's answer to a question of an MCP server.
+"""Routes to which a client sends a reply that the agent waits for: the result of a client tool (a tool that a
+client executes), the user's decision about a changed MCP tool, or the user's answer to a question of an MCP
+server.
 """
 
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
@@ -17,7 +18,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 )
 async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
     """Stores the result of a tool call that the client has executed, and gives it to the agent. The tool must
-    be a client tool that was declared with `awaits_answer`.
+    be a client tool (a tool that a client executes) that was declared with `awaits_answer`.
     """
     answer_client_call(conversation, answer.action_id, answer.content, is_error=answer.is_error)
     return Success()
@@ -26,7 +27,7 @@ async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
 @router.post("/mcp/answer_change", responses={409: {"description": "The tool has not changed in this way"}})
 async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success:
     """Stores the user's decision about an MCP tool that has changed: the decision either approves the current
-    form of the tool, or refuses all later calls of the tool.
+    definition of the tool, or refuses all later calls of the tool.
     """
     answer_mcp_change(conversation, answer.server, answer.tool, answer.fingerprint, accept=answer.accept)
     return Success()

@@ -27,9 +27,9 @@ async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Con
     """Adds events after the last event of the conversation's log, and returns the new last position. Events
     that the log already has are skipped.
 
-    With `restored` (after a restore from a backup) or `forked` (in a copy of another conversation), an active
-    run is ended, and the agent is informed about this and about the age of its files. The request may be
-    repeated.
+    The request contains `restored` after a restore from a backup, and `forked` for a copy of another
+    conversation. In both cases, the agent is stopped if it is working. The agent gets a message that says
+    what has happened and how old its files are. The request may be repeated.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:

@@ -12,14 +12,16 @@ router = Router(prefix="/api/conversations/{conversation_id}/checkpoints", tags=
 
 @router.get("")
 async def list_checkpoints(conversation: Found) -> CheckpointList:
-    """Returns the newest 300 checkpoints of a conversation, oldest first."""
+    """Returns the newest 300 checkpoints (snapshots of the workspace's files) of a conversation, oldest
+    first.
+    """
     return conversation.checkpoints.list()
 
 
 @router.get("/{checkpoint_id}/diff", responses={409: {"description": "The files cannot be read now"}})
 async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> CheckpointDiff:
-    """Returns how the files have changed since the checkpoint: the changes that a rewind (a reset to a
-    checkpoint) would undo.
+    """Returns how the files have changed since the checkpoint (a snapshot of the files): the changes that a
+    rewind (a reset to this checkpoint) would undo.
     """
     return await conversation.checkpoints.diff(checkpoint_id)
 
@@ -32,7 +34,7 @@ async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> Checkpoint
     },
 )
 async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-    """Resets the files, the chat or both to a checkpoint. Before that, saves the current state as a new
-    checkpoint, so that the user can undo this.
+    """Resets the files, the chat or both to a checkpoint (a snapshot of the files with its point in the
+    chat). Before that, saves the current files as a new checkpoint, so that the user can undo the reset.
     """
     return await go_back(conversation, checkpoint_id, wanted)

@@ -28,7 +28,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 async def respond(conversation: Found, children: AllChildren, answer: ConfirmationResponseRequest) -> Success:
     """Approves the waiting actions, which then run, or rejects some or all of these actions.
 
-    The actions may be those of this conversation or of its sub-agents.
+    The waiting actions may be actions of this conversation's agent or of its sub-agents.
     """
     await until_answers_are_taken(conversation)
     if answer.accept:
@@ -45,8 +45,8 @@ async def respond(conversation: Found, children: AllChildren, answer: Confirmati
 
 @router.post("/confirmation_policy")
 async def change_policy(conversation: Found, request: SetConfirmationPolicyRequest) -> Success:
-    """Sets the confirmation policy, which says which actions need approval, from the model's next reply on.
-    Actions that already wait for approval still wait.
+    """Sets the confirmation policy, which says which actions need approval. The policy applies from the
+    model's next reply on. Actions that wait for approval already continue to wait.
     """
     with _refused("unsupported_confirmation_policy"):
         set_policy(conversation, request.policy)

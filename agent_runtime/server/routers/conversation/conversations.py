@@ -52,11 +52,12 @@ async def create(
     runtime_plugins: AllRuntimePlugins,
     worktrees: AllWorkTrees,
 ) -> ConversationInfo:
-    """Creates a conversation and returns its description. If a conversation with this id exists, returns that
-    conversation with status 200; the conversation then uses the keys of the request.
+    """Creates a conversation and returns its description. If a conversation with the id in the request
+    exists, returns the description of that existing conversation with status 200; the existing conversation
+    then uses the keys of the request.
 
-    With `worktree`, and if the workspace lies in a git repository, the agent works in a git work tree that is
-    made for this conversation.
+    If the request has `worktree` and the workspace lies in a git repository, the agent works in a git work
+    tree that is made for this conversation.
     """
     if request.initial_message is not None:
         check_size(request.initial_message)
@@ -153,8 +154,8 @@ def check_size(message: SendMessageRequest) -> None:
 
 
 def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> None:
-    """Adds the message to the conversation. With `run`, also starts a run that answers the message, unless a
-    run is already active.
+    """Adds the message to the conversation. If the field `run` of the message is true, also starts the agent,
+    unless the agent is already working. A message that the conversation already has is not added again.
     """
     is_new = conversation.send(message.to_message(), message_id=message.id, sender=message.sender)
     # A repeated message starts no run. Exception: the server ended after it stored the message and before it
@@ -165,8 +166,9 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
-    """Returns whether an earlier request to create this conversation was interrupted before, or just after,
-    its first message was added.
+    """Returns whether an earlier request to create this conversation was interrupted before it had handled
+    the first message completely. This is the case if the log is empty, or already contains the message
+    `first`.
     """
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)

@@ -12,8 +12,8 @@ router = Router(prefix="/api/conversations/{conversation_id}/goal", tags=["conve
 
 @router.post("", responses={409: {"description": "A run is going on, or waits for an answer"}})
 async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
-    """Sets the goal of the conversation and starts a run, in which the agent works until a judge (a model)
-    finds that the goal is reached.
+    """Sets the goal of the conversation and starts the agent, which works until a judge (a model) finds that
+    the goal is reached.
     """
     pursue(conversation, request.objective, max_iterations=request.max_iterations)
     return Success()
@@ -22,8 +22,8 @@ async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
 @router.post("/stop")
 async def stop_goal(conversation: Found) -> Success:
     """Interrupts the work on the conversation's goal, a task that the agent continues until a judge (a model)
-    finds it reached. The active run continues, but no judge checks the goal at its end. The goal can be
-    resumed.
+    finds it reached. If the agent is working, it continues until it stops, but then no judge checks the goal.
+    The user can resume the goal later.
     """
     rest(conversation)
     return Success()
@@ -37,8 +37,8 @@ async def stop_goal(conversation: Found) -> Success:
     },
 )
 async def resume_goal(conversation: Found) -> Success:
-    """Resumes an interrupted goal and starts a run. A judge (a model) still checks the goal as many times as
-    were left at the interruption.
+    """Resumes an interrupted goal and starts the agent. The number of checks by the judge (a model) before
+    the interruption counts toward the maximum number of checks.
     """
     resume(conversation)
     return Success()

@@ -1,5 +1,5 @@
-"""The route that sets the secrets of a conversation, also during a run. The route never returns the values of
-secrets.
+"""The route that sets the secrets of a conversation, also while the agent is working. The route never returns
+the values of secrets.
 """
 
 from agent_runtime.server.routers.dependencies import Found

@@ -64,11 +64,13 @@ async def events(
     after_timestamp: datetime | None = None,
     resend_all: bool = False,
 ) -> None:
-    """Sends the events of a conversation over a WebSocket without frames: first the full state, then the
-    events that the client wants again, then new events as they occur. Messages from the client are added to
-    the conversation.
+    """Sends the events of a conversation over a WebSocket, each as a separate message: first the full state
+    of the conversation, then the stored events that the client requests, then new events as they occur.
+    Messages from the client are added to the conversation.
 
-    If stored events were sent again, the full state follows them once more.
+    `resend_mode`: `all` sends all stored events, `since` sends the stored events from `after_timestamp` on;
+    by default, no stored events are sent. `resend_all`: True has the same effect as the mode `all`. If stored
+    events were sent, the full state is sent once more after these events.
     """
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
@@ -85,7 +87,8 @@ async def events(
 
 
 async def _enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
-    """Checks the session key of the socket and returns the conversation of the socket.
+    """Checks the session key (the key that clients must send) that the client sends with the WebSocket, and
+    returns the conversation with this id.
 
     If the key is wrong or the conversation does not exist, closes the socket and returns None.
     """
@@ -155,8 +158,9 @@ async def _send_all(
 async def _receive_all(
     socket: WebSocket, conversation: ConversationEngine, as_sent: Callable[[EventFrame], bytes]
 ) -> None:
-    """Adds each received message to the conversation and starts a run. Errors are sent to the client, and the
-    socket stays open.
+    """Receives messages from the client. Adds each message to the conversation, and starts the agent unless
+    the agent is already working. Errors are sent to the client, and the socket stays open. `as_sent`: a
+    function that encodes a frame (a message to the client) as this socket sends it.
     """
     try:
         while True:
@@ -185,7 +189,7 @@ def _receive(conversation: ConversationEngine, text: str) -> None:
 
 def _refusal(error: Exception) -> ServerErrorEvent | None:
     """Returns the event that informs a client why its message was refused. Returns None if `error` is
-    unexpected.
+    unexpected (for example, a bug of the server).
     """
     if isinstance(error, orjson.JSONDecodeError | ValidationError):
         return ServerErrorEvent(code=type(error).__name__, detail=_without_values(error))

@@ -1,6 +1,6 @@
-"""Routes that change, continue or copy a conversation: its title, budget and model, a condensation (a summary
-that replaces older events), questions beside the conversation, forks (copies), and the return to an earlier
-event.
+"""Routes that change or copy a conversation. They set its title, budget and model, condense it (replace older
+events by a summary), ask a question that is not part of it, start a child conversation, make a fork (a copy),
+and return the conversation to an earlier event.
 """
 
 from fastapi import status
@@ -33,8 +33,8 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 
 @router.patch("")
 async def update(conversation: Found, changes: UpdateConversationRequest) -> Success:
-    """Sets the title, the tags and the budget of a conversation. Given tags replace all earlier tags; a
-    budget of null removes the limit.
+    """Sets the title, the tags and the budget of a conversation. A field that the request does not contain
+    stays unchanged. New tags replace all earlier tags; a budget of null removes the limit.
     """
     relabel(conversation, title=changes.title, tags=changes.tags)
     if "max_budget_per_task" in changes.model_fields_set:
@@ -45,7 +45,7 @@ async def update(conversation: Found, changes: UpdateConversationRequest) -> Suc
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: Found) -> Success:
     """Replaces older events of the conversation by a summary in the model's prompt: at once, or before the
-    model's next reply if a run is active.
+    model's next reply if the agent is working.
     """
     await conversation.condensing.request()
     return Success()
@@ -59,15 +59,15 @@ async def condense(conversation: Found) -> Success:
 async def start_child(
     conversation: Found, wanted: StartChildConversationRequest, children: AllChildren
 ) -> StartChildConversationResponse:
-    """Starts a child conversation on another task, with the settings of this conversation. Returns the id of
-    the child and whether it has a separate git work tree.
+    """Starts a child conversation: a new conversation that works on a separate task with the settings of this
+    conversation. Returns the id of the child and whether it works in a separate git work tree.
     """
     return await children.start(conversation.id, wanted)
 
 
 @router.post("/switch_llm")
 async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
-    """Sets the model of the agent. It is used from the next model call on, also in an active run."""
+    """Sets the model of the agent. The next model call uses it, also while the agent is working."""
     llm = _checked(wanted.llm, "llm")
     condenser_llm = None if wanted.condenser_llm is None else _checked(wanted.condenser_llm, "condenser_llm")
     switch(conversation, llm, condenser_llm)
@@ -76,8 +76,8 @@ async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
 
 @router.post("/ask_agent", responses={502: {"description": "The model cannot be asked"}})
 async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentResponse:
-    """Asks the agent's model a question beside the conversation and returns the answer. Neither the question
-    nor the answer is stored.
+    """Asks the agent's model a question that is not part of the conversation, and returns the answer. The
+    question and the answer are not stored.
     """
     return AskAgentResponse(response=await ask(conversation, request.question))
 
@@ -88,8 +88,8 @@ async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentRe
     responses={409: {"description": "The id is taken"}},
 )
 async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations) -> ConversationInfo:
-    """Copies the conversation and returns the description of the copy. Later events of one of the two do not
-    change the other.
+    """Copies the conversation and returns the description of the copy. Later events in the original do not
+    change the copy, and later events in the copy do not change the original.
     """
     return (await registry.fork(conversation, wanted)).info()
 

@@ -1,4 +1,4 @@
-"""The route that switches a conversation to the model of a saved profile."""
+"""The route that switches a conversation to the model of a profile (saved model settings with a name)."""
 
 from pydantic import BaseModel
 
@@ -18,8 +18,8 @@ class SwitchProfileRequest(BaseModel):
 
 @router.post("/switch_profile")
 async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, store: Saved) -> Success:
-    """Changes the model of the agent to the model of a saved profile. The new model is used from the next
-    model call on, also in an active run.
+    """Changes the model of the agent to the model of a model profile (saved model settings with a name). The
+    new model is used from the next model call on, also while the agent is working.
     """
     llm = checked(profile_of(store, wanted.profile_name))
     switch_llm(conversation, llm.model_copy(update={"usage_id": conversation.agent.llm.usage_id}))

@@ -1,4 +1,4 @@
-"""Routes that export conversations as files and import such files."""
+"""Routes that export conversations as files, and that import conversations from such files."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
@@ -56,6 +56,8 @@ async def import_conversation(
 ) -> ConversationInfo:
     """Creates a conversation from a file that this server or another server has exported (GET
     /api/file/download-trajectory). Returns the description of the new conversation, which can be continued.
+    The form fields replace values from the file. Without `conversation_id`, the conversation gets a new id;
+    without `working_dir`, its agent works in the server's workspace.
     """
     wishes = Wishes(
         conversation_id=conversation_id or uuid4(),

@@ -1,5 +1,6 @@
 """Implements OpenAI's chat completions API. An agent answers in place of a model. The models of the API are
-the saved model profiles. A header of the request names the conversation.
+the user's model profiles (saved model settings with a name). A header of the request contains the
+conversation's id; without this header, a new conversation is created.
 """
 
 import time
@@ -57,8 +58,8 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """The request body of POST /v1/chat/completions. OpenAI's other parameters are ignored, because the model
-    profile sets them.
+    """The request body of POST /v1/chat/completions. All other parameters of OpenAI's API are ignored,
+    because the model profile (saved model settings with a name) sets them.
     """
 
     model: str
@@ -100,8 +101,8 @@ async def complete(
 ) -> Response:
     """Sends the last message of the request to an agent and returns the agent's answer.
 
-    If the client asks for a stream, the stream contains the text of the model during the run as
-    `reasoning_content`, and then the answer.
+    If the client asks for a stream, the stream contains the text that the model writes while the agent works,
+    as `reasoning_content`, and then the agent's answer.
     """
     asked = asked_of(wanted.messages)
     if conversation_id is None:
@@ -114,8 +115,10 @@ async def complete(
         headers = {CONVERSATION_HEADER: str(conversation.id)}
         if not wanted.stream:
             return JSONResponse(_completion(answer, wanted.model, await answer.text()), headers=headers)
-        kept = stack.pop_all()
-    return StreamingResponse(_chunks(answer, wanted, kept), media_type="text/event-stream", headers=headers)
+        resources = stack.pop_all()
+    return StreamingResponse(
+        _chunks(answer, wanted, resources), media_type="text/event-stream", headers=headers
+    )
 
 
 def asked_of(messages: Sequence[ChatMessage]) -> Asked:
@@ -185,7 +188,7 @@ def _usage(answer: FacadeAnswer) -> dict[str, Any]:
     }
 
 
-async def _chunks(answer: FacadeAnswer, wanted: ChatRequest, kept: ExitStack) -> AsyncIterator[bytes]:
+async def _chunks(answer: FacadeAnswer, wanted: ChatRequest, resources: ExitStack) -> AsyncIterator[bytes]:
     head = {
         "id": f"chatcmpl-{uuid4().hex}",
         "object": "chat.completion.chunk",
@@ -196,7 +199,7 @@ async def _chunks(answer: FacadeAnswer, wanted: ChatRequest, kept: ExitStack) ->
     def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
         return event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})
 
-    with kept:
+    with resources:
         yield chunk({"role": "assistant", "content": ""})
         async for thought in answer.thoughts():
             yield chunk({"reasoning_content": thought}) if thought else b": at work\n\n"

@@ -1,6 +1,6 @@
 """Implements OpenAI's Responses API. An agent answers in place of a model.
 
-A request with `previous_response_id` continues the conversation of that response.
+A request with `previous_response_id` continues the conversation to which the response with this id belongs.
 """
 
 import time
@@ -36,7 +36,7 @@ class InputMessage(BaseModel):
 
 
 class ResponseRequest(BaseModel):
-    """The request body of POST /v1/responses. OpenAI's other parameters are ignored."""
+    """The request body of POST /v1/responses. All other parameters of OpenAI's API are ignored."""
 
     model: str
     input: str | list[InputMessage]
@@ -48,8 +48,8 @@ class ResponseRequest(BaseModel):
 
 
 class StoredResponse(BaseModel):
-    """The reply of GET /v1/responses/{id}: an earlier response, without its model and usage, which are not
-    stored.
+    """The reply of GET /v1/responses/{id}: an earlier response. `model` is empty, and the field `usage` is
+    missing, because these values are not stored.
     """
 
     id: str
@@ -84,13 +84,17 @@ async def respond(
         draft = _Draft(wanted, answer)
         if not wanted.stream:
             return JSONResponse(draft.completed(await answer.text()), headers=headers)
-        kept = stack.pop_all()
-    return StreamingResponse(_events(draft, answer, kept), media_type="text/event-stream", headers=headers)
+        resources = stack.pop_all()
+    return StreamingResponse(
+        _events(draft, answer, resources), media_type="text/event-stream", headers=headers
+    )
 
 
 @router.get("/responses/{response_id}")
 async def response(response_id: str, registry: Conversations) -> StoredResponse:
-    """Returns an earlier response by its id. Replies with 404 if the agent has not answered yet."""
+    """Returns an earlier response by its id. Replies with 404 if the id is unknown or the agent has not
+    answered yet.
+    """
     conversation, _, question = response_id.removeprefix("resp_").partition("_")
     with registry.reading(parse_id(conversation)) as log:
         asked = log.get(str(parse_id(question)))
@@ -152,7 +156,7 @@ class _Draft:
         return {"type": "output_text", "text": text, "annotations": []}
 
 
-async def _events(draft: _Draft, answer: FacadeAnswer, kept: ExitStack) -> AsyncIterator[bytes]:
+async def _events(draft: _Draft, answer: FacadeAnswer, resources: ExitStack) -> AsyncIterator[bytes]:
     number = 0
 
     def sent(name: str, **fields: Any) -> bytes:
@@ -160,7 +164,7 @@ async def _events(draft: _Draft, answer: FacadeAnswer, kept: ExitStack) -> Async
         number += 1
         return event({"type": name, "sequence_number": number - 1, **fields}, name)
 
-    with kept:
+    with resources:
         yield sent("response.created", response=draft.begun())
         async for _ in answer.thoughts():
             yield b": at work\n\n"

@@ -1,5 +1,5 @@
-"""Routes for the executables of a project (called "offers" in the protocol): its scripts, hooks, MCP servers,
-sub-agents and plugins, which run only with the user's consent.
+"""Routes for the executables of a project (called "offers" in the JSON of the API): its scripts, hooks, MCP
+servers, sub-agents and plugins, which run only with the user's consent.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ Approved = Annotated[ApprovedExecutables, Depends(_approved)]
 async def find(wanted: ExecutablesRequest, request: Request) -> ExecutablesResponse:
     """Returns the scripts, hooks, MCP servers, sub-agents and plugins of a project, with their whole content.
 
-    Runs none of them.
+    The request runs none of these executables.
     """
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():
@@ -45,8 +45,8 @@ async def find(wanted: ExecutablesRequest, request: Request) -> ExecutablesRespo
 async def of_conversation(
     conversation: Found, project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None
 ) -> ExecutablesResponse:
-    """Returns the executables (such as hooks and MCP servers) of a conversation's project in their current
-    state, and the hashes of the executables to which the user has consented.
+    """Returns the executables (such as hooks and MCP servers) that a conversation's project contains now, and
+    the hashes of the executables to which the user has consented.
 
     `project_dir`: the directory of an additional project of the conversation; without it, the project where
     the agent works.
@@ -72,8 +72,9 @@ async def consent(conversation: Found, given: ConsentRequest, approved: Approved
     """Records the user's consent to the executables with these hashes, and adds them to the conversation:
     hooks, MCP servers, sub-agents and plugins.
 
-    An MCP server is not added if another server of the conversation has the same name; `name_taken` then
-    contains its hash. The reply is 409 if the project no longer contains one of the executables.
+    An MCP server is not added if another server of the conversation has the same name; `name_taken` in the
+    reply contains the hashes of MCP servers that were not added for this reason. The reply is 409 if the
+    project no longer contains one of the executables.
     """
     try:
         await take_up(conversation, approved, given.hashes, given.project_dir)

@@ -1,4 +1,4 @@
-"""The route that shows the hooks which the files of a project define. It runs no hook."""
+"""The route that shows the hooks which the files of a project define. The route runs no hook."""
 
 import asyncio
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Routes that list plugins, fetch plugins and add plugins to conversations. A plugin is used only if a client
-names it.
+"""Routes that list plugins, fetch plugins and add plugins to conversations. A plugin consists of skills,
+hooks, sub-agents and MCP servers. A plugin is used only if a client names it.
 """
 
 import asyncio
@@ -55,8 +55,8 @@ async def local(wanted: PluginsRequest, store: Plugins) -> PluginsResponse:
     },
 )
 async def fetch(wanted: FetchPluginRequest, store: Plugins) -> FetchedPlugin:
-    """Fetches a plugin at a certain commit, stores it and returns its description. The plugin is not used
-    yet.
+    """Fetches a plugin at a certain commit, stores it and returns its description. The plugin is not added to
+    a conversation.
     """
     fetched = await store.fetch(wanted, wanted.timeout)
     plugin = await store.load(fetched)

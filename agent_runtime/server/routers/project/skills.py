@@ -1,4 +1,6 @@
-"""Routes that show the skills of a project, and why each skill was loaded or not."""
+"""Routes that show the skills of a project (texts with instructions for an agent), and why each skill was
+loaded or not.
+"""
 
 import asyncio
 from collections import Counter
@@ -39,7 +41,9 @@ async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_worksp
 
 @router.get("/conversations/{conversation_id}/skills")
 async def of_conversation(conversation: Found) -> SkillsResponse:
-    """Returns the skills that the agent of this conversation received when the conversation was created."""
+    """Returns the skills that were found for the agent of this conversation when the conversation was
+    created.
+    """
     return _response(conversation.spec.project)
 
 

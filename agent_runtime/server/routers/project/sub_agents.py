@@ -33,9 +33,11 @@ class SubAgentsResponse(BaseModel):
 
 @router.post("/sub-agents")
 async def list_sub_agents(wanted: SubAgentsRequest) -> SubAgentsResponse:
-    """Returns the sub-agents of the project, the user's sub-agents and the built-in ones.
+    """Returns the sub-agents that the project's files define, then those that the user's files define, then
+    the built-in sub-agents.
 
-    If two sub-agents have the same name, the first one is used.
+    The request says which of these three groups to return. If two sub-agents have the same name, only the
+    first one in this order is returned.
     """
     project = Path(wanted.project_dir) if wanted.project_dir and wanted.load_project else None
     if project is not None and not project.is_absolute():

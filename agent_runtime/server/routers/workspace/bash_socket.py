@@ -50,7 +50,7 @@ class _Waiting:
 
     def __init__(self, stored: list[BashCommand | BashOutput]) -> None:
         """Creates the queue. `stored`: the events from before the client connected, which are sent first.
-        They may be many, so each is converted to text only when it is sent.
+        There may be many stored events, so each event is converted to text only when it is sent.
         """
         self._stored = deque(stored)
         self._live: deque[str] = deque()

@@ -66,8 +66,11 @@ async def archive(
 ) -> Response:
     """Returns a directory as an archive file.
 
-    `git-delta`: the changes since the commit `base_ref` as a git patch. `tar.gz`: all files as a compressed
-    tar file.
+    The format `git-delta` contains the changes since the commit `base_ref` as a git patch. Without
+    `base_ref`, it contains the changes since the last commit that the current branch has in common with its
+    upstream branch, or with the default branch if it has no upstream branch. The format `tar.gz` contains the
+    files as a compressed tar file. `exclude`: patterns of the names or paths to leave out of the tar file, in
+    addition to the default patterns unless `use_default_excludes` is false.
     """
     if archive_format == "git-delta":
         with git_errors_as_problems():

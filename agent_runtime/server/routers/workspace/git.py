@@ -42,7 +42,7 @@ class GitCommitsPage(BaseModel):
 
 
 SIGNS_WITH_SSH = (2, 34)
-"""The first version of git with signatures of OpenSSH."""
+"""The first version of git that can sign commits with OpenSSH keys."""
 
 Sha = Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{4,64}$")]
 
@@ -72,8 +72,9 @@ def allowed_file(
 
 @router.get("/changes")
 async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChange]:
-    """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where the
-    branch left its upstream.
+    """Returns the files that differ from the commit `ref`. Without `ref`, compares with the last commit that
+    the current branch has in common with its upstream branch, or with the default branch if it has no
+    upstream branch.
     """
     with git_errors_as_problems():
         found = await git.changes(path, ref)
@@ -99,8 +100,10 @@ async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
 async def git_diff(
     path: Annotated[Path, Depends(allowed_file)], ref: str | None = None, commit: Sha | None = None
 ) -> GitDiff:
-    """Returns two versions of one file: at the commit `ref` and now, or before and after the commit
-    `commit`.
+    """Returns two versions of one file. With `commit`: the file before and after this commit. Otherwise: the
+    file at the commit `ref` and the file now. Without `ref` and `commit`, the older version is from the last
+    commit that the current branch has in common with its upstream branch, or with the default branch if it
+    has no upstream branch.
     """
     with git_errors_as_problems():
         found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))
@@ -115,7 +118,7 @@ async def git_diff(
 )
 async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
     """Sets the repositories that git commands reach through the app server, and how git signs commits.
-    Replaces the earlier list.
+    Replaces the settings of the previous call.
     """
     remotes: RemotesFile | None = request.app.state.git_remotes
     if remotes is None:

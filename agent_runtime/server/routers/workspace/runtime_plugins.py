@@ -32,7 +32,8 @@ async def list_runtime_plugins(plugins: AllRuntimePlugins) -> RuntimePluginList:
 
 @router.post("/{name}/start", responses=_REFUSALS)
 async def start_runtime_plugin(name: str, plugins: AllRuntimePlugins) -> RuntimePluginInfo:
-    """Starts a runtime plugin. Replies when the plugin answers requests.
+    """Starts a runtime plugin (a program such as VS Code). The server sends its reply as soon as the program
+    answers requests.
 
     A plugin that already runs is not changed. A plugin whose process has ended is started again.
     """

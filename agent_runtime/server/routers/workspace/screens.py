@@ -41,10 +41,12 @@ async def vscode_url(
     base_url: str | None = None,
     workspace_dir: str | None = None,
 ) -> ScreenUrl:
-    """Starts VS Code if necessary and returns its URL for a directory.
+    """Starts VS Code if it does not run yet, and returns the URL at which VS Code shows the directory
+    `workspace_dir`. Without `workspace_dir`, it shows the server's workspace.
 
     `base_url`: the URL at which the caller reaches VS Code's port. Without `base_url` the returned URL is
-    null, because VS Code is reached only through the port relay.
+    null, because the server does not know this URL: VS Code is reached only through the server's port relay
+    (the URLs `/api/ports/…`).
     """
     base = _base(base_url)
     await plugins.start("vscode")
@@ -60,8 +62,8 @@ async def vscode_status(plugins: AllRuntimePlugins) -> ScreenStatus:
 
 @router.get("/desktop/url", responses=_ABSENT)
 async def desktop_url(plugins: AllRuntimePlugins, base_url: str | None = None) -> ScreenUrl:
-    """Starts the desktop if necessary and returns the URL of its web page. `base_url`: the URL at which the
-    caller reaches the desktop's port.
+    """Starts the desktop if it does not run yet, and returns the URL of its web page. `base_url`: the URL at
+    which the caller reaches the desktop's port. Without `base_url`, the returned URL is null.
     """
     base = _base(base_url)
     await plugins.start("desktop")

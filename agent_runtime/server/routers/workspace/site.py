@@ -1,8 +1,8 @@
 """Serves the files of a conversation's working directory as a web site, so that users see the pages that the
 agent has built.
 
-A model wrote these pages, so they are not trusted. Headers make the browser sandbox the pages and give them a
-separate origin.
+A model wrote these pages, so they are not trusted. HTTP headers make the user's browser run the pages in a
+browser sandbox with a separate origin.
 """
 
 import hashlib
@@ -70,16 +70,17 @@ async def end_session(request: Request, response: Response) -> None:
 
 @router.get("/conversations/{conversation_id}/runtime", dependencies=[Depends(require_key)])
 async def runtime(_: KnownId) -> RuntimeInfo:
-    """Replies that the conversation's runtime is available. This is always the case, because conversations
-    run in this process.
+    """Replies that the conversation's runtime (the process that runs the agent) is available. This is always
+    the case, because conversations run in this process.
     """
     return RuntimeInfo()
 
 
 @router.post("/conversations/{conversation_id}/runtime/reprovision", dependencies=[Depends(require_key)])
 async def reprovision(_: KnownId) -> RuntimeInfo:
-    """Does nothing and replies that the runtime is available. The protocol has this route for other kinds of
-    runtimes.
+    """Does nothing and replies that the conversation's runtime (the process that runs the agent) is
+    available. The route exists only because clients may call it. It has an effect for other kinds of
+    runtimes, which this server does not have.
     """
     return RuntimeInfo()
 

@@ -1,4 +1,4 @@
-"""Passage planning: legs, speeds and durations."""
+"""Plans passages (sea voyages): legs, speeds and durations."""
 
 from voyage.duration import format_duration
 from voyage.leg import Leg

@@ -1,8 +1,8 @@
-"""Durations, as people read them."""
+"""Formats durations for people."""
 
 
 def format_duration(seconds: float) -> str:
-    """Hours, minutes and seconds, for example `1h 02m 05s`; leading zero units are left out."""
+    """Returns the duration as text, for example `1h 02m 05s`. Leading zero units are left out."""
     hours, rest = divmod(seconds, 3600)
     minutes, rest = divmod(rest, 60)
     seconds = round(rest)

@@ -1,4 +1,4 @@
-"""One leg of a passage."""
+"""One leg (part) of a passage (sea voyage)."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Leg:
 
     @property
     def seconds(self) -> float:
-        """Time under way. A knot is one nautical mile an hour."""
+        """The time that the leg takes, in seconds. A knot is one nautical mile per hour."""
         return self.distance_nautical_miles / self.speed_knots * 3600
 
     def __str__(self) -> str:

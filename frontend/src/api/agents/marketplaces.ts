@@ -5,7 +5,7 @@ import type { Schemas } from '@/api/schema'
 export type Marketplace = Schemas['MarketplaceRegistration']
 export type MarketplaceContents = Schemas['MarketplaceSkillsPreviewResponse']
 
-/** `own`: those of the user. `shared`: those of everyone here. */
+/** `own` are the user's marketplaces. `shared` are the marketplaces of all users of this server. */
 export interface Marketplaces {
   own: Marketplace[]
   shared: Marketplace[]
@@ -28,7 +28,7 @@ export interface MarketplaceChange {
   marketplaces: Marketplace[]
 }
 
-/** Replaces one of the two lists. The form shows the errors. */
+/** Replaces the user's list or the shared list. The form shows the errors. */
 export function useSaveMarketplaces() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -43,7 +43,7 @@ export function useSaveMarketplaces() {
   })
 }
 
-/** Reads a marketplace at its source. Nothing is stored. */
+/** Reads the contents of a marketplace from its source. Nothing is stored. */
 export function useMarketplaceContents() {
   return useMutation({
     mutationFn: ({ scope: _scope, ...marketplace }: Marketplace) =>

@@ -3,18 +3,21 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import { request } from '@/api/client'
 
 const ROOT = '/api/v1/settings/mcp'
-/** The server waits up to 30 s for an answer. */
+/** The app server waits up to 30 s for an answer, so the request must last longer. */
 const TEST_TIMEOUT_MS = 45_000
 
-/** Stands for the stored value of a header or a variable; sent back, it keeps it. */
+/**
+ * The placeholder for the stored value of a header or a variable. If the page sends the placeholder back, the
+ * app server keeps the stored value.
+ */
 export const STORED_VALUE = '**********'
 
 /**
- * Values of `headers` and `env` are masked. `env_hosts`: the hosts that get the value of a variable; if there are
- * none, everything in the sandbox can read the value.
- * `sign_in`: how the sign-in stands, where `auth` wants one.
- * `wanted_scope`: what the next sign-in asks for, where the server has refused a call without it; empty if it did not say.
- * `timeout`: seconds that a call may take.
+ * An MCP server. Values of `headers` and `env` are masked. `env_hosts` are the hosts that get the value of a
+ * variable. If there are none, everything in the sandbox can read the value. `sign_in` is the state of the
+ * sign-in, if `auth` requires a sign-in. `wanted_scope` is the scope that the next sign-in asks for after the
+ * MCP server refused a call without it. It is empty if the MCP server named no scope. `timeout` is the number
+ * of seconds that a call may take.
  */
 export type McpServer = Sent<Schemas['McpServerInfo']>
 
@@ -22,7 +25,10 @@ export type McpSettings = Sent<Schemas['McpSettings']>
 
 export type McpTool = Schemas['McpToolInfo']
 
-/** `ok`: it answered, with these tools; else `error` says why not. */
+/**
+ * The result of a test. If `ok` is true, the MCP server answered and `tools` lists its tools. If not, `error`
+ * says why.
+ */
 export type McpTestReport = Sent<Schemas['McpTestReport']>
 
 export interface NamedMcpServer extends McpServer {
@@ -50,7 +56,7 @@ export interface SaveMcpServerVariables {
   server: Partial<McpServer>
 }
 
-/** Adds a server, or changes what is given of one. The form shows the errors. */
+/** Adds a server, or changes the given fields of an existing server. The form shows the errors. */
 export function useSaveMcpServer() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -90,7 +96,7 @@ export function useStartMcpSignIn() {
   })
 }
 
-/** Forgets what a sign-in has brought. */
+/** Removes the tokens that a sign-in has brought. */
 export function useDisconnectMcpServer() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -99,7 +105,10 @@ export function useDisconnectMcpServer() {
   })
 }
 
-/** Hands in what the browser was sent back with. It counts once, so it is asked for once. */
+/**
+ * Sends the data with which the MCP server redirected the browser to this page. The app server accepts the
+ * data only once, so the query is never repeated.
+ */
 export function mcpSignInQuery(answer: Record<string, string>) {
   return queryOptions({
     queryKey: ['mcp-sign-in', answer.state],
@@ -114,7 +123,10 @@ export function mcpSignInQuery(answer: Record<string, string>) {
   })
 }
 
-/** Reaches the server and lists its tools; one that cannot be reached is an answer, too. */
+/**
+ * Calls the MCP server and lists its tools. If the server cannot be reached, the request still succeeds, and
+ * the report says so.
+ */
 export function useTestMcpServer() {
   return useMutation({
     mutationFn: (name: string) =>

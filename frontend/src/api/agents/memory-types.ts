@@ -1,13 +1,16 @@
 import type { Schemas } from '@/api/schema'
 
-/** Notes of agents, as the app server sends them. */
+/** The types of agents' notes, as the app server sends them. */
 
-/** A note that an agent proposes. `text` is null for a deletion. A proposal with another text has another id. */
+/**
+ * A note that an agent proposes. `text` is null if the agent proposes a deletion. A proposal with another
+ * text has another id.
+ */
 export type MemoryProposal = Schemas['MemoryProposalInfo']
 
 /**
- * `repository` as in github.com/owner/name, or a path on the server.
- * `conversation_id`: who wrote it last; that conversation may be gone.
+ * A note without its text. `repository` is like github.com/owner/name, or a path on the server.
+ * `conversation_id` is the conversation that last wrote the note. It may have been deleted since.
  */
 export type MemoryNoteSummary = Schemas['MemoryNoteSummary']
 

@@ -11,7 +11,7 @@ export const memoryKeys = {
 
 const path = (id: string) => `/api/v1/memory/${encodeURIComponent(id)}`
 
-/** The notes that agents propose. Conversations get a note only after it is accepted. */
+/** The notes that agents propose. Conversations get a note only after a user has accepted it. */
 export function memoryProposalsQuery() {
   return queryOptions({
     queryKey: memoryKeys.proposals,
@@ -19,7 +19,10 @@ export function memoryProposalsQuery() {
   })
 }
 
-/** A proposal that the agent has replaced since is not answered: the list shows the new one. */
+/**
+ * Accepts or refuses a proposed note. If the agent has replaced the proposal since, the answer has no effect,
+ * and the list shows the new proposal.
+ */
 export function useAnswerMemoryProposal() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -41,12 +44,12 @@ export function memoryNoteQuery(id: string) {
   return queryOptions({
     queryKey: memoryKeys.note(id),
     queryFn: ({ signal }) => request<MemoryNote>(path(id), { signal }),
-    // A form begins with what is stored now, not with what was read some time ago.
+    // A form must begin with the text that is stored now, and not with an old copy from the cache.
     gcTime: 0,
   })
 }
 
-/** The form shows the errors. */
+/** Changes a note. The form shows the errors. */
 export function useUpdateMemoryNote() {
   const queryClient = useQueryClient()
   return useMutation({

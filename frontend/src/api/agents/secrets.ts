@@ -6,7 +6,7 @@ const ROOT = '/api/v1/secrets'
 
 export const secretKeys = { all: ['secrets'] as const }
 
-/** Names and descriptions: values never come back. */
+/** The names and descriptions of the user's secrets. The app server never returns the values. */
 export function secretsQuery() {
   return queryOptions({
     queryKey: secretKeys.all,
@@ -14,7 +14,7 @@ export function secretsQuery() {
   })
 }
 
-/** Adds a secret, or replaces the one of the same name. The form shows the errors. */
+/** Adds a secret, or replaces the secret of the same name. The form shows the errors. */
 export function useSaveSecret() {
   const queryClient = useQueryClient()
   return useMutation({

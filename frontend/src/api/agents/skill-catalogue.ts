@@ -10,11 +10,11 @@ export type SkillRepository = Schemas['SkillRepositoryInfo']
 type Catalogue = Schemas['Page_CatalogueSkill_']
 
 const ROOT = '/api/v1/skills'
-/** The server gives a repository 60 seconds. */
+/** The app server waits up to 60 seconds for a repository, so the request must last longer. */
 const FETCH_MS = 90_000
 const ALL = ['skill-catalogue'] as const
 
-/** What can be installed: the first 100 skills with all words of `query`. */
+/** The skills that can be installed: the first 100 skills that contain all words of `query`. */
 export function catalogueQuery(query: string) {
   return queryOptions({
     queryKey: [...ALL, 'catalogue', query],
@@ -45,7 +45,10 @@ export function skillTextQuery(id: string) {
   })
 }
 
-/** What a new conversation loads, and why. An empty `repository`: one without a repository. */
+/**
+ * The skills that a new conversation loads, and the reason for each. An empty `repository` means a
+ * conversation without a repository.
+ */
 export function skillLoadingQuery(repository: string) {
   return queryOptions({
     queryKey: [...ALL, 'loading', repository],
@@ -86,7 +89,7 @@ export function useRemoveSkill() {
   )
 }
 
-/** Switches a skill off or on. `is_enabled` null: the choice is removed. */
+/** Switches a skill on or off. If `is_enabled` is null, the user's choice is removed. */
 export function useChooseSkill() {
   return useSkillChange((choice: Schemas['ChooseSkill']) =>
     request<SkillChoice[]>(`${ROOT}/choices`, { method: 'PUT', body: choice }),

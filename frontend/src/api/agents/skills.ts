@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { request } from '@/api/client'
 import type { KnownSkills } from '@/api/types'
 
-/** The skills of a conversation's agent. They do not change after the conversation has begun. */
+/** The skills of a conversation's agent. They do not change during the conversation. */
 export function skillsQuery(conversationId: string) {
   return queryOptions({
     queryKey: ['skills', conversationId],

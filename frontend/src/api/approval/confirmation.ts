@@ -7,7 +7,9 @@ const SETTINGS = '/api/v1/settings/confirmation'
 
 export const confirmationKeys = { settings: ['confirmation-settings'] as const }
 
-/** Whether agents ask before they act, unless a task says otherwise. */
+/**
+ * The default confirmation mode: whether agents ask the user before they act. A task can have another mode.
+ */
 export function confirmationQuery() {
   return queryOptions({
     queryKey: confirmationKeys.settings,
@@ -26,7 +28,10 @@ export function useSetConfirmationMode() {
 
 const modePath = (id: string) => `/api/v1/app-conversations/${id}/confirmation-mode`
 
-/** The confirmation mode of a conversation. `changeSeq`: the position of the last change in its log. */
+/**
+ * The confirmation mode of a conversation. `changeSeq` is the position of the last change of the mode in the
+ * log.
+ */
 export function conversationModeQuery(id: string, changeSeq: number) {
   return queryOptions({
     queryKey: ['conversation-mode', id, changeSeq],
@@ -35,7 +40,10 @@ export function conversationModeQuery(id: string, changeSeq: number) {
   })
 }
 
-/** From the agent's next step on; the log tells of it. */
+/**
+ * Sets the confirmation mode of a conversation. The mode applies from the agent's next step. The log reports
+ * the change.
+ */
 export function useSetConversationMode(id: string) {
   return useMutation({
     mutationFn: (mode: ConfirmationMode) =>
@@ -45,12 +53,12 @@ export function useSetConversationMode(id: string) {
 
 export interface ConfirmationAnswer {
   accept: boolean
-  /** The actions that the user has seen: others are not approved with them. */
+  /** The actions that the user has seen. The answer applies to these actions only. */
   action_ids: string[]
   reason?: string
-  /** Of a refusal: the steps that run all the same. */
+  /** For a refusal: the actions that run although the other actions are refused. */
   approved_action_ids?: string[]
-  /** Do not ask about such actions again in this conversation. */
+  /** If true, the agent does not ask about such actions again in this conversation. */
   remember?: boolean
 }
 

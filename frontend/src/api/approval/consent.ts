@@ -19,11 +19,17 @@ export function conversationConsentQuery(conversationId: string) {
 export interface ConsentAnswer {
   allow?: string[]
   refuse?: string[]
-  /** The directory of the repository. Without it, the answer is for all repositories that have this executable. */
+  /**
+   * The directory of the repository. If it is left out, the answer applies to all repositories that have this
+   * executable.
+   */
   repository?: string
 }
 
-/** Answers by the hashes of the executables that the user has seen. The panel shows the errors. */
+/**
+ * Sends the user's decisions. The hashes identify the executables that the user has seen. The panel shows the
+ * errors.
+ */
 export function useAnswerConsent(conversationId: string) {
   const queryClient = useQueryClient()
   const { queryKey } = conversationConsentQuery(conversationId)
@@ -36,13 +42,13 @@ export function useAnswerConsent(conversationId: string) {
   })
 }
 
-/** `repository`: its directory; without it, the first one. */
+/** `repository` is the directory of the repository. If it is left out, the first repository is meant. */
 export interface SetupScript {
   hash: string
   repository?: string
 }
 
-/** Runs an allowed set-up script once more; the start's stage tells how it goes. */
+/** Runs an allowed set-up script again. The stage of the start shows the progress. */
 export function useRunSetupScript(conversationId: string) {
   return useMutation({
     mutationFn: (body: SetupScript) =>
@@ -54,7 +60,7 @@ export function useRunSetupScript(conversationId: string) {
   })
 }
 
-/** The user's decisions about what repositories may run, by repository. */
+/** The user's decisions about the executables of repositories, by repository. */
 export function consentsQuery() {
   return queryOptions({
     queryKey: consentsKey,

@@ -3,7 +3,7 @@ import { useAnswer } from '@/api/mutations'
 export interface McpQuestionAnswer {
   question_id: string
   action: 'accept' | 'decline' | 'cancel'
-  /** Of a form that is accepted. Fields that are left out get their defaults. */
+  /** The values of an accepted form. Fields that are left out get their defaults. */
   content?: Record<string, string | number | boolean | string[]>
 }
 

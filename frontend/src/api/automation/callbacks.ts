@@ -20,7 +20,7 @@ export function callbacksQuery() {
   })
 }
 
-/** The newest deliveries of a webhook first. */
+/** The deliveries of a webhook, the newest first. */
 export function deliveriesQuery(id: string) {
   return infiniteQueryOptions({
     queryKey: ['callback-deliveries', id] as const,
@@ -31,14 +31,14 @@ export function deliveriesQuery(id: string) {
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_page_id,
-    // Deliveries are jobs, which change without an event.
+    // A delivery is a job. Jobs change without an event, so the page loads them repeatedly.
     refetchInterval: REFRESH_MS,
   })
 }
 
 export type Processor = 'webhook' | 'chat' | 'mail' | 'comment' | 'task'
 
-/** `url`: of a webhook and a chat. `email`: of mail. `instructions`: of a task. */
+/** `url` belongs to a webhook and to a chat, `email` to mail, and `instructions` to a task. */
 export interface NewWebhook {
   name: string
   processor: Processor
@@ -51,7 +51,7 @@ export interface NewWebhook {
   is_for_everyone: boolean
 }
 
-/** Adds a callback; the reply is the only place the secret of a webhook ever appears. The form shows the errors. */
+/** Adds a callback. The secret of a webhook is only in this reply. The form shows the errors. */
 export function useAddWebhook() {
   return useChange(
     (wanted: NewWebhook) => request<CallbackWithSecret>(ROOT, { method: 'POST', body: wanted }),

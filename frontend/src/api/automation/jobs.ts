@@ -16,7 +16,7 @@ export interface JobFilter {
   kind?: string
 }
 
-/** The newest jobs first; each page carries the numbers of all. */
+/** The newest jobs first. Each page of the list also has the number of all jobs. */
 export function jobsQuery(filter: JobFilter) {
   return infiniteQueryOptions({
     queryKey: ['jobs', filter] as const,
@@ -24,7 +24,8 @@ export function jobsQuery(filter: JobFilter) {
       request<JobPage>(ROOT, { signal, query: { ...filter, limit: PAGE_SIZE, page_id: pageParam } }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_page_id,
-    // A job changes without an event for browsers. The list is open while an administrator looks at it.
+    // Jobs change without an event for browsers, so the page loads them repeatedly while an administrator
+    // looks at it.
     refetchInterval: REFRESH_MS,
   })
 }

@@ -4,7 +4,7 @@ import type { Schemas } from '../schema'
 
 const PATH = '/api/v1/administration/conversation-retention'
 
-/** What happens to conversations without activity. Null days: nothing. */
+/** The rule for conversations without activity. If `days` is null, nothing happens to them. */
 export type RetentionSetting = Schemas['RetentionSetting']
 
 const keys = {
@@ -19,7 +19,7 @@ export function retentionQuery() {
   })
 }
 
-/** How many conversations the setting would archive or delete now. */
+/** The number of conversations that the setting would archive or delete now. */
 export function retentionPreviewQuery(setting: RetentionSetting) {
   return queryOptions({
     queryKey: keys.preview(setting),

@@ -47,7 +47,7 @@ export function triggerDeliveriesQuery(id: string) {
 export type NewTrigger = Sent<Schemas['AddTrigger']>
 export type TriggerFields = Omit<NewTrigger, 'repository'>
 
-/** Adds a trigger; the reply is the only place its secret ever appears. The form shows the errors. */
+/** Adds a trigger. The secret of the trigger is only in this reply. The form shows the errors. */
 export function useAddTrigger() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -57,7 +57,7 @@ export function useAddTrigger() {
   })
 }
 
-/** The form shows the errors. */
+/** Changes a trigger. The form shows the errors. */
 export function useChangeTrigger(id: string) {
   const queryClient = useQueryClient()
   return useMutation({

@@ -7,7 +7,10 @@ import type { AppConversation, StartRequest, StartTask, Success } from '@/api/ty
 
 const ROOT = '/api/v1/sandboxes'
 
-/** Keeps the files in an archive alone; the next message brings them back. Answers when they are safe. */
+/**
+ * Archives a sandbox: its files are kept in an archive only. The next message restores them. The request
+ * returns when the files are safely stored.
+ */
 export function useArchive({ id, sandbox_id }: AppConversation) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -17,7 +20,10 @@ export function useArchive({ id, sandbox_id }: AppConversation) {
   })
 }
 
-/** Archives the sandboxes of these conversations, one after the other, each once. */
+/**
+ * Archives the sandboxes of these conversations one after the other. A sandbox that several conversations
+ * share is archived once.
+ */
 export function useArchiveSandboxes() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -30,10 +36,10 @@ export function useArchiveSandboxes() {
   })
 }
 
-/** `from_backup`: also if that is older than the log, which stays as it is. */
+/** `from_backup` allows a start from a backup that is older than the log. The log stays as it is. */
 export type ResumeSandbox = Schemas['ResumeSandbox']
 
-/** Starts the sandbox. Its status then shows whether it runs. */
+/** Starts the sandbox. The status of the sandbox shows when it runs. */
 export function useWakeSandbox(id: string) {
   return useMutation({
     mutationFn: (how?: ResumeSandbox) =>
@@ -42,12 +48,16 @@ export function useWakeSandbox(id: string) {
   })
 }
 
-/** A new conversation that begins with the files as they are now; `onStarted` is told its id. */
+/**
+ * Starts a new conversation with the present files of a conversation. `onStarted` gets the id of the new
+ * conversation.
+ */
 export function useBeginFromFiles(conversation: AppConversation, onStarted: (id: string) => void) {
   const queryClient = useQueryClient()
   return useMutation({
     mutationFn: async () => {
-      // By the conversation: of what it shares with others, only its own files.
+      // The snapshot is made of the conversation and not of the sandbox. In a shared sandbox, it contains
+      // only the files of this conversation.
       const snapshot = await request<{ id: string }>(`${ROOT}/${conversation.id}/snapshots`, {
         method: 'POST',
         body: {},

@@ -18,8 +18,8 @@ const MOST_AT_ONCE = 100
 const TIMEOUT_MS = 120_000
 
 /**
- * Changes many conversations. What could be changed is in the cache afterwards. Fails with the first problem if
- * some could not be changed. One that is gone counts as deleted.
+ * Changes many conversations. Afterwards, the cache has the changed conversations. If some could not be
+ * changed, the function throws the first error. A conversation that no longer exists counts as deleted.
  */
 async function changeAll(queryClient: QueryClient, ids: readonly string[], change: Change): Promise<void> {
   const problems: Problem[] = []
@@ -41,7 +41,7 @@ async function changeAll(queryClient: QueryClient, ids: readonly string[], chang
   if (first) throw new ApiError(first.status, first)
 }
 
-/** Puts conversations aside, or brings them back. */
+/** Archives conversations, or restores them from the archive. */
 export function useArchiveConversations() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -52,7 +52,7 @@ export function useArchiveConversations() {
   })
 }
 
-/** Gives tags to conversations, beside the tags that they have. */
+/** Adds tags to conversations. The conversations keep the tags that they have. */
 export function useTagConversations() {
   const queryClient = useQueryClient()
   return useMutation({

@@ -1,28 +1,26 @@
 import type { Schemas, Sent } from '@/api/schema'
 
-/** Checkpoints as the app server sends them: see docs/protocol.md §3. */
+/** The types of checkpoints, as the app server sends them. See docs/protocol.md §3. */
 
-/** When a checkpoint was made: see docs/protocol.md, *Checkpoints*. */
+/** The reason why a checkpoint was made. See docs/protocol.md, *Checkpoints*. */
 export type CheckpointKind = 'turn' | 'end' | 'edits' | 'rewind' | 'rewound'
 
 /**
- * The files of a workspace as they were once.
- * `event_id`: the message that began the turn.
- * `skipped`: files that are not in it, and that going back leaves alone.
+ * The files of a workspace at one moment. `event_id` is the message that began the turn. `skipped` are files
+ * that the checkpoint does not contain. A rewind does not change these files.
  */
 export type Checkpoint = Sent<Schemas['CheckpointInfo']>
 
-/** `unavailable`: why the last one could not be made. */
+/** `unavailable` is the reason why the last checkpoint could not be made. */
 export type CheckpointList = Sent<Schemas['CheckpointList']>
 
 /**
- * `patch`: A unified diff; null when it is too large.
- * `edited`: files that others than the agent have edited since.
- * `blocked`: files in whose place is something that no checkpoint has.
+ * `patch` is a unified diff, or null if it is too large. `edited` are files that were edited since by others
+ * than the agent. `blocked` are files whose place is taken by something that no checkpoint contains.
  */
 export type CheckpointDiff = Schemas['CheckpointDiff']
 
 export type RewindRequest = Schemas['RewindRequest']
 
-/** `undo`: the checkpoint of what was there before. */
+/** `undo` is the checkpoint of the files before the rewind. */
 export type RewindResult = Schemas['RewindResult']

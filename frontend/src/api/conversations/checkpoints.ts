@@ -6,10 +6,10 @@ import type { CheckpointDiff, CheckpointList, RewindRequest, RewindResult } from
 const root = (id: string) => `/api/v1/app-conversations/${id}/checkpoints`
 const keys = { all: (id: string) => ['checkpoints', id] as const }
 
-// The server reads, compares and writes a whole workspace.
+// The app server reads, compares and writes a whole workspace, so the request may take long.
 const TIMEOUT_MS = 300_000
 
-/** The workspace as it was, turn by turn, oldest first. */
+/** The checkpoints of the workspace, turn by turn, the oldest first. */
 export function checkpointsQuery(id: string) {
   return queryOptions({
     queryKey: [...keys.all(id), 'list'],
@@ -25,12 +25,12 @@ export function checkpointDiffQuery(id: string, checkpoint: number) {
     queryFn: ({ signal }) =>
       request<CheckpointDiff>(`${root(id)}/${checkpoint}/diff`, { signal, timeoutMs: TIMEOUT_MS }),
     staleTime: 0,
-    // The files may have changed since.
+    // The files may have changed since the last load, so the result is not kept.
     gcTime: 0,
   })
 }
 
-/** Goes back to a checkpoint. */
+/** Rewinds the workspace to a checkpoint. */
 export function useRewind(id: string) {
   const queryClient = useQueryClient()
   return useMutation({

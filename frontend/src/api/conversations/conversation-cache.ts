@@ -5,7 +5,7 @@ import { forgetNeedsYou } from './needs-you'
 
 const FILTERED_REFRESH_MS = 1_000
 
-/** Writes a conversation the live stream delivered into every cached place it appears. */
+/** Writes a conversation from the live stream into every cache entry that contains it. */
 export function setConversation(queryClient: QueryClient, conversation: AppConversation): void {
   queryClient.setQueryData<AppConversation>(conversationKeys.detail(conversation.id), (known) =>
     withAccess(conversation, known),
@@ -23,7 +23,7 @@ export function setConversation(queryClient: QueryClient, conversation: AppConve
   }
 }
 
-/** Whether a list shows conversations that are archived, or not, as this one is. */
+/** Returns whether a list contains conversations with the same archived state as this one. */
 function belongsTo({ archived = false }: ConversationSearch, conversation: AppConversation): boolean {
   return archived === null || archived === (conversation.archived ?? false)
 }
@@ -33,7 +33,7 @@ function withoutItem(page: Page<AppConversation>, id: string): Page<AppConversat
   return { ...page, items: page.items.filter((item) => item.id !== id) }
 }
 
-/** Writes a conversation of the user's stream into the cache, and into the lists where it is new. */
+/** Writes a conversation from the user's stream into the cache. Adds it to the lists in which it is new. */
 export function listConversation(queryClient: QueryClient, conversation: AppConversation): void {
   setConversation(queryClient, conversation)
   const lists = queryClient.getQueriesData<InfiniteData<Page<AppConversation>>>({
@@ -51,7 +51,7 @@ export function listConversation(queryClient: QueryClient, conversation: AppConv
   else void queryClient.invalidateQueries({ queryKey: sandbox })
 }
 
-/** Takes a conversation out of the cache that was deleted, or is no longer shared with the user. */
+/** Removes a conversation from the cache, because it was deleted or is no longer shared with the user. */
 export function unlistConversation(queryClient: QueryClient, id: string): void {
   const without = (page: Page<AppConversation>) => withoutItem(page, id)
   queryClient.setQueriesData<InfiniteData<Page<AppConversation>>>(
@@ -66,14 +66,16 @@ export function unlistConversation(queryClient: QueryClient, id: string): void {
   forgetNeedsYou(queryClient, id)
 }
 
-/** Whether the server alone knows what belongs to the list. */
+/** Returns whether the list has a filter that only the app server can apply. */
 function isFiltered({ shared, archived, ...others }: ConversationSearch): boolean {
   return Object.values(others).some(Boolean) || typeof shared === 'boolean' || archived === true
 }
 
 const refreshing = new WeakSet<QueryClient>()
 
-/** The server alone knows what a filter finds. A list that is shown is loaded again, at most once a second. */
+/**
+ * Loads the visible filtered lists again, at most once a second. Only the app server can apply their filters.
+ */
 function refreshFiltered(queryClient: QueryClient): void {
   if (refreshing.has(queryClient)) return
   refreshing.add(queryClient)
@@ -86,7 +88,10 @@ function refreshFiltered(queryClient: QueryClient): void {
   }, FILTERED_REFRESH_MS)
 }
 
-/** The list with the conversation at its place, newest first; the same list where it is not new or lies beyond. */
+/**
+ * Returns the list with the conversation inserted at its place, the newest first. Returns the same list if it
+ * contains the conversation already, or if the place is on a page that is not loaded.
+ */
 function withNew(
   data: InfiniteData<Page<AppConversation>>,
   conversation: AppConversation,
@@ -115,7 +120,10 @@ function replaceIn(page: Page<AppConversation>, conversation: AppConversation): 
   }
 }
 
-/** The stream tells all who watch the same, so what one person may do stays as it was known. */
+/**
+ * Keeps the known access of the user. The stream sends the same data to all viewers, so it does not contain
+ * the access of one user.
+ */
 function withAccess(conversation: AppConversation, known: AppConversation | undefined): AppConversation {
   return { ...conversation, access: conversation.access ?? known?.access ?? null }
 }

@@ -10,10 +10,12 @@ export const conversationKeys = {
 }
 
 /**
- * What a list of conversations shows. `words`: of the title, or of one message. `shared`: those of others
- * (true), the user's own (false), or both. `repository`: a part of its name. `status`: of the agent. `tag`:
- * `key`, or `key:value`. `archived`: those that were put aside (true), the others (false, also if left out), or
- * both (null). `model`, `branch`: the whole name. `createdFrom`, `createdBefore`: times in ISO 8601.
+ * The filters of a list of conversations. `words` are words of the title, or of one message. `shared` selects
+ * conversations that others share with the user (true), the user's conversations (false), or both.
+ * `repository` is a part of the repository's name. `status` is the status of the agent. `tag` is `key`, or
+ * `key:value`. `archived` selects archived conversations (true), conversations that are not archived (false,
+ * also if left out), or both (null). `model` and `branch` are whole names. `createdFrom` and `createdBefore`
+ * are times in ISO 8601.
  */
 export interface ConversationSearch {
   words?: string

@@ -1,4 +1,4 @@
-/** The status of a conversation in one word for people. It is the same on all pages. */
+/** The status of a conversation in one word for the user. All pages use the same word. */
 import type { TFunction } from 'i18next'
 import type { AppConversation, ExecutionStatus, SandboxStatus, StartStatus } from '@/api/types'
 
@@ -17,21 +17,26 @@ export type ConversationStatus =
 
 export interface StatusParts {
   start: StartStatus | null
-  /** Null: not known yet. */
+  /** The status of the sandbox. Null while it is not known. */
   sandbox: SandboxStatus | null
-  /** The server knows why the sandbox is missing, and may find it again. */
+  /**
+   * True if the sandbox is missing and the app server knows why. The app server may find the sandbox again.
+   */
   isSandboxLost: boolean
-  /** It came in as a file, and has no sandbox. */
+  /** True if the conversation was imported from a file and has no sandbox. */
   isImported: boolean
   execution: ExecutionStatus | null
 }
 
-/** Whether it came in as a file: it can be read, and no agent works on it. */
+/** Returns whether the conversation was imported from a file. It can be read, but no agent works on it. */
 export function isImported({ trigger, sandbox_status }: AppConversation): boolean {
   return trigger === 'import' && sandbox_status === 'MISSING'
 }
 
-/** Whether it has no sandbox and gets none: it was imported, or its sandbox was deleted. */
+/**
+ * Returns whether the conversation has no sandbox and will not get one: it was imported, or its sandbox was
+ * deleted.
+ */
 export function isWithoutSandbox(conversation: AppConversation): boolean {
   const { start_status, sandbox_status, sandbox_error } = conversation
   const isDeleted = start_status === 'READY' && sandbox_status === 'MISSING' && sandbox_error === null
@@ -48,7 +53,10 @@ export function statusPartsOf(conversation: AppConversation): StatusParts {
   }
 }
 
-/** What can be done now. What the agent did last says little once its sandbox is gone, or comes up again. */
+/**
+ * Returns the status that tells what the user can do now. If the sandbox is missing or is starting, its
+ * status is more useful than the agent's last status.
+ */
 export function conversationStatus({
   start,
   sandbox,
@@ -76,7 +84,7 @@ export function conversationStatus({
   }
 }
 
-/** The word for it: "Working", "Asleep". */
+/** Returns the word for the status, such as "Working" or "Asleep". */
 export function statusText(t: TFunction, parts: StatusParts): string {
   return t(`status.${conversationStatus(parts)}`)
 }
@@ -108,7 +116,7 @@ export function statusTone(parts: StatusParts): StatusTone {
   return TONES[conversationStatus(parts)]
 }
 
-/** Something is going on, and will go on without the user. */
+/** Returns whether something is in progress that continues without the user. */
 export function isActive(status: ConversationStatus): boolean {
   return status === 'running' || status === 'starting' || status === 'sandbox_starting'
 }

@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next'
 
-/** The name of a conversation, the same wherever it is shown. */
+/** Returns the displayed name of a conversation. All pages show the same name. */
 export function conversationTitle(t: TFunction, { title }: { title?: string | null }): string {
   return title || t('conversations.untitled')
 }

@@ -19,7 +19,7 @@ const NEIGHBOURS = 100
 const IMPORT_TIMEOUT_MS = 300_000
 const FILTER_CHOICES_MS = 60_000
 
-/** Conversations, newest first, page by page. */
+/** The conversations that match a search, the newest first, page by page. */
 export function conversationsQuery(search: ConversationSearch = {}) {
   return infiniteQueryOptions({
     queryKey: conversationKeys.list(search),
@@ -45,12 +45,12 @@ export function conversationsQuery(search: ConversationSearch = {}) {
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_page_id,
-    // While a search is on its way, what was found before stays on the page.
+    // While a new search is loading, the page keeps the previous results.
     placeholderData: keepPreviousData,
   })
 }
 
-/** One conversation. An unknown or foreign id fails with status 404. */
+/** One conversation. The query fails with status 404 if the id is unknown or the user has no access. */
 export function conversationQuery(id: string) {
   return queryOptions({
     queryKey: conversationKeys.detail(id),
@@ -62,7 +62,7 @@ export function conversationQuery(id: string) {
   })
 }
 
-/** The other conversations that work in its sandbox, newest first. */
+/** The other conversations in the sandbox of this conversation, the newest first. */
 export function neighboursQuery({ id, sandbox_id }: Pick<AppConversation, 'id' | 'sandbox_id'>) {
   return queryOptions({
     queryKey: conversationKeys.inSandbox(sandbox_id ?? id),
@@ -75,7 +75,7 @@ export function neighboursQuery({ id, sandbox_id }: Pick<AppConversation, 'id' |
   })
 }
 
-/** The user's access to a conversation; undefined while it is not known. */
+/** Returns the user's access to a conversation. Returns undefined while it is not known. */
 export function useAccess(id: string): Access | undefined {
   const { data, isPending } = useQuery(conversationQuery(id))
   return isPending ? undefined : (data?.access ?? 'own')
@@ -90,7 +90,7 @@ export function useRenameConversation() {
   })
 }
 
-/** Makes a conversation from the zip of a download. */
+/** Imports a conversation from a zip file that was downloaded from Slipway. */
 export function useImportConversation() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -100,7 +100,7 @@ export function useImportConversation() {
   })
 }
 
-/** The tags of the conversations that the user may see. */
+/** The tags of the conversations that the user can see. */
 export function tagsQuery() {
   return queryOptions({
     queryKey: conversationKeys.tags,
@@ -108,7 +108,7 @@ export function tagsQuery() {
   })
 }
 
-/** What the filters of the search can be set to. */
+/** The values that the filters of the search offer. */
 export function filterChoicesQuery() {
   return queryOptions({
     queryKey: conversationKeys.filterChoices,
@@ -129,7 +129,7 @@ export function useSetTags(id: string) {
   })
 }
 
-/** Loads again what depends on the tags of conversations. */
+/** Loads all data again that depends on the tags of conversations. */
 export function refreshTags(queryClient: QueryClient) {
   return Promise.all([
     queryClient.invalidateQueries({ queryKey: conversationKeys.tags }),

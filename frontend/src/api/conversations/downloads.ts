@@ -3,7 +3,10 @@ import { fileNameOf, saveFile } from '@/lib/browser/save-file'
 import { requestBlob } from '@/api/client'
 import type { AppConversation } from '@/api/types'
 
-/** `workspace`: the files that the agent works on, as a tar with gzip. The others are forms of the log. */
+/**
+ * `workspace` downloads the files that the agent works on, as a tar.gz. The other formats are forms of the
+ * log.
+ */
 export type DownloadFormat = 'markdown' | 'zip' | 'atif' | 'workspace'
 
 const ENDINGS: Record<DownloadFormat, string> = {
@@ -14,7 +17,7 @@ const ENDINGS: Record<DownloadFormat, string> = {
 }
 const TIMEOUT_MS = 600_000
 
-/** Saves a conversation as a file of the user's. */
+/** Downloads a conversation and saves it as a file on the user's computer. */
 export function useDownload({ id, title }: AppConversation) {
   const root = `/api/v1/app-conversations/${id}`
   return useMutation({

@@ -1,13 +1,13 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
-/** A part of a passage. `is_match`: whether it is a word that was searched for. */
+/** A part of a passage. `is_match` is true if the part is a searched word. */
 export interface MatchPart {
   text: string
   is_match: boolean
 }
 
-/** An event that has the words of a search, and the passage in which they occur. */
+/** An event that contains the words of a search, and the passage with the words. */
 export interface EventMatch {
   event_id: string
   seq: number
@@ -19,12 +19,12 @@ interface FoundPage {
   next_page_id: string | null
 }
 
-// A search shows the log as it was when it began. Its numbers must not change while the user steps through it.
+// The results of a search are not updated. Their numbers must not change while the user steps through them.
 const CACHE_OPTIONS = { staleTime: Infinity, gcTime: 0, retry: 1 }
 const PAGE_MATCHES = 20
 const events = (conversationId: string) => `/api/v1/conversation/${conversationId}/events`
 
-/** The events that have all words of `words`, the newest first. Nothing is asked for without a word. */
+/** The events that contain all words of `words`, the newest first. Without a word, no request is sent. */
 export function matchesQuery(conversationId: string, words: string) {
   return infiniteQueryOptions({
     ...CACHE_OPTIONS,
@@ -46,7 +46,7 @@ export function matchesQuery(conversationId: string, words: string) {
   })
 }
 
-/** The number of events that have all words of `words`. */
+/** The number of events that contain all words of `words`. */
 export function matchCountQuery(conversationId: string, words: string) {
   return queryOptions({
     ...CACHE_OPTIONS,

@@ -7,7 +7,10 @@ import type { StartTask } from '@/api/types'
 
 export type ForkConversation = Schemas['ForkConversation']
 
-/** Makes an independent copy. Answers when the files are copied; the start of the copy goes on then. */
+/**
+ * Makes an independent copy of a conversation. The request returns when the files are copied. The start of
+ * the copy continues after that.
+ */
 export function useFork(conversationId: string, onForked: (id: string) => void) {
   const queryClient = useQueryClient()
   return useMutation({

@@ -4,7 +4,9 @@ import type { Success } from '@/api/types'
 
 const path = (id: string) => `/api/v1/app-conversations/${id}/goal`
 
-/** Has an agent that rests work until a judge finds the objective reached. */
+/**
+ * Sets a goal for an agent that is not working. The agent then works until a judge finds the goal reached.
+ */
 export function useSetGoal(id: string) {
   return useMutation({
     mutationFn: (goal: { objective: string; max_iterations: number }) =>
@@ -13,7 +15,7 @@ export function useSetGoal(id: string) {
   })
 }
 
-/** `stop` ends the pursuit, not the turn that is going on; `resume` takes it up again. */
+/** Stops or resumes the work on a goal. `stop` does not stop the current turn. */
 export function useControlGoal(id: string) {
   return useMutation({
     mutationFn: (action: 'stop' | 'resume') => request<Success>(`${path(id)}/${action}`, { method: 'POST' }),

@@ -17,7 +17,7 @@ const SCAN_TIMEOUT_MS = 120_000
 const rootOf = (id: string) => `/api/v1/app-conversations/${id}/links`
 const keyOf = (id: string) => ['links', id] as const
 
-/** The read-only links of a conversation. For its owner. */
+/** The read-only links of a conversation. Only its owner may read them. */
 export function linksQuery(id: string) {
   return queryOptions({
     queryKey: keyOf(id),
@@ -25,7 +25,9 @@ export function linksQuery(id: string) {
   })
 }
 
-/** Makes a link. Fails with `findings` while secrets in the conversation are not confirmed. */
+/**
+ * Makes a read-only link. Fails with `findings` until the user has confirmed the secrets in the conversation.
+ */
 export function useCreateLink(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -44,7 +46,7 @@ export function useRemoveLink(id: string) {
   })
 }
 
-/** The conversation that a link opens, for everyone who has its token. */
+/** The conversation of a read-only link. Everyone who has the link's token can read it. */
 export function linkedConversationQuery(token: string) {
   return queryOptions({
     queryKey: ['linked-conversation', token] as const,

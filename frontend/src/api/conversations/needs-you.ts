@@ -1,11 +1,16 @@
-/** The conversations whose agent waits for an answer or an approval of the user, as the user's stream tells. */
+/**
+ * The conversations whose agent waits for an answer or an approval of the user. The user's stream reports
+ * them.
+ */
 import { skipToken, useQuery, type QueryClient } from '@tanstack/react-query'
 import type { AppConversation } from '@/api/types'
 
 const KEY = ['needs-you'] as const
 const NONE: readonly AppConversation[] = []
 
-/** The newest first. Empty until the stream has told. */
+/**
+ * Returns the waiting conversations, the newest first. The list is empty until the stream has reported it.
+ */
 export function useNeedsYou(): readonly AppConversation[] {
   const { data } = useQuery<readonly AppConversation[]>({
     queryKey: KEY,
@@ -16,7 +21,10 @@ export function useNeedsYou(): readonly AppConversation[] {
   return data ?? NONE
 }
 
-/** Replaces all by those that wait among `conversations`. Returns the ones that did not wait before. */
+/**
+ * Replaces the list by the conversations among `conversations` that wait. Returns those that did not wait
+ * before.
+ */
 export function setNeedsYou(
   queryClient: QueryClient,
   conversations: readonly AppConversation[],
@@ -27,7 +35,7 @@ export function setNeedsYou(
   return waiting.filter(({ id }) => !before.some((each) => each.id === id))
 }
 
-/** Notes how this conversation stands now. Returns whether it has begun to wait. */
+/** Updates the list for one conversation. Returns whether the conversation has begun to wait. */
 export function markNeedsYou(queryClient: QueryClient, conversation: AppConversation): boolean {
   const before = known(queryClient)
   const others = before.filter(({ id }) => id !== conversation.id)
@@ -44,7 +52,7 @@ export function forgetNeedsYou(queryClient: QueryClient, id: string): void {
   )
 }
 
-/** Whether the agent waits for this user, who may answer it. */
+/** Returns whether the agent waits and this user has the right to answer it. */
 export function waitsForUser({ needs_you, access }: AppConversation): boolean {
   return Boolean(needs_you) && access !== 'view'
 }

@@ -1,12 +1,15 @@
 import type { AppConversation } from '@/api/types'
 
-/** `directory`: null for the first repository, which is the working directory; the others lie beside it. */
+/**
+ * A repository of a conversation. `directory` is null for the first repository, which is the working
+ * directory. The other repositories are next to it.
+ */
 export interface ConversationRepository {
   directory: string | null
   name: string
 }
 
-/** The repositories of a conversation, the first one first. */
+/** Returns the repositories of a conversation, in order. */
 export function repositoriesOf(conversation: AppConversation | null): ConversationRepository[] {
   const more = conversation?.more_repositories ?? []
   return [

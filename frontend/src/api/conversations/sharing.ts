@@ -14,7 +14,7 @@ export type AccessLevel = (typeof ACCESS_LEVELS)[number]
 const rootOf = (id: string) => `/api/v1/app-conversations/${id}/sharing`
 const keyOf = (id: string) => ['sharing', id] as const
 
-/** With whom a conversation is shared. For its owner. */
+/** The people and teams that a conversation is shared with. Only its owner may read them. */
 export function sharingQuery(id: string) {
   return queryOptions({
     queryKey: keyOf(id),
@@ -22,7 +22,7 @@ export function sharingQuery(id: string) {
   })
 }
 
-/** Teams and people whose name holds the text, or whose whole e-mail address it is. */
+/** The teams and people whose name contains the text, and the person whose e-mail address is the text. */
 export function candidatesQuery(id: string, text: string) {
   return queryOptions({
     queryKey: [...keyOf(id), 'candidates', text] as const,
@@ -33,10 +33,10 @@ export function candidatesQuery(id: string, text: string) {
   })
 }
 
-/** One person, one team, or everyone who is signed in. */
+/** The target of sharing: one person, one team, or everyone who is signed in. */
 export type SharedWith = { userId: string } | { teamId: string } | 'everyone'
 
-/** Gives access, changes it, or takes it away (null). */
+/** Gives access, changes it, or removes it (null). */
 export function useChangeSharing(id: string) {
   const queryClient = useQueryClient()
   return useMutation({

@@ -8,7 +8,7 @@ const ROOT = '/api/v1/app-conversations'
 
 export const startTaskKeys = { detail: (id: string) => ['start-tasks', id] as const }
 
-/** The progress of a conversation's start. Its id is the conversation's id. */
+/** The start of a conversation with its progress. The start has the same id as the conversation. */
 export function startTaskQuery(id: string) {
   return queryOptions({
     queryKey: startTaskKeys.detail(id),
@@ -23,12 +23,12 @@ export function startTaskQuery(id: string) {
   })
 }
 
-/** Writes a StartTask the live stream delivered into the cache. */
+/** Writes a StartTask from the live stream into the cache. */
 export function setStartTask(queryClient: QueryClient, task: StartTask): void {
   queryClient.setQueryData(startTaskKeys.detail(task.id), task)
 }
 
-/** Starts a conversation. Answers at once with its final id. The form shows the errors. */
+/** Starts a conversation. The reply comes at once and contains the final id. The form shows the errors. */
 export function useStartConversation() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -41,7 +41,7 @@ export function useStartConversation() {
   })
 }
 
-/** Retries a failed start from the stage that failed, with changed fields if given. */
+/** Retries a failed start from the stage that failed. Changed fields can be given. */
 export function useRetryStart(id: string) {
   const queryClient = useQueryClient()
   return useMutation({

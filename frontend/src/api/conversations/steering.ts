@@ -4,7 +4,10 @@ import type { SendMessageReply, SendMessageRequest, Success } from '@/api/types'
 
 const ROOT = '/api/v1/app-conversations'
 
-/** Sends a message; before the conversation is READY the server keeps it and answers `queued`. */
+/**
+ * Sends a message to the agent. If the conversation is not READY yet, the app server keeps the message and
+ * answers `queued`.
+ */
 export function useSendMessage(id: string) {
   return useMutation({
     mutationFn: (message: SendMessageRequest) =>
@@ -13,7 +16,9 @@ export function useSendMessage(id: string) {
   })
 }
 
-/** Sets the total budget of the conversation in US dollars (null: no limit). The agent continues at once. */
+/**
+ * Sets the total budget of the conversation in US dollars (null means no limit). The agent continues at once.
+ */
 export function useRaiseBudget(id: string) {
   return useMutation({
     mutationFn: (dollars: number | null) =>
@@ -24,14 +29,16 @@ export function useRaiseBudget(id: string) {
   })
 }
 
-/** Has older events summed up, so that the model's window has room again. */
+/** Summarises older events, so that the context window of the model has space again. */
 export function useCondense(id: string) {
   return useMutation({
     mutationFn: () => request<Success>(`${ROOT}/${id}/condense`, { method: 'POST' }),
   })
 }
 
-/** `run` goes on, `pause` stops after the current step, `interrupt` stops now. */
+/**
+ * Controls the agent. `run` continues, `pause` stops after the current step, and `interrupt` stops at once.
+ */
 export function useControlConversation(id: string) {
   return useMutation({
     mutationFn: (action: 'run' | 'pause' | 'interrupt') =>
@@ -40,7 +47,7 @@ export function useControlConversation(id: string) {
   })
 }
 
-/** Has another saved model take over. The live stream tells when it has. */
+/** Switches the conversation to another saved model. The live stream reports when the switch is done. */
 export function useSwitchProfile(id: string) {
   return useMutation({
     mutationFn: (name: string) =>

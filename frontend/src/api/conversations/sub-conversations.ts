@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
-/** An event as it stands in a log; `events/types` knows the kinds. */
+/** An event of a log. `events/types` defines its kinds. */
 export interface LoggedEvent {
   id: string
   kind: string
@@ -15,14 +15,14 @@ interface EventPage {
   next_page_id?: string | null
 }
 
-/** A log that is longer is shown as far as this. */
+/** At most this many pages of a log are loaded. */
 const MAX_PAGES = 50
 
 export const subConversationKeys = {
   events: (id: string, subId: string) => ['sub-conversation', id, subId, 'events'] as const,
 }
 
-/** The events of a sub-agent, from the first one. Available only while the sandbox runs. */
+/** The events of a sub-agent, from the first event on. They are available only while the sandbox runs. */
 export function subConversationQuery(id: string, subId: string) {
   return queryOptions({
     queryKey: subConversationKeys.events(id, subId),

@@ -6,22 +6,24 @@ import type { Schemas } from '@/api/schema'
 export type CloneMode = Schemas['CloneMode']
 export const CLONE_MODES = ['full', 'shallow', 'blobless'] as const satisfies readonly CloneMode[]
 
-/** What the server does if no level sets a value. */
+/** The values that the app server uses if no level sets a value. */
 const SERVER_DEFAULTS = { clone: 'full', submodules: true } as const
 
 export type CloneSettingName = keyof typeof SERVER_DEFAULTS
 
 export interface CloneSetting {
-  /** The value that holds. */
+  /** The value that is in effect. */
   value: SettingValue
-  /** The user's value; null if the user has none that holds. */
+  /** The user's value. Null if the user has no value, or if another level's value is in effect. */
   own: SettingValue | null
-  /** The value without the user's one. */
+  /** The value that is in effect if the user's value is removed. */
   inherited: SettingValue
   isEnforced: boolean
 }
 
-/** The value that decides what starts fetch, and where it comes from. */
+/**
+ * Returns the value that decides what the start of a conversation fetches, and where the value comes from.
+ */
 export function cloneSetting(levels: EffectiveSetting[] | undefined, name: CloneSettingName): CloneSetting {
   const found = levels?.find((setting) => setting.name === name)
   const value = found?.value ?? SERVER_DEFAULTS[name]
@@ -34,7 +36,7 @@ export function cloneSetting(levels: EffectiveSetting[] | undefined, name: Clone
   }
 }
 
-/** Sets the user's values; null deletes one. Holds for conversations that are started from now on. */
+/** Sets the user's values. Null deletes a value. The values apply to conversations that start later. */
 export function useSaveCloning() {
   const queryClient = useQueryClient()
   return useMutation({

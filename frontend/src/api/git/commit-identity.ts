@@ -6,7 +6,7 @@ const ROOT = '/api/v1/settings'
 
 export type CommitTrailer = Schemas['CommitTrailer']
 
-/** The author of agents' commits (null or empty: Slipway), and the line that ends these commits. */
+/** The author of agents' commits (null or empty means Slipway), and the line at the end of these commits. */
 export type CommitIdentity = Pick<
   Schemas['SettingsInfo'],
   'git_user_name' | 'git_user_email' | 'commit_trailer' | 'commit_trailers'
@@ -25,7 +25,7 @@ export function commitIdentityQuery() {
   })
 }
 
-/** Holds for conversations that are started from now on. The form shows the errors. */
+/** Saves the identity. It applies to conversations that start later. The form shows the errors. */
 export function useSaveCommitIdentity() {
   const queryClient = useQueryClient()
   return useMutation({

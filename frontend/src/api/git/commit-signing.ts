@@ -4,7 +4,7 @@ import { request } from '@/api/client'
 
 const ROOT = '/api/v1/settings/commit-signing'
 
-/** The key is null until signing was first turned on. */
+/** The settings of commit signing. The key is null until signing was turned on for the first time. */
 export type CommitSigning = Schemas['CommitSigning']
 
 export function commitSigningQuery() {
@@ -14,7 +14,7 @@ export function commitSigningQuery() {
   })
 }
 
-/** The panel shows the errors. */
+/** Turns commit signing on or off. The panel shows the errors. */
 export function useSetCommitSigning() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -32,7 +32,10 @@ export function useReplaceSigningKey() {
   })
 }
 
-/** Whether the account at the host has verified the address of commits. Asks the host; null: it does not say. */
+/**
+ * Whether the user's account at the git host has verified the e-mail address of commits. The app server asks
+ * the host. Null means that the host does not say.
+ */
 export function commitAddressQuery(host: string, email: string) {
   return queryOptions({
     queryKey: ['commit-signing', 'address', host, email],

@@ -5,7 +5,9 @@ import type { GitChange, GitDiff } from '@/api/types'
 
 const root = (id: string) => `/api/v1/app-conversations/${id}/git`
 
-/** `all(id)` covers every query of one conversation: invalidate it when the agent touched files. */
+/**
+ * `all(id)` covers every query of one conversation. It must be invalidated when the agent has changed files.
+ */
 export const gitChangeKeys = {
   all: (id: string) => ['git-changes', id] as const,
   list: (id: string) => ['git-changes', id, 'list'] as const,
@@ -15,12 +17,13 @@ export const gitChangeKeys = {
 }
 
 /**
- * One ref of a push to the git host; commits of zeros say that the ref was, or is, not there.
- * `outcome`: refused by us, rejected by the host; unknown: broken off before the host told.
+ * One ref of a push to the git host. A commit of zeros means that the ref did not exist before, or does not
+ * exist now. `outcome` is `refused` if the app server refused the push, `rejected` if the host rejected it,
+ * and `unknown` if the connection ended before the host answered.
  */
 export type GitPush = Schemas['GitPushInfo']
 
-/** The newest first. */
+/** The pushes of a conversation, the newest first. */
 export function gitPushesQuery(id: string) {
   return queryOptions({
     queryKey: gitChangeKeys.pushes(id),
@@ -28,7 +31,7 @@ export function gitPushesQuery(id: string) {
   })
 }
 
-/** Files that differ from where the conversation began. */
+/** The files that differ from the state at the beginning of the conversation. */
 export function gitChangesQuery(id: string) {
   return queryOptions({
     queryKey: gitChangeKeys.list(id),
@@ -36,7 +39,7 @@ export function gitChangesQuery(id: string) {
   })
 }
 
-/** Both whole versions of one file. */
+/** The complete old and new version of one file. */
 export function gitDiffQuery(id: string, path: string) {
   return queryOptions({
     queryKey: gitChangeKeys.diff(id, path),
@@ -44,7 +47,10 @@ export function gitDiffQuery(id: string, path: string) {
   })
 }
 
-/** The whole change of one repository as one unified diff. `repository`: its directory; null for the first one. */
+/**
+ * All changes of one repository as one unified diff. `repository` is its directory, or null for the first
+ * repository.
+ */
 export function gitPatchQuery(id: string, repository: string | null) {
   return queryOptions({
     queryKey: gitChangeKeys.patch(id, repository),

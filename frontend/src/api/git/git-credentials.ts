@@ -5,11 +5,11 @@ import { useChange } from '@/api/mutations'
 
 const ROOT = '/api/v1/settings/git-credentials'
 
-/** Which branches agents may push to: those that their conversation made, or any. */
+/** The branches that agents may push to: only the branches that their conversation made, or any branch. */
 export const PUSH_SCOPES = ['own', 'any'] as const
 export type PushScope = (typeof PUSH_SCOPES)[number]
 
-/** A token for a git host. It is never sent to a browser. */
+/** A token for a git host. The app server never sends the token to a browser. */
 export type GitCredential = Schemas['GitCredentialInfo']
 
 /** The kinds of git hosts, in the order in which they are offered. */
@@ -23,7 +23,7 @@ export const GIT_PROVIDERS = [
 ] as const
 export type GitProvider = (typeof GIT_PROVIDERS)[number]
 
-/** The host that most users of a provider have. Bitbucket Data Center has none. */
+/** The usual host of each provider. Bitbucket Data Center has no usual host. */
 export const USUAL_HOSTS: Record<GitProvider, string> = {
   github: 'github.com',
   gitlab: 'gitlab.com',
@@ -36,13 +36,13 @@ export const USUAL_HOSTS: Record<GitProvider, string> = {
 export interface GitCredentialInput {
   provider: GitProvider
   host: string
-  /** Empty: where hosts of this provider have their API. */
+  /** The address of the host's API. Empty means the usual address of this provider. */
   api_url: string
-  /** Certificates as PEM. Empty: only the usual authorities vouch for the host. */
+  /** Certificates as PEM. If empty, only the usual certificate authorities are trusted. */
   certificate_authorities: string
-  /** Write-only. */
+  /** The token. The app server never returns it. */
   token: string
-  /** Empty: what most hosts take beside a token. */
+  /** The user name for the token. Empty means the name that most hosts expect. */
   username: string
   push_scope: PushScope
 }
@@ -51,7 +51,10 @@ export const gitCredentialKeys = { all: ['git-credentials'] as const }
 
 export type RateLimit = Schemas['RateLimit']
 
-/** The user of the host that a stored token belongs to. Asks the host. A change of `version` asks again. */
+/**
+ * The account at the git host that a stored token belongs to. The app server asks the host. A change of
+ * `version` repeats the request.
+ */
 export function hostUserQuery(host: string, version: string) {
   return queryOptions({
     queryKey: [...gitCredentialKeys.all, 'user', host, version] as const,
@@ -62,7 +65,7 @@ export function hostUserQuery(host: string, version: string) {
   })
 }
 
-/** Hosts only: tokens never come back. */
+/** The stored connections to git hosts. They do not contain the tokens. */
 export function gitCredentialsQuery() {
   return queryOptions({
     queryKey: gitCredentialKeys.all,
@@ -70,7 +73,7 @@ export function gitCredentialsQuery() {
   })
 }
 
-/** Adds a token, or replaces the one of the same host. The form shows the errors. */
+/** Adds a token, or replaces the token of the same host. The form shows the errors. */
 export function useSaveGitCredential() {
   return useChange(
     (given: GitCredentialInput) =>
@@ -87,7 +90,7 @@ export function useSaveGitCredential() {
   )
 }
 
-/** Changes the certificate authorities of a stored connection. Empty removes them. */
+/** Changes the certificate authorities of a stored connection. An empty text removes them. */
 export function useChangeAuthorities() {
   return useChange(
     ({ id, certificate_authorities }: { id: string; certificate_authorities: string }) =>

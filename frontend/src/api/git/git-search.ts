@@ -16,7 +16,10 @@ interface Found<Item> {
   items: Item[]
 }
 
-/** Repositories of the user at one host whose name holds the text; without text, those changed last. */
+/**
+ * The user's repositories at one host whose names contain the text. Without a text: the repositories that
+ * changed last.
+ */
 export function repositoriesQuery({ host, provider }: Host, text: string) {
   return queryOptions({
     queryKey: ['git-search', 'repositories', host, text] as const,
@@ -30,7 +33,7 @@ export function repositoriesQuery({ host, provider }: Host, text: string) {
   })
 }
 
-/** Branches of a repository, given by its full name at the host, whose name holds the text. */
+/** The branches of a repository whose names contain the text. `repository` is the full name at the host. */
 export function branchesQuery({ host, provider }: Host, repository: string, text: string) {
   return queryOptions({
     queryKey: ['git-search', 'branches', host, repository, text] as const,
@@ -44,7 +47,7 @@ export function branchesQuery({ host, provider }: Host, repository: string, text
   })
 }
 
-/** The tasks that wait for the user at all git hosts, and the hosts that could not be asked. */
+/** The suggested tasks at all git hosts of the user, and the hosts that could not be asked. */
 export function suggestedTasksQuery() {
   return queryOptions({
     queryKey: ['git-search', 'tasks'] as const,

@@ -10,10 +10,13 @@ const HOST_TIMEOUT_MS = 60_000
 
 /** A host that users can sign in to. */
 export type SignInHost = Schemas['SignInHost']
-/** The code, the page where the user types it, and the data for the next question to the server. */
+/**
+ * The code of a sign-in, the page where the user types the code, and the data for the next request to the app
+ * server.
+ */
 export type GitDeviceCode = Schemas['GitDeviceCode']
 export type GitDeviceState = Schemas['GitDeviceState']
-/** A registered application. Its secrets are never sent to a browser. */
+/** A registered application. The app server never sends its secrets to a browser. */
 export type GitApp = Schemas['GitAppInfo']
 
 /** The kinds of hosts that users can sign in to. */
@@ -23,17 +26,17 @@ export interface GitAppInput {
   provider: GitProvider
   host: string
   client_id: string
-  /** Write-only. Empty: the application has none. */
+  /** The app server never returns it. Empty means that the application has no secret. */
   client_secret: string
-  /** Write-only, PEM. Only a GitHub App has one. */
+  /** A key as PEM. The app server never returns it. Only a GitHub App has a private key. */
   private_key: string
-  /** Empty: the usual address. */
+  /** The address of the sign-in page. Empty means the usual address. */
   sign_in_url: string
-  /** Empty: the usual address. */
+  /** The address of the API. Empty means the usual address. */
   api_url: string
-  /** Empty: the scopes that are needed. */
+  /** The scopes to ask for. Empty means the scopes that Slipway needs. */
   scopes: string
-  /** Certificates as PEM. Empty: only the usual authorities vouch for the host. */
+  /** Certificates as PEM. If empty, only the usual certificate authorities are trusted. */
   certificate_authorities: string
 }
 
@@ -46,7 +49,7 @@ export function signInHostsQuery() {
   })
 }
 
-/** Only administrators may ask. */
+/** The registered applications. Only administrators may read them. */
 export function gitAppsQuery() {
   return queryOptions({
     queryKey: gitSignInKeys.apps,
@@ -63,7 +66,10 @@ export function useStartGitSignIn() {
   })
 }
 
-/** Hands in what the browser was sent back with. It counts once, so it is asked for once. */
+/**
+ * Sends the data with which the git host redirected the browser to this page. The app server accepts the data
+ * only once, so the query is never repeated.
+ */
 export function gitSignInQuery(answer: Record<string, string>) {
   return queryOptions({
     queryKey: ['git-sign-in', answer.state],
@@ -90,7 +96,7 @@ export function useStartDeviceSignIn() {
   })
 }
 
-/** Asks whether the code was typed at the host. */
+/** Asks the git host whether the user has typed the code. */
 export function useAskAboutDevice() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -106,7 +112,7 @@ export function useAskAboutDevice() {
   })
 }
 
-/** Registers an application, or replaces the one of the same host. */
+/** Registers an application, or replaces the application of the same host. */
 export function useSaveGitApp() {
   return useChange(
     (given: GitAppInput) =>
@@ -127,7 +133,7 @@ export function useSaveGitApp() {
   )
 }
 
-/** The installations of a GitHub App. Asks the host. */
+/** The installations of a GitHub App. The app server asks GitHub. */
 export function installationsQuery(appId: string) {
   return queryOptions({
     queryKey: [...gitSignInKeys.apps, appId, 'installations'] as const,
@@ -136,7 +142,10 @@ export function installationsQuery(appId: string) {
   })
 }
 
-/** From now on, agents of the current administrator act as the GitHub App in this installation. */
+/**
+ * Chooses an installation. From now on, agents of the current administrator act as the GitHub App in this
+ * installation.
+ */
 export function useUseInstallation(appId: string) {
   return useChange(
     (id: string) =>

@@ -6,23 +6,32 @@ export type PullRequest = Schemas['PullRequestInfo']
 export type PullRequestProposal = Schemas['PullRequestProposal']
 export type NewPullRequest = Schemas['CreatePullRequest']
 
-/** How often an open pull request is looked at while the page is open. The server asks the host. */
+/**
+ * The interval at which an open pull request is loaded again while the page is open. The app server asks the
+ * host each time.
+ */
 const POLL_MS = 30_000
 
 const rootOf = (id: string) => `/api/v1/app-conversations/${id}/pull-requests`
 const keyOf = (id: string) => ['pull-requests', id] as const
 
-/** The newest first. Asked again only while one of them is open. */
+/**
+ * The pull requests of a conversation, the newest first. They are loaded again only while one of them is
+ * open.
+ */
 export function pullRequestsQuery(id: string) {
   return queryOptions({
     queryKey: keyOf(id),
     queryFn: ({ signal }) => request<PullRequest[]>(rootOf(id), { signal }),
-    // The git host tells the server of no change: the server asks it when this is asked.
+    // The git host does not report changes to the app server. The app server asks the host at each request.
     refetchInterval: ({ state }) => (state.data?.some((one) => one.state === 'open') ? POLL_MS : false),
   })
 }
 
-/** A draft made from the work; it is new each time. `repository`: a directory; null for the first one. */
+/**
+ * A proposed title and text of a pull request, made from the work. It is made anew for each request.
+ * `repository` is a directory, or null for the first repository.
+ */
 export function proposalQuery(id: string, repository: string | null) {
   return queryOptions({
     queryKey: [...keyOf(id), 'proposal', repository] as const,
@@ -37,7 +46,7 @@ export function proposalQuery(id: string, repository: string | null) {
   })
 }
 
-/** Commits, pushes and opens it. The dialog shows the errors. */
+/** Commits and pushes the work, and opens the pull request. The dialog shows the errors. */
 export function useCreatePullRequest(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -52,7 +61,7 @@ function replaceIn(known: PullRequest[] | undefined, changed: PullRequest) {
   return known?.map((one) => (one.id === changed.id ? changed : one))
 }
 
-/** Asks the host now. */
+/** Asks the git host for the present state of the pull request. */
 export function useRefreshPullRequest(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -63,7 +72,7 @@ export function useRefreshPullRequest(id: string) {
   })
 }
 
-/** Marks a draft as ready for review. */
+/** Marks a draft pull request as ready for review. */
 export function useMarkReady(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -74,7 +83,7 @@ export function useMarkReady(id: string) {
   })
 }
 
-/** Sends the open review comments, or the failing checks, to the agent. */
+/** Sends the unresolved review comments, or the failed checks, to the agent. */
 export function useAskAgent(id: string) {
   const queryClient = useQueryClient()
   return useMutation({

@@ -3,13 +3,13 @@ import { queryOptions } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
 /**
- * What the server's catalogue says of a model. Tokens, and US dollars per token; null = not known.
- * `is_listed`: false = these are defaults, or what the model's family is known for.
- * `efforts`: empty = takes none; null = not known.
+ * The facts that the app server's catalogue has about a model. Sizes are tokens. Prices are US dollars per
+ * token. Null means not known. If `is_listed` is false, the facts are defaults or come from the model's
+ * family. `efforts` is empty if the model has no effort levels, and null if that is not known.
  */
 export type ModelFacts = Schemas['ModelFacts']
 
-/** The known facts about a model. The model need not be in a profile. */
+/** The known facts about a model. The model does not have to be in a profile. */
 export function modelFactsQuery(model: string) {
   return queryOptions({
     queryKey: ['model-facts', model],

@@ -5,13 +5,13 @@ import type { Schemas } from '@/api/schema'
 export type ModelKey = Schemas['ModelKey']
 export type ModelKeyState = Schemas['ModelKeyState']
 
-/** How long a key may be valid. */
+/** The possible lifetimes of a key, in hours. */
 export const MODEL_KEY_HOURS = [1, 8, 24, 168] as const
 
 const pathOf = (id: string) => `/api/v1/app-conversations/${id}/model-key`
 const keyOf = (id: string) => ['model-key', id] as const
 
-/** Whether programs in the sandbox may call the conversation's model. For its owner. */
+/** Whether programs in the sandbox may call the conversation's model. Only the owner may read this. */
 export function modelKeyQuery(id: string) {
   return queryOptions({
     queryKey: keyOf(id),
@@ -19,7 +19,7 @@ export function modelKeyQuery(id: string) {
   })
 }
 
-/** Makes a key. The one before it ends. */
+/** Makes a key. The previous key stops working. */
 export function useCreateModelKey(id: string) {
   const queryClient = useQueryClient()
   return useMutation({

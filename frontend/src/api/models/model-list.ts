@@ -2,10 +2,13 @@ import { useMutation } from '@tanstack/react-query'
 import { request } from '@/api/client'
 import type { Schemas } from '@/api/schema'
 
-/** `context_window`: the longest one, in tokens; null: the server does not say. */
+/**
+ * A model of a server. `context_window` is the largest one, in tokens. It is null if the server does not
+ * report it.
+ */
 export type ServerModel = Schemas['ServerModel']
 
-/** `profile`: whose stored key is used where none is given. */
+/** `profile` is the profile whose stored key is used if no key is given. */
 export type ListModelsVariables = Schemas['ListModels']
 
 /** Asks a server which models it has. The form shows the errors. */

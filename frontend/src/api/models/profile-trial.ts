@@ -3,14 +3,12 @@ import { useMutation } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
 /**
- * What one real call of a profile's model has shown.
- * `images`: null = none was sent.
- * `cost`: US dollars; null = the price is not known.
- * `refusal`: the vendor's words.
+ * The result of one real call of a profile's model. `images` is null if no image was sent. `cost` is in US
+ * dollars, or null if the price is not known. `refusal` is the vendor's text.
  */
 export type ProfileTrial = Schemas['ProfileTrial']
 
-/** Asks a profile's model once. The dialog shows the errors. */
+/** Calls a profile's model once. The dialog shows the errors. */
 export function useTryProfile(name: string) {
   return useMutation({
     mutationFn: () =>

@@ -7,7 +7,7 @@ export const profileKeys = { all: ['profiles'] as const }
 const path = (name: string, action = '') =>
   `/api/v1/settings/profiles/${encodeURIComponent(name)}${action && `/${action}`}`
 
-/** Every model profile of the user and the name of the active one. */
+/** All model profiles of the user, and the name of the active profile. */
 export function profilesQuery() {
   return queryOptions({
     queryKey: profileKeys.all,
@@ -15,19 +15,23 @@ export function profilesQuery() {
   })
 }
 
-/** The profiles that agents may call. While a model is enforced, this is that one. */
+/**
+ * Returns the profiles that agents may call. If an administrator enforces a model, this is only its profile.
+ */
 export function callableProfiles({ profiles, callable_profiles: names }: LLMProfileList) {
   return profiles.filter(({ name }) => names.includes(name))
 }
 
 export interface SaveProfileVariables {
   name: string
-  /** The stored name when an existing profile is edited. */
+  /** The stored name of an existing profile that is edited. */
   previousName?: string
   llm: LLMProfileInput
 }
 
-/** Creates or replaces a profile, renaming it first where its name changed. The form shows the errors. */
+/**
+ * Creates or replaces a profile. Renames the profile first if its name changed. The form shows the errors.
+ */
 export function useSaveProfile() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -55,7 +59,7 @@ export interface ShareProfileVariables {
   isShared: boolean
 }
 
-/** Shares a profile with everyone, or stops that. For administrators. */
+/** Shares a profile with everyone, or stops sharing it. Only administrators may do this. */
 export function useShareProfile() {
   const queryClient = useQueryClient()
   return useMutation({

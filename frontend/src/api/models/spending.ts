@@ -6,20 +6,19 @@ import type { Success } from '@/api/types'
 export const SPENDING_PERIODS = ['day', 'month'] as const
 export type SpendingPeriod = (typeof SPENDING_PERIODS)[number]
 
-/** US dollars; null for any amount. */
+/** A limit in US dollars. Null means that there is no limit. */
 export type LimitPerPeriod = Schemas['SetSpendingLimit']
 
 /** The limit that an administrator has set, and the amount that is spent in the present period. */
 export type AdministeredLimit = Schemas['AdministeredLimit']
 
 /**
- * The user's own, all conversations together.
- * `raised`: added to the limit for the present period.
- * `administered`: holds beside it.
+ * The user's limit for all conversations together. `raised` is the amount that is added to the limit for the
+ * present period. `administered` is the limit of an administrator, which applies in addition.
  */
 export type SpendingLimit = Schemas['SpendingLimit']
 
-/** As administrators see it. */
+/** The spending limit of one user, as administrators see it. */
 export type UserLimit = Schemas['UserLimit']
 
 export type SpendingLimits = Schemas['SpendingLimits']
@@ -40,7 +39,7 @@ export function spendingLimitQuery() {
   })
 }
 
-/** Writes what the user's stream told into the cache. */
+/** Writes a limit from the user's stream into the cache. */
 export function setSpendingLimit(queryClient: QueryClient, limit: SpendingLimit): void {
   queryClient.setQueryData(spendingKeys.limit, limit)
 }
@@ -54,7 +53,7 @@ export function useSetSpendingLimit() {
   })
 }
 
-/** Allows more until the present period ends, and lets the conversation go on. */
+/** Raises the limit until the present period ends, and lets the conversation continue. */
 export function useSpendMore(conversationId: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -95,7 +94,10 @@ export function useFollowDefault(userId: string) {
   })
 }
 
-/** The administrator's own limit is among them. */
+/**
+ * Loads the limits again. The administrator's limit can be among the changed limits, so it is loaded again,
+ * too.
+ */
 function useChangedLimits() {
   const queryClient = useQueryClient()
   return () =>

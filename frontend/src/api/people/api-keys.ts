@@ -13,15 +13,15 @@ export function apiKeysQuery() {
 
 export interface NewApiKey {
   name: string
-  /** Left out: all that the user may do. */
+  /** The permissions of the key. If they are left out, the key has all permissions of the user. */
   scopes?: Permission[]
-  /** Left out: for ever. */
+  /** The lifetime in days. If it is left out, the key does not expire. */
   expires_in_days?: number
-  /** Left out: the key counts from everywhere. */
+  /** The networks that may use the key. If they are left out, every network may use it. */
   addresses?: string[]
 }
 
-/** Creates a key; the reply is the only place its text ever appears. The form shows the errors. */
+/** Creates a key. The text of the key is only in this reply. The form shows the errors. */
 export function useCreateApiKey() {
   const queryClient = useQueryClient()
   return useMutation({

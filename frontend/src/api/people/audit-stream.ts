@@ -10,7 +10,9 @@ export type AuditStreamKind = components['schemas']['StreamKind']
 const PATH = '/api/v1/audit-log/stream'
 const KEY = ['audit-log', 'stream'] as const
 
-/** The receiver of the audit log; null if there is none. Fetched repeatedly, so that the page shows the progress. */
+/**
+ * The receiver of the audit log. Null if there is none. The page loads it repeatedly to show the progress.
+ */
 export function auditStreamQuery() {
   return queryOptions({
     queryKey: KEY,
@@ -20,7 +22,7 @@ export function auditStreamQuery() {
   })
 }
 
-/** The page shows the errors. The secret of a webhook is only in the reply. */
+/** Sets the receiver. The secret of a webhook is only in this reply. The page shows the errors. */
 export function useSetAuditStream() {
   const queryClient = useQueryClient()
   return useMutation({

@@ -6,7 +6,10 @@ import type { components } from '@/api/schema.gen'
 export type AuditEntry = components['schemas']['AuditEntryInfo']
 export type AuditAction = AuditEntry['action']
 
-/** The filter. A field that is left out allows all values. Times are ISO 8601; `since` is included, `until` is not. */
+/**
+ * The filter. A field that is left out allows all values. Times are ISO 8601. `since` is included and `until`
+ * is not.
+ */
 export interface AuditFilter {
   actor_id?: string
   action?: AuditAction
@@ -21,7 +24,7 @@ const ROOT = '/api/v1/audit-log'
 const PAGE_SIZE = 50
 const EXPORT_TIMEOUT_MS = 600_000
 
-/** The newest entries first. */
+/** The entries of the audit log, the newest first. */
 export function auditLogQuery(filter: AuditFilter) {
   return infiniteQueryOptions({
     queryKey: ['audit-log', filter] as const,
@@ -35,7 +38,7 @@ export function auditLogQuery(filter: AuditFilter) {
   })
 }
 
-/** Saves all entries that the filter leaves as a file of the user's. */
+/** Saves all entries that match the filter as a file on the user's computer. */
 export function useExportAuditLog() {
   return useMutation({
     mutationFn: ({ format, filter }: { format: AuditFormat; filter: AuditFilter }) =>

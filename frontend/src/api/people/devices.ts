@@ -3,7 +3,7 @@ import { apiKeyKeys } from './api-keys'
 import { request } from '@/api/client'
 import type { components } from '@/api/schema.gen'
 
-/** A terminal that waits until its user allows its sign-in. */
+/** A terminal that waits until the user allows its sign-in. */
 export type Device = components['schemas']['DeviceInfo']
 
 /** Finds the device that shows a code. The page shows the errors. */

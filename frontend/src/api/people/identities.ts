@@ -2,13 +2,18 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import { request } from '@/api/client'
 import type { components } from '@/api/schema.gen'
 
-/** By which people can sign in beside one-time links. `url`: where the browser goes to do so. */
+/**
+ * An identity provider. People can sign in with it instead of a one-time link. `url` is the address where the
+ * sign-in begins.
+ */
 export type IdentityProvider = components['schemas']['ProviderInfo']
 
-/** A provider, and whether the user's account is connected with it. */
+/** An identity provider, and whether the user's account is connected with it. */
 export type IdentityConnection = components['schemas']['IdentityConnection']
 
-/** For administrators: a provider with the addresses to register there, and what is wrong with it. */
+/**
+ * A provider as administrators see it, with the addresses to register at the provider, and with its problems.
+ */
 export type ProviderOverview = components['schemas']['ProviderOverview']
 
 const identityKeys = { connections: ['identities'] as const }
@@ -36,7 +41,9 @@ export function connectionsQuery() {
   })
 }
 
-/** Returns the address that the browser must open to connect the account with this provider. */
+/**
+ * Starts to connect the user's account with this provider. Returns the address that the browser must open.
+ */
 export function useBeginConnection() {
   return useMutation({
     mutationFn: (provider: string) =>

@@ -3,9 +3,9 @@ import { specKeys } from '@/api/sandboxes/sandbox-specs'
 import { request } from '@/api/client'
 import type { Schemas, Sent } from '@/api/schema'
 
-/** What the organisation or a team gives to the current user. */
+/** An item that the organisation or a team gives to the current user. */
 export type InheritedItem = Schemas['GivenItem']
-/** The same as administrators see it, and who overrides it. */
+/** An item of the organisation or of a team as administrators see it, and the people who override it. */
 export type AdministeredItem = Sent<Schemas['AdministeredItem']>
 export type ItemKind = Schemas['LevelItemKind']
 
@@ -24,7 +24,7 @@ export function inheritedItemsQuery() {
   })
 }
 
-/** The items of the organisation and of all teams. For administrators alone. */
+/** The items of the organisation and of all teams. Only administrators may read them. */
 export function administeredItemsQuery() {
   return queryOptions({
     queryKey: itemKeys.all,
@@ -32,7 +32,7 @@ export function administeredItemsQuery() {
   })
 }
 
-/** Where an item is. `teamId`: null for the organisation. */
+/** The owner of an item. `teamId` is null for the organisation. */
 export interface ItemLocation {
   kind: ItemKind
   name: string
@@ -44,7 +44,7 @@ function path({ kind, name, teamId }: ItemLocation) {
   return `${ADMINISTRATION}/${kind}/${encodeURIComponent(name)}${team}`
 }
 
-/** Adds an item or changes it. The form shows the errors. */
+/** Adds or changes an item. The form shows the errors. */
 export function useSaveLevelItem() {
   const refresh = useRefreshed()
   return useMutation({

@@ -4,9 +4,9 @@ import { confirmationKeys } from '@/api/approval/confirmation'
 import { profileKeys } from '@/api/models/profiles'
 import type { Schemas } from '@/api/schema'
 
-/** A setting of the current user: the value that holds, and where it comes from. */
+/** A setting of the current user: the value in effect, and the level that it comes from. */
 export type EffectiveSetting = Schemas['EffectiveSetting']
-/** A value of the organisation or of a team, and who overrides it. */
+/** A value of the organisation or of a team, and the people who override it. */
 export type AdministeredValue = Schemas['AdministeredValue']
 export type SettingName = Schemas['SettingName']
 export type SettingValue = AdministeredValue['value']
@@ -19,7 +19,7 @@ export const levelKeys = {
   all: ['administration', 'settings'] as const,
 }
 
-/** The effective settings of the current user, and where they come from. */
+/** The values of settings that are in effect for the current user, and the levels that they come from. */
 export function effectiveSettingsQuery() {
   return queryOptions({
     queryKey: levelKeys.own,
@@ -27,7 +27,7 @@ export function effectiveSettingsQuery() {
   })
 }
 
-/** All values of the organisation and of teams. For administrators alone. */
+/** All values of the organisation and of teams. Only administrators may read them. */
 export function administeredSettingsQuery() {
   return queryOptions({
     queryKey: levelKeys.all,
@@ -74,7 +74,7 @@ export function useDeleteValue() {
   })
 }
 
-/** The administrator's own settings may have changed with them. */
+/** Loads the administrator's settings again, because the change may affect them, too. */
 function useRefreshed() {
   const queryClient = useQueryClient()
   return () =>

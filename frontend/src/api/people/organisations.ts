@@ -10,7 +10,7 @@ const ROOT = '/api/v1/organisations'
 
 export const organisationKeys = { all: ['organisations'] as const }
 
-/** All organisations, the default one first. Only for the owner of the installation. */
+/** All organisations, the default organisation first. Only the owner of the installation may read them. */
 export function organisationsQuery() {
   return queryOptions({
     queryKey: organisationKeys.all,
@@ -18,7 +18,10 @@ export function organisationsQuery() {
   })
 }
 
-/** Creates an organisation and invites its owner. The result is the owner's link. The form shows the errors. */
+/**
+ * Creates an organisation and invites its owner. Returns the sign-in link for the owner. The form shows the
+ * errors.
+ */
 export function useCreateOrganisation() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -43,7 +46,7 @@ export function useDeleteOrganisation() {
   })
 }
 
-/** Moves a person to an organisation. */
+/** Moves a person to another organisation. */
 export function useMovePerson() {
   const queryClient = useQueryClient()
   return useMutation({

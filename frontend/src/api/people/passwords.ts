@@ -25,7 +25,10 @@ export function passwordSettingsQuery() {
   })
 }
 
-/** The form shows the errors; `totp_code_needed` asks for a code. */
+/**
+ * Signs in with a password. The form shows the errors. The error `totp_code_needed` makes the form ask for a
+ * code.
+ */
 export function useSignInWithPassword() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -39,7 +42,7 @@ export function useSignInWithPassword() {
   })
 }
 
-/** Sets or changes the password. A change signs out the other browsers. */
+/** Sets or changes the password. A change signs the user out in all other browsers. */
 export function useSetPassword() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -53,7 +56,7 @@ export function useSetPassword() {
   })
 }
 
-/** A change of what the user has; the dialog shows the errors. */
+/** A change of the user's password settings. The dialog shows the errors. */
 function useChange<Body, Answer>(path: string) {
   const queryClient = useQueryClient()
   return useMutation({

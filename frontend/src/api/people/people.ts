@@ -5,7 +5,9 @@ import type { ApiKey, CreatedApiKey, Person, SignInLink } from '@/api/types'
 
 export const peopleKeys = { all: ['people'] as const }
 
-/** The roles that can be assigned. There is only one owner, so that role is not among them. */
+/**
+ * The roles that can be assigned. The role of the owner is not among them, because there is only one owner.
+ */
 export const ASSIGNABLE_ROLES = ['admin', 'member', 'viewer'] as const
 export type AssignableRole = (typeof ASSIGNABLE_ROLES)[number]
 
@@ -13,7 +15,8 @@ export function peopleQuery() {
   return queryOptions({
     queryKey: peopleKeys.all,
     queryFn: ({ signal }) => request<Person[]>('/api/v1/people', { signal }),
-    // An invitation by e-mail changes its state without a message to this page.
+    // The state of an invitation by e-mail changes without an event for this page, so the page loads the list
+    // repeatedly.
     refetchInterval: ({ state }) => (state.data?.some(isMailWaiting) ? MAIL_REFETCH_MS : false),
   })
 }
@@ -23,11 +26,14 @@ const isMailWaiting = ({ invitation_mail: mail }: Person) => mail?.state === 'wa
 
 interface Invitation {
   person: Person
-  /** Null if the server sends the link by e-mail. */
+  /** The sign-in link of the new person. Null if the app server sends the link by e-mail. */
   sign_in_link: SignInLink | null
 }
 
-/** Makes an account, with a link unless it is a service account or the server sends the link. The form shows the errors. */
+/**
+ * Creates an account. The reply has a sign-in link, except for service accounts and if the app server sends
+ * the link by e-mail. The form shows the errors.
+ */
 export function useInvitePerson() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -65,7 +71,7 @@ export function useChangePerson() {
   })
 }
 
-/** For a person who has lost the authenticator app. */
+/** Removes the authenticator app of a person who has lost it. */
 export function useResetTotp() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -80,7 +86,7 @@ export function useCreateSignInLink() {
   })
 }
 
-/** Sends the invitation by e-mail once more. Earlier links of the person end. */
+/** Sends the invitation by e-mail again. Earlier links of the person stop working. */
 export function useSendInvitationAgain() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -97,7 +103,7 @@ export function accountKeysQuery(id: string) {
   })
 }
 
-/** Makes a key; only the reply has its text. */
+/** Creates a key for a service account. The text of the key is only in this reply. */
 export function useCreateAccountKey(id: string) {
   const queryClient = useQueryClient()
   return useMutation({

@@ -7,7 +7,7 @@ import type { Person } from '@/api/types'
 
 export type Belongings = components['schemas']['Belongings']
 export type DeletePerson = components['schemas']['DeletePerson']
-/** Whether belongings are handed over to another person or deleted with their owner. */
+/** The decision about belongings: hand them over to another person, or delete them with their owner. */
 export type BelongingsDecision = components['schemas']['Fate']
 
 const EXPORT_TIMEOUT_MS = 600_000
@@ -21,13 +21,13 @@ export function belongingsQuery(id: string) {
   })
 }
 
-/** Begins to delete a person. The dialog shows the errors. */
+/** Starts the deletion of a person. The dialog shows the errors. */
 export function useDeletePerson(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
     mutationFn: (body: DeletePerson) =>
       request<Person>(`/api/v1/people/${id}/deletion`, { method: 'POST', body }),
-    // Not awaited: the row loses its dialog with the new list.
+    // The reload is not awaited, because the new list removes the row together with its dialog.
     onSuccess: () => {
       void queryClient.invalidateQueries({ queryKey: peopleKeys.all })
     },
@@ -35,7 +35,7 @@ export function useDeletePerson(id: string) {
   })
 }
 
-/** Saves everything that is stored about a person as a zip. */
+/** Saves all stored data about a person as a zip file. */
 export function useExportPerson({ id, name }: Person) {
   return useMutation({
     mutationFn: () => requestBlob(`/api/v1/people/${id}/export`, { timeoutMs: EXPORT_TIMEOUT_MS }),

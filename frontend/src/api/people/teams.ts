@@ -19,7 +19,7 @@ export const teamKeys = {
   owner: (repository: string) => ['teams', 'owner', repository] as const,
 }
 
-/** The user's own teams; all teams for administrators. */
+/** The teams of the user. For administrators, all teams. */
 export function teamsQuery() {
   return queryOptions({
     queryKey: teamKeys.all,
@@ -35,13 +35,13 @@ export function teamQuery(id: string) {
   })
 }
 
-/** Teams give access to conversations, so the list of these may change as well. */
+/** Loads the lists of teams and of conversations again, because teams give access to conversations. */
 function refresh(queryClient: QueryClient) {
   void queryClient.invalidateQueries({ queryKey: conversationKeys.all })
   return queryClient.invalidateQueries({ queryKey: teamKeys.all })
 }
 
-/** Creates a team, or renames the one with this id. The form shows the errors. */
+/** Creates a team, or renames the team with this id. The form shows the errors. */
 export function useSaveTeam() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -60,7 +60,7 @@ export function useDeleteTeam() {
   })
 }
 
-/** Puts a person into a team, or removes the person. */
+/** Adds a person to a team, or removes the person. */
 export function useChangeMember(teamId: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -70,7 +70,7 @@ export function useChangeMember(teamId: string) {
   })
 }
 
-/** Lets a member change the list of the team's repositories, or takes this right away. */
+/** Allows a member to change the list of the team's repositories, or removes this right. */
 export function useChangeMaintainer(teamId: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -82,7 +82,7 @@ export function useChangeMaintainer(teamId: string) {
   })
 }
 
-/** The repositories of a team, and what holds for them. */
+/** The repositories of a team, and the settings that apply to them. */
 export function teamRepositoriesQuery(id: string) {
   return queryOptions({
     queryKey: teamKeys.repositories(id),
@@ -101,7 +101,7 @@ export function useSaveTeamRepositories(teamId: string) {
   })
 }
 
-/** The team that a repository belongs to; null if that makes no difference to the user. */
+/** The team that a repository belongs to. Null if that makes no difference to the user. */
 export function repositoryOwnerQuery(repository: string) {
   return queryOptions({
     queryKey: teamKeys.owner(repository),

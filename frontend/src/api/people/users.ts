@@ -4,12 +4,15 @@ import { forgetPageProof, keepPageProof } from '@/api/page-proof'
 import type { components } from '@/api/schema.gen'
 import type { User } from '@/api/types'
 
-/** `may_choose_password`: an invited person who has no password yet. */
+/**
+ * The result of a sign-in with a link. `may_choose_password` is true for an invited person who has no
+ * password yet.
+ */
 export type SignedInByLink = components['schemas']['SignedInByLink']
 
 export const userKeys = { me: ['users', 'me'] as const, signOut: ['sign-out'] as const }
 
-/** Who is signed in. Fails with status 401 when no user is. */
+/** The signed-in user. The query fails with status 401 if no user is signed in. */
 export function currentUserQuery() {
   return queryOptions({
     queryKey: userKeys.me,
@@ -22,7 +25,10 @@ export function isAdministrator({ role }: User): boolean {
   return role === 'owner' || role === 'admin'
 }
 
-/** Whether they administer what all organisations share: they are an administrator of the default one. */
+/**
+ * Returns whether the user administers what all organisations share. This is so for administrators of the
+ * default organisation.
+ */
 export function administersInstallation(user: User): boolean {
   return isAdministrator(user) && user.administers_installation === true
 }
@@ -31,12 +37,15 @@ export function ownsInstallation(user: User): boolean {
   return user.role === 'owner' && administersInstallation(user)
 }
 
-/** Whether the role lets them start and steer conversations, and change settings. */
+/** Returns whether the user's role allows starting and steering conversations, and changing settings. */
 export function mayWork({ role }: User): boolean {
   return role !== 'viewer'
 }
 
-/** Trades a one-time link token for the session cookie and the proof that goes with it. Its errors are shown on the page. */
+/**
+ * Exchanges the token of a one-time link for the session cookie and the page proof. The page shows the
+ * errors.
+ */
 export function useSignIn() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -53,8 +62,8 @@ export function useSignIn() {
 type SignOutGoesOn = components['schemas']['SignOutGoesOn']
 
 /**
- * Ends the session and forgets everything the browser had cached. The result has an address if the browser
- * must go there, so that the session at the provider ends, too.
+ * Ends the session and clears the cache. The result contains an address if the browser must open it to end
+ * the session at the identity provider, too.
  */
 export function useSignOut() {
   const queryClient = useQueryClient()

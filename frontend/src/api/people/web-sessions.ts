@@ -12,7 +12,7 @@ export function webSessionsQuery() {
   })
 }
 
-/** Names a browser; null removes the name. The dialog shows the errors. */
+/** Names a browser. Null removes the name. The dialog shows the errors. */
 export function useNameWebSession() {
   const queryClient = useQueryClient()
   return useMutation({
@@ -23,7 +23,7 @@ export function useNameWebSession() {
   })
 }
 
-/** Signs out the browser of this id, or all others. */
+/** Signs out the browser with this id. Without an id, signs out all other browsers. */
 export function useEndWebSessions() {
   const queryClient = useQueryClient()
   return useMutation({

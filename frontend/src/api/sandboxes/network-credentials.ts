@@ -5,7 +5,10 @@ import { networkKeys } from './network'
 
 const ROOT = '/api/v1/settings/network/credentials'
 
-/** Whose calls get a credential: those of this user, of one repository's tasks, or of all users here. */
+/**
+ * The calls that get a credential: calls of this user, calls of one repository's tasks, or calls of all users
+ * of this server.
+ */
 export const CREDENTIAL_SCOPES = ['user', 'repository', 'server'] as const
 export type CredentialScope = (typeof CREDENTIAL_SCOPES)[number]
 
@@ -14,19 +17,17 @@ export const CREDENTIAL_KINDS = ['bearer', 'basic', 'header'] as const
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
 
 /**
- * What is added to calls of one https host. Its value is never sent to a browser.
- * `path_prefix`: empty: all paths.
- * `is_own`: whether this user may replace and remove it.
- * `is_allowed`: whether sandboxes may call the host at all.
+ * A credential that is added to calls of one https host. The app server never sends its value to a browser.
+ * An empty `path_prefix` means all paths. `is_own` is true if this user may replace and remove the
+ * credential. `is_allowed` is true if sandboxes may call the host.
  */
 export type NetworkCredential = Schemas['NetworkCredential']
 
-/** `value` is write-only. `allow`: also lets sandboxes call the host. */
+/** The data to save. The app server never returns `value`. `allow` also allows sandboxes to call the host. */
 export type NetworkCredentialInput = Sent<Schemas['SaveNetworkCredential']>
 
 /**
- * One request that a credential was added to.
- * `conversations`: any of these may have made it.
+ * One request that got a credential. One of `conversations` made the request, but it is not known which one.
  */
 export type NetworkCredentialUse = Schemas['NetworkCredentialUse']
 
@@ -42,7 +43,7 @@ export function networkCredentialsQuery() {
   })
 }
 
-/** The latest first. */
+/** The uses of a credential, the latest first. */
 export function networkCredentialUsesQuery(id: string) {
   return infiniteQueryOptions({
     queryKey: credentialKeys.uses(id),
@@ -56,7 +57,10 @@ export function networkCredentialUsesQuery(id: string) {
   })
 }
 
-/** Adds it, or replaces that of the same place. It may have put the host on a list. The form shows the errors. */
+/**
+ * Adds a credential, or replaces the credential with the same scope, host, port and path. This can also add
+ * the host to a list of allowed hosts. The form shows the errors.
+ */
 export function useSaveNetworkCredential() {
   const queryClient = useQueryClient()
   return useMutation({

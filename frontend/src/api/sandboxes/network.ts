@@ -8,13 +8,13 @@ import {
 } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
-/** What sandboxes may call: nothing, the hosts on a list, or everything that is public. */
+/** What sandboxes may call: nothing, the hosts on a list, or all public hosts. */
 export const NETWORK_MODES = ['none', 'allowlist', 'open'] as const
 export type NetworkMode = (typeof NETWORK_MODES)[number]
 
 /**
- * `client`: the program, as it calls itself; may be empty.
- * `is_allowable`: whether the user's word is all it takes.
+ * A host that was refused. `client` is the name that the calling program gives itself, and may be empty.
+ * `is_allowable` is true if the user alone can allow the host.
  */
 export type RefusedHost = Schemas['RefusedHost']
 
@@ -35,9 +35,9 @@ export type RefusalReason =
   | 'foreign_credential'
 
 /**
- * `repository`: what an answer can be remembered for.
- * `allowed`: hosts that were allowed for this conversation alone.
- * `refused`: what waits for an answer, the latest first.
+ * The network of one conversation. `repository` is the repository that an answer can be stored for. `allowed`
+ * are the hosts that were allowed for this conversation only. `refused` are the hosts that wait for an
+ * answer, the latest first.
  */
 export type ConversationNetwork = Schemas['ConversationNetwork']
 
@@ -46,9 +46,8 @@ export type NetworkAnswer = Schemas['AnswerNetwork']
 export type RepositoryNetwork = Schemas['RepositoryNetwork']
 
 /**
- * `mode`: null: what `default_mode` says.
- * `default_hosts`: hosts that are listed for all users.
- * `is_enforced`: whether sandboxes here have no other way out.
+ * If `mode` is null, `default_mode` applies. `default_hosts` are the hosts that are allowed for all users.
+ * `is_enforced` is true if sandboxes of this server cannot reach the network in another way.
  */
 export type NetworkSettings = Schemas['NetworkSettings']
 
@@ -56,8 +55,8 @@ export type NetworkSettings = Schemas['NetworkSettings']
 export type SandboxConversation = Schemas['OccupantInfo']
 
 /**
- * What one sandbox tried to reach within one hour. `reason`: why it was refused; null: it was not.
- * `conversations`: any of these may have tried it.
+ * The calls of one sandbox to one host within one hour. `reason` is the reason of a refusal, or null if there
+ * was none. One of `conversations` made the calls, but it is not known which one.
  */
 export type NetworkRecord = Schemas['NetworkRecord']
 
@@ -66,7 +65,10 @@ export const networkKeys = { settings: ['network-settings'] as const, records: [
 const path = (id: string) => `/api/v1/app-conversations/${encodeURIComponent(id)}/network`
 const conversationKey = (id: string) => ['conversation-network', id] as const
 
-/** `reports`: how often the stream has reported a newly refused request. Each report loads the data again. */
+/**
+ * `reports` is the number of newly refused requests that the stream has reported. Each report loads the data
+ * again.
+ */
 export function conversationNetworkQuery(id: string, reports: number) {
   return queryOptions({
     queryKey: [...conversationKey(id), reports],
@@ -75,7 +77,9 @@ export function conversationNetworkQuery(id: string, reports: number) {
   })
 }
 
-/** The next attempt goes by it. The strip shows the errors. */
+/**
+ * Answers a refused request. The next attempt of the sandbox follows the answer. The strip shows the errors.
+ */
 export function useAnswerNetwork(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -127,7 +131,7 @@ export function useForgetRepositoryNetwork() {
   })
 }
 
-/** What the user's sandboxes tried to reach, the latest first. */
+/** The calls of the user's sandboxes, the latest first. */
 export function networkRecordsQuery() {
   return infiniteQueryOptions({
     queryKey: networkKeys.records,

@@ -3,20 +3,20 @@ import { queryOptions, useMutation } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
 /**
- * A port on which a process of the sandbox listens.
- * `conversation_id`: whose agent has started it; null if a person has, or if it is unknown.
+ * A port on which a process of the sandbox listens. `conversation_id` is the conversation whose agent started
+ * the process. It is null if a person started the process, or if that is unknown.
  */
 export type ListeningPort = Schemas['SandboxPort']
 
 export type SandboxPorts = Schemas['SandboxPorts']
 
 /**
- * Opens a port to everyone who has the link, until `expires_at`.
- * `keeps_prefix`: the program gets the path of `url` whole.
+ * A link that opens a port to everyone who has the link, until `expires_at`. If `keeps_prefix` is true, the
+ * program receives the whole path of `url`.
  */
 export type PortLink = Schemas['Link']
 
-/** How often the list is looked at again; servers that start are not announced. */
+/** The interval at which the list is loaded again. No event reports a program that starts to listen. */
 const REFETCH_MS = 4000
 
 const root = (sandboxId: string) => `/api/v1/sandboxes/${sandboxId}`
@@ -26,15 +26,21 @@ export function portsQuery(sandboxId: string) {
   return queryOptions({
     queryKey: ['ports', sandboxId],
     queryFn: ({ signal }) => request<SandboxPorts>(`${root(sandboxId)}/ports`, { signal }),
-    // A program in the sandbox opens a port without an event.
+    // No event reports a program that opens a port, so the list is loaded repeatedly.
     refetchInterval: REFETCH_MS,
   })
 }
 
-/** The longest that a link may last, in seconds: a server is started with its path, and runs for days. */
+/**
+ * The longest possible lifetime of a link, in seconds. A program is started with the path of the link and may
+ * run for days.
+ */
 const BASE_PATH_SECONDS = 7 * 24 * 3600
 
-/** A link below whose path a server can be told to live. Later links to its port are this one again. */
+/**
+ * Creates a link whose path a program can use as its base path. Later requests for the port return the same
+ * link.
+ */
 export function useCreateBasePath(sandboxId: string) {
   return useMutation({
     mutationFn: (port: number) =>
@@ -46,7 +52,7 @@ export function useCreateBasePath(sandboxId: string) {
   })
 }
 
-/** The tab shows the errors. */
+/** Creates a link to a port. The tab shows the errors. */
 export function useCreatePortLink(sandboxId: string) {
   return useMutation({
     mutationFn: (port: number) =>

@@ -2,18 +2,21 @@ import type { Schemas, Sent } from '@/api/schema'
 import { queryOptions } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
-/** The plugins that people open in a frame, by their `name` on the wire. */
+/** The plugins that people open in a frame. The values are their `name` on the wire. */
 export type Screen = 'vscode' | 'desktop'
 
-/** What runs, or could run, beside the agent server. `reason`, `fix`: of one that is unavailable. */
+/**
+ * A program that runs, or can run, beside the agent server. `reason` and `fix` belong to a program that is
+ * unavailable.
+ */
 export type RuntimePlugin = Sent<Schemas['RuntimePluginInfo']>
 
 type Started = Pick<RuntimePlugin, 'port'> & Pick<Schemas['RuntimePluginStarted'], 'path'>
 
-/** `url` opens it to everyone who has it, until `expires_at`. */
+/** A link that opens the screen to everyone who has it, until `expires_at`. */
 export type OpenedScreen = Pick<Schemas['Link'], 'url' | 'expires_at'>
 
-// A sandbox that sleeps is woken first.
+// A sleeping sandbox must be started first, so the request may take long.
 const START_TIMEOUT_MS = 180_000
 
 export const runtimePluginKeys = {
@@ -21,7 +24,10 @@ export const runtimePluginKeys = {
   screen: (conversationId: string, screen: Screen) => ['runtime-plugins', conversationId, screen] as const,
 }
 
-/** The runtime plugins of a sandbox. Empty if it has never run and its image is not known. */
+/**
+ * The runtime plugins of a sandbox. The list is empty if the sandbox has never run and its image is not
+ * known.
+ */
 export function runtimePluginsQuery(sandboxId: string) {
   return queryOptions({
     queryKey: runtimePluginKeys.ofSandbox(sandboxId),
@@ -29,15 +35,15 @@ export function runtimePluginsQuery(sandboxId: string) {
       const base = `/api/v1/sandboxes/${sandboxId}`
       return (await request<{ items: RuntimePlugin[] }>(`${base}/runtime-plugins`, { signal })).items
     },
-    // An image does not change under its sandbox.
+    // While a sandbox runs, its image does not change, so the list stays valid.
     staleTime: Infinity,
     retry: false,
   })
 }
 
 /**
- * Starts it, if need be, and gets a link to what it shows of the conversation: fetched again, it comes back after
- * it has died.
+ * Starts the plugin if it does not run, and gets a link to its view of the conversation. Fetching again
+ * restarts a plugin that has died.
  */
 export function screenQuery(sandboxId: string, conversationId: string, screen: Screen) {
   return queryOptions({
@@ -56,7 +62,7 @@ export function screenQuery(sandboxId: string, conversationId: string, screen: S
         signal,
       })
     },
-    // Each fetch loads the frame anew: only when the user asks for it.
+    // Each fetch loads the frame again, so it happens only when the user asks for it.
     staleTime: Infinity,
     gcTime: 0,
     retry: false,

@@ -4,7 +4,7 @@ import { request } from '@/api/client'
 
 const SETTINGS = '/api/v1/settings/sandbox-grouping'
 
-/** In the order of the settings page. */
+/** The strategies, in the order of the settings page. */
 export const GROUPING_STRATEGIES = [
   'NO_GROUPING',
   'GROUP_BY_NEWEST',
@@ -15,12 +15,12 @@ export const GROUPING_STRATEGIES = [
 
 export type GroupingStrategy = (typeof GROUPING_STRATEGIES)[number]
 
-/** `max_conversations_per_sandbox`: no sandbox takes in more. */
+/** The setting. `max_conversations_per_sandbox` is the largest number of conversations in one sandbox. */
 export type SandboxGrouping = Schemas['SandboxGrouping']
 
 const keys = { settings: ['sandbox-grouping'] as const }
 
-/** Whether new conversations share sandboxes. */
+/** The setting that decides whether new conversations share sandboxes. */
 export function sandboxGroupingQuery() {
   return queryOptions({
     queryKey: keys.settings,

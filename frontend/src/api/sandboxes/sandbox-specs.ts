@@ -10,26 +10,30 @@ export const RUNTIME_PLUGINS = ['vscode', 'desktop', 'browser', 'jupyter'] as co
 export type RuntimePluginName = (typeof RUNTIME_PLUGINS)[number]
 
 /**
- * What sandboxes can start from. `base`: the image that it is built on; null where sandboxes have none. `origin`: the
- * repository and path whose files it is built from. `ignored`: what of its devcontainer.json is not used, each with
- * why. `runtime_plugins`: what its sandboxes offer beside the agent; null: all that the image has.
+ * An image that sandboxes can start from. `base` is the image that it is built on, or null if sandboxes have
+ * none. `origin` is the repository and the path of the files that it is built from. `ignored` are the parts
+ * of its devcontainer.json that are not used, each with the reason. `runtime_plugins` are the plugins that
+ * its sandboxes offer beside the agent. Null means all plugins of the image.
  */
 export type SandboxSpec = Sent<Omit<Schemas['SandboxSpecInfo'], 'command' | 'initial_env' | 'working_dir'>>
 
-/** `reason`: why the user may not choose. */
+/** `reason` is the reason why the user may not choose an image. */
 export type SandboxSpecSettings = Schemas['SandboxSpecSettings']
 
-/** `path`: null for the first of the usual places. */
+/** `path` is null for the first of the usual places that has a file. */
 export type RepositorySource = Sent<Omit<Schemas['FromRepository'], 'git_provider'>>
 
-/** The image that would be built from a repository. `base` is a name computed from all its files. */
+/** The image that would be built from a repository. `base` is a name that is computed from all its files. */
 export type RepositoryBase = Schemas['RepositoryBase']
 
 export type NewSandboxSpec = { name: string; runtime_plugins?: RuntimePluginName[] } & (
   { image: string } | { dockerfile: string } | { repository: RepositorySource; base: string }
 )
 
-/** `repository`: null means all repositories without a separate image. */
+/**
+ * A choice of an image. If `repository` is null, the choice applies to all repositories without a separate
+ * choice.
+ */
 export type SpecChoice = Sent<Omit<Schemas['ChooseSandboxSpec'], 'git_provider'>>
 
 const ROOT = '/api/v1/sandbox-specs'
@@ -50,7 +54,7 @@ export function sandboxSpecSettingsQuery() {
   })
 }
 
-/** Nothing is built for it: what the repository has is read. The form shows the errors. */
+/** Reads the files of a repository without building an image. The form shows the errors. */
 export function useInspectRepository() {
   return useMutation({
     mutationFn: (body: RepositorySource) =>

@@ -1,4 +1,4 @@
-/** The state of the agent's browser, as the log last reported it. Pure. */
+/** Computes the state of the agent's browser from the log. Pure. */
 import { observationIs, type ConversationEvent, eventIs } from '@/events/wire/types'
 
 export interface AgentBrowser {
@@ -6,14 +6,15 @@ export interface AgentBrowser {
   seq: number
   url: string
   title: string
-  /** The last screenshot that the agent requested, and the page that it shows. */
+  /** The last screenshot that the agent requested, and the page in the screenshot. */
   image: { url: string; pageUrl: string } | null
 }
 
 const PAGE = /^URL: (.*)\nTitle: (.*)$/m
 
 /**
- * Returns the browser's state after this event. Returns the same object for events that are not about the browser.
+ * Returns the browser's state after this event. Returns the same object for events that are not about the
+ * browser.
  */
 export function agentBrowserAfter(
   before: AgentBrowser | null,

@@ -1,7 +1,10 @@
-/** A fallback: another model than the chosen one has answered, as the log reports it. Pure. */
+/** Reads fallbacks from the log. In a fallback, another model than the chosen one has answered. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
-/** The fallback in the log under `agent_state`: the model that answered, and the models that could not be asked. */
+/**
+ * The fallback in the log under `agent_state`: the model that answered, and the models that could not be
+ * asked.
+ */
 export interface LLMFallback {
   model: string
   passed_over: { model: string; code: string; detail: string }[]

@@ -1,4 +1,4 @@
-/** A goal, as the log reports it: each step of it is one state update. Pure. */
+/** Reads a goal from the log. Each step of the goal is one state update. Pure. */
 import type { Goal, GoalStatus } from '@/api/types'
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 

@@ -1,4 +1,4 @@
-/** Tools of MCP servers that differ from their approved versions, as the log last reported them. Pure. */
+/** Reads from the log which tools of MCP servers differ from their approved versions. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface McpChange {
@@ -9,13 +9,15 @@ export interface McpChange {
   fingerprint: string
   /** The difference as a unified diff. */
   difference: string
-  /** A user has refused the change, so calls stay refused. */
+  /** True if a user has refused the change. Then calls of the tool stay refused. */
   isRefused: boolean
 }
 
 const KINDS: readonly unknown[] = ['changed', 'renamed', 'removed', 'new'] satisfies McpChange['change'][]
 
-/** Returns all changes that are open after `event`. Returns null if the event reports nothing about changes. */
+/**
+ * Returns all changes that are open after `event`. Returns null if the event reports nothing about changes.
+ */
 export function mcpChangesOf(event: ConversationEvent): McpChange[] | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   const servers = (event.value as { mcp_changes?: unknown } | null)?.mcp_changes

@@ -1,4 +1,4 @@
-/** The open questions of MCP servers to the user, as the log last reported them. Pure. */
+/** Reads the open questions of MCP servers to the user from the log. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export type FieldValue = string | boolean | string[]
@@ -8,17 +8,20 @@ export interface QuestionField {
   title: string
   description: string | null
   kind: 'text' | 'number' | 'boolean' | 'choice' | 'choices'
-  /** The form of a text: the type of its input element. */
+  /** The expected format of a text. It is the type of the input element. */
   inputType: 'text' | 'email' | 'url' | 'date'
   isInteger: boolean
   isRequired: boolean
   hasDefault: boolean
   options: { value: string; label: string }[]
-  /** The default value, in the form in which its control holds it. */
+  /** The default value, in the format of the field's control. */
   initial: FieldValue
 }
 
-/** A question of an MCP server. `url`: the page that the user must open; without it, the question is a form. */
+/**
+ * A question of an MCP server. `url` is the page that the user must open. If there is no `url`, the question
+ * is a form.
+ */
 export interface McpQuestion {
   id: string
   server: string
@@ -27,14 +30,19 @@ export interface McpQuestion {
   fields: QuestionField[]
 }
 
-/** Returns all questions that are open after `event`. Returns null if the event reports nothing about questions. */
+/**
+ * Returns all questions that are open after `event`. Returns null if the event reports nothing about
+ * questions.
+ */
 export function mcpQuestionsOf(event: ConversationEvent): McpQuestion[] | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   const questions = (event.value as { mcp_questions?: unknown } | null)?.mcp_questions
   return Array.isArray(questions) ? questions.flatMap((one: unknown) => questionOf(asRecord(one))) : null
 }
 
-/** Returns the content to send for a form. Empty fields are left out, unless an empty text replaces a default. */
+/**
+ * Returns the content to send for a form. Empty fields are left out, unless an empty text replaces a default.
+ */
 export function contentOf(
   fields: readonly QuestionField[],
   values: Record<string, FieldValue>,
@@ -92,7 +100,10 @@ function initialOf(kind: QuestionField['kind'], value: unknown): FieldValue {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-/** Returns the choices: of `enum` with its names, or of a list of `{const, title}`. */
+/**
+ * Returns the choices of a field. They are in `enum` with names for the values, or in a list of `{const,
+ * title}`.
+ */
 function optionsOf(schema: Record<string, unknown>): QuestionField['options'] {
   const { enum: values, enumNames: names } = schema
   if (Array.isArray(values))

@@ -1,10 +1,12 @@
-/** The output of running commands. It comes from the stream and is never in the log. */
+/** The output of running commands. The stream sends it, and the log never contains it. */
 import type { LiveOutput } from '@/events/wire/types'
 
 /** The outputs, by the id of the action event. */
 export type Outputs = ReadonlyMap<string, LiveOutput>
 
-/** Updates the outputs. An output stays until its action is answered, even if later frames do not contain it. */
+/**
+ * Updates the outputs. An output stays until its action is answered, even if later frames do not contain it.
+ */
 export function outputsAfter(
   outputs: Outputs,
   reported: readonly LiveOutput[],

@@ -1,7 +1,10 @@
-/** The proof of finished work, as the log reports it. Pure. */
+/** Reads the proof of finished work from the log. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
-/** The proof in the log under `agent_state`: the changed files, and the commands that ran after the last change. */
+/**
+ * The proof in the log under `agent_state`: the changed files, and the commands that ran after the last
+ * change.
+ */
 export interface Proof {
   status: 'verified' | 'unverified'
   changed: string[]

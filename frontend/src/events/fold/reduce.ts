@@ -1,8 +1,9 @@
 /**
- * Folds the frames of a conversation into the state of the view. Pure, so that recorded streams can test it.
+ * Folds the frames of a conversation into the state of the view. Pure, so that tests can use recorded
+ * streams.
  *
- * Only positions matter. A durable frame counts once, even if it is sent again after a reconnect. The result does not
- * depend on how a stream was cut into batches. A batch copies each list that it changes once.
+ * Only positions matter. A durable frame counts once, even if it is sent again after a reconnect. The result
+ * does not depend on how a stream was split into batches. A batch copies each list that it changes only once.
  */
 import { goalOf, goalStep, hasGoalEnded } from './goal'
 import { restoredOf } from './restored'
@@ -39,8 +40,9 @@ type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & 
 }
 
 /**
- * Returns the view after `frames`; the given view does not change. Durable frames that leave a gap are ignored.
- * `now`: when the frames arrived. Seconds that the frames state count from then.
+ * Returns the view after `frames`. The given view does not change. Durable frames that leave a gap are
+ * ignored. `now` is the time at which the frames arrived. Frames contain numbers of seconds that count from
+ * this time.
  */
 export function fold(view: ConversationView, frames: readonly Frame[], now = Date.now()): ConversationView {
   if (frames.length === 0) return view
@@ -100,12 +102,14 @@ function apply(draft: Draft, frame: Frame, now: number): void {
       return
     case 'transient':
     case 'error':
-    default: // a newer server may send frames that are not known here
+    default: // newer servers may send unknown frames
       return
   }
 }
 
-/** Opens a window. Of the log before it, only the events that make up the state are known. */
+/**
+ * Opens a window of the log. Of the events before the window, only those that make up the state are known.
+ */
 function openWindow(draft: Draft, frame: WindowFrame): void {
   if (draft.lastSeq > 0) return
   draft.firstSeq = frame.first_seq
@@ -122,7 +126,7 @@ function openWindow(draft: Draft, frame: WindowFrame): void {
   }
 }
 
-/** Returns the view with the given events before its own. The state at the end of the log does not change. */
+/** Returns the view with older events added. The state at the end of the log does not change. */
 export function withOlder(view: ConversationView, frames: readonly DurableFrame[]): ConversationView {
   const older = frames.filter(({ seq }) => seq < view.firstSeq)
   if (older.length === 0 || older.at(-1)?.seq !== view.firstSeq - 1) return view
@@ -145,14 +149,14 @@ export function withOlder(view: ConversationView, frames: readonly DurableFrame[
   return { ...view, firstSeq, earlierActions, shortened, items, history, openActions }
 }
 
-/** The view of a part of the log, without the state before it. */
+/** Returns the view of a part of the log, without the state before it. */
 export function passageOf(frames: readonly DurableFrame[]): ConversationView {
   const first_seq = frames[0]?.seq ?? 1
   const last_seq = frames.at(-1)?.seq ?? 0
   return fold(emptyView, [{ type: 'window', first_seq, last_seq, state: [] }, ...frames])
 }
 
-/** The view with the events of a passage that reaches up to it. */
+/** Returns the view joined with a passage whose end meets the beginning of the view. */
 export function withPassage(view: ConversationView, passage: ConversationView): ConversationView {
   const frames = passage.history.map(({ seq, event }): DurableFrame => ({ type: 'durable', seq, event }))
   const shortened = new Set([...view.shortened, ...passage.shortened])
@@ -181,7 +185,7 @@ function putOnBranch(draft: Draft, seq: number, event: ConversationEvent): void 
   else place(draft, seq, event)
 }
 
-/** Removes the items from the timeline that do not lead to `leaf`. */
+/** Removes the timeline items that are not on the way to `leaf`. */
 function goBack(draft: Draft, leaf: string | null): void {
   draft.items = []
   draft.openActions = new Map()
@@ -193,8 +197,8 @@ function goBack(draft: Draft, leaf: string | null): void {
 }
 
 /**
- * Whether the event shows that the model call is no longer waiting. Messages of the user, new titles and new counts
- * do not show this.
+ * Returns whether the event ends the wait for the next call of the model. Messages of the user, new titles
+ * and new counts do not end it.
  */
 function endsRetry(event: ConversationEvent): boolean {
   if (eventIs(event, 'ConversationStateUpdateEvent'))

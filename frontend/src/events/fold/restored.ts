@@ -1,10 +1,10 @@
-/** A workspace that was restored from a backup, as the log reports it. Pure. */
+/** Reads from the log that a workspace was restored from a backup. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface Restored {
   /** The time of the backup. Null if the workspace starts empty. */
   asOf: string | null
-  /** How many events came after the backup. Their changes of files are lost. */
+  /** The number of events after the backup. Their changes of files are lost. */
   lostEvents: number
 }
 

@@ -1,4 +1,4 @@
-/** Rewinds and going back, as the log reports them. Pure. */
+/** Reads from the log that files were rewound, or that the conversation went back. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 import { proofOf } from './proof'
 
@@ -6,10 +6,10 @@ export interface Rewind {
   checkpoint: number
   /** The checkpoint of the state before the rewind. */
   undo: number
-  /** How many files were restored. Null if files were not part of the rewind. */
+  /** The number of restored files. Null if files were not part of the rewind. */
   files: number | null
   chat: boolean
-  /** Files that were left unchanged, because others than the agent had edited them. */
+  /** Files that were left unchanged, because they were edited by others than the agent. */
   kept: string[]
 }
 
@@ -23,8 +23,8 @@ export function rewindOf(event: ConversationEvent): Rewind | null {
 }
 
 /**
- * Returns the event from which the conversation continues (null: the beginning), if this update reports that it went
- * back.
+ * Returns the event from which the conversation continues, if this update reports that it went back. The id
+ * is null if it continues from the beginning. Returns null for all other events.
  */
 export function newLeaf(event: ConversationEvent): { id: string | null } | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'leaf_event_id') return null
@@ -37,8 +37,8 @@ export interface PositionedEvent {
 }
 
 /**
- * Returns the part of a history that remains after going back to `leaf`: the events that led to it, and all updates.
- * The proof of removed work is removed, too.
+ * Returns the part of a history that remains after going back to `leaf`: the events that led to it, and all
+ * updates. The proof of removed work is removed, too.
  */
 export function branch(history: readonly PositionedEvent[], leaf: string | null): PositionedEvent[] {
   const parents = new Map(history.map(({ event }) => [event.id, event.parent_id ?? null]))

@@ -1,18 +1,18 @@
 /**
- * The log has only the beginning and the end of long outputs. The whole event is loaded when the user wants to see
- * it. Pure.
+ * Handles long outputs. The log has only their beginning and their end. The whole event is loaded when the
+ * user wants to see it. Pure.
  */
 import type { ConversationView, TimelineItem } from './view'
 import type { ConversationEvent, DurableFrame, Outcome } from '@/events/wire/types'
 
 const ADDRESS = /^\/api\/v1\/conversation\/[0-9a-f]{32}\/events\/blobs\/[0-9a-f]{64}$/
 
-/** Whether this address of an image names a part of an event that our server keeps. */
+/** Returns whether this address of an image belongs to a part of an event that our server stores. */
 export const isStoredImage = (url: string) => ADDRESS.test(url)
 
 /**
- * Returns the ids of events with shortened texts, with those in `frames`. Returns the same set if there are no new
- * ones.
+ * Returns the ids of events with shortened texts, including those in `frames`. Returns the same set if there
+ * are no new ids.
  */
 export function shortenedAfter(
   before: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Folds the frames of replies that the model is writing. */
+/** Folds the frames of replies that the model is still writing. */
 import type { Frame } from '@/events/wire/types'
 
 /** A reply that is being written. The durable event with the same id replaces it. */
@@ -8,9 +8,14 @@ export interface StreamingItem {
   nextOrder: number
   text: string
   reasoning: string
-  /** Pieces were missed, because we connected in the middle. The durable event has the whole text. */
+  /**
+   * True if the page connected in the middle of the reply and missed the first pieces. The durable event has
+   * the whole text.
+   */
   hasGap: boolean
-  /** The reply began before the last reconnect, so it may have ended while we were not connected. */
+  /**
+   * True if the reply began before the last reconnect. It may have ended while the page was not connected.
+   */
   isStale: boolean
 }
 
@@ -35,7 +40,7 @@ function newItem(id: string, attempt: number, firstOrder: number): StreamingItem
   }
 }
 
-/** A reply begins, or its next attempt begins. */
+/** Starts a reply, or its next attempt. */
 export function startItem(draft: Streaming, id: string, attempt: number): void {
   if (draft.endedItems.includes(id)) return
   const known = draft.streaming.find((item) => item.id === id)
@@ -44,7 +49,7 @@ export function startItem(draft: Streaming, id: string, attempt: number): void {
   draft.streaming = [...others, newItem(id, attempt, 0)]
 }
 
-/** A piece of a reply. The first pieces of the reply may have been missed. */
+/** Adds a piece to a reply. The first pieces of the reply may have been missed. */
 export function applyDelta(draft: Streaming, delta: Extract<Frame, { type: 'delta' }>): void {
   if (draft.endedItems.includes(delta.item_id)) return
   const known = draft.streaming.find((item) => item.id === delta.item_id)
@@ -65,7 +70,7 @@ export function applyDelta(draft: Streaming, delta: Extract<Frame, { type: 'delt
       : draft.streaming.map((each) => (each === known ? next : each))
 }
 
-/** A durable agent event ends the reply with its id, and older replies whose end was missed. */
+/** Ends the reply with the id of a durable agent event. Also ends older replies whose end was missed. */
 export function endStreaming(draft: Streaming, id: string): void {
   draft.endedItems = [...draft.endedItems, id].slice(-REMEMBERED_ENDED_ITEMS)
   if (draft.streaming.length === 0) return

@@ -1,9 +1,9 @@
-/** Tasks that the agent has handed to sub-agents, as the log reports them: each step is a state update. Pure. */
+/** Reads the tasks of sub-agents from the log. Each step of a task is one state update. Pure. */
 import { eventIs, type Action, type ConversationEvent } from '@/events/wire/types'
 
 export type TaskStatus = 'running' | 'waiting' | 'paused' | 'completed' | 'error' | 'conflict' | 'interrupted'
 
-/** An action for which a sub-agent asks for approval. */
+/** An action for which a sub-agent asks the user for approval. */
 export interface AskedAction {
   tool_name: string
   summary?: string | null

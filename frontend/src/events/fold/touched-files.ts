@@ -12,7 +12,7 @@ const READ_ONLY_OBSERVATIONS = new Set([
   'InvokeSkillObservation',
 ])
 
-/** Whether the event is the answer of a tool that may have written files. */
+/** Returns whether the event is the answer of a tool that may have written files. */
 export function mayTouchFiles(event: ConversationEvent): boolean {
   if (!eventIs(event, 'ObservationEvent')) return false
   const { kind, command } = event.observation as { kind: string; command?: unknown }

@@ -1,14 +1,14 @@
 /**
- * Messages in the log that the agent has not read yet. The agent reads messages before each step, not within a step.
- * Pure.
+ * Finds messages in the log that the agent has not read yet. The agent reads messages before each step, and
+ * not within a step. Pure.
  */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface UnreadMessage {
   id: string
   /**
-   * The reply that the model was writing when the message came. It does not consider the message. Null: there was no
-   * such reply. Empty: not known yet.
+   * The reply that the model was writing when the message came. This reply does not consider the message.
+   * Null means that there was no such reply. An empty text means that the reply is not known yet.
    */
   missedBy: string | null
 }
@@ -20,8 +20,8 @@ export interface Run {
 }
 
 /**
- * Returns the unread messages after `event`. Returns the same list if nothing has changed. `run`: the state before
- * the event.
+ * Returns the unread messages after `event`. Returns the same list if nothing has changed. `run` is the state
+ * before the event.
  */
 export function unreadAfter(
   before: readonly UnreadMessage[],
@@ -40,7 +40,8 @@ export function unreadAfter(
 }
 
 /**
- * Returns what identifies a reply of the model. All actions of one reply share it. Returns null for all other events.
+ * Returns the identifier of a model's reply. All actions of one reply have the same identifier. Returns null
+ * for all other events.
  */
 function replyOf(event: ConversationEvent): string | null {
   if (event.source !== 'agent') return null

@@ -5,8 +5,8 @@ export function asRecord(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Adds up the log's counts, which are separate for each use of a model (agent, condenser, title …). The limits are
- * the agent's.
+ * Adds up the counts of the log. They are separate for each use of a model, such as agent, condenser or
+ * title. The limits are those of the agent.
  */
 export function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
   const all = Object.values(asRecord(usageToMetrics)).map(asRecord)
@@ -31,7 +31,7 @@ export function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
 
 const MAX_AMOUNT = 1e15
 
-/** Returns the amount. Sandboxes write the log, so a value that is not an amount counts as none. */
+/** Returns the amount. Sandboxes write the log, so a value that is not a valid amount is ignored. */
 function amountOf(value: unknown): number {
   return typeof value === 'number' && value >= 0 && value <= MAX_AMOUNT ? value : 0
 }

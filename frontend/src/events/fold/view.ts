@@ -26,18 +26,24 @@ export type TimelineItem =
 export interface ConversationView {
   /** Position of the first known event. Earlier events are loaded on demand. */
   firstSeq: number
-  /** Actions from before `firstSeq` that had no answer when the window was opened. */
+  /** Actions before `firstSeq` that had no answer when the window was opened. */
   earlierActions: readonly PositionedEvent[]
-  /** Position of the last event folded in; the stream resumes after it. */
+  /** Position of the last folded event. The stream resumes after it. */
   lastSeq: number
-  /** End of the replay that is being received. The history is complete once `lastSeq` reaches it. */
+  /**
+   * The last position of the replay that is being received. The history is complete when `lastSeq` reaches
+   * it.
+   */
   throughSeq: number | null
   items: readonly TimelineItem[]
   /** Ids of events with long texts that are shown without their middle. */
   shortened: ReadonlySet<string>
   /** Every event from `firstSeq` on, also events of old branches that were left by going back. */
   history: readonly PositionedEvent[]
-  /** Actions without an answer yet: id of the action event → index in `items`. */
+  /**
+   * Actions without an answer yet. The key is the id of the action event, and the value is the index in
+   * `items`.
+   */
   openActions: ReadonlyMap<string, number>
   streaming: readonly StreamingItem[]
   /** The end of the output of open actions, by the id of the action event. */
@@ -45,13 +51,13 @@ export interface ConversationView {
   /** Messages of the user that the agent has not read yet. */
   unread: readonly UnreadMessage[]
   /**
-   * The model could not be asked and will be asked again. `at`: the time of the next attempt, in milliseconds since
-   * the epoch.
+   * Set while the model could not be called and will be called again. `at` is the time of the next attempt,
+   * in milliseconds since the epoch.
    */
   retry: { reason: Retry; at: number } | null
   startTask: StartTask | null
   conversation: AppConversation | null
-  /** How often the stream has reported a newly refused network request. */
+  /** The number of newly refused network requests that the stream has reported. */
   refusedRequestReports: number
   /** The last execution status in the log, with its position and time. */
   loggedStatus: { value: ExecutionStatus; seq: number; since: string } | null
@@ -61,17 +67,20 @@ export interface ConversationView {
   /** The tasks of sub-agents, by the id of the action event that handed the task over. */
   tasks: ReadonlyMap<string, DelegatedTask>
   /**
-   * Position of the last change of the rule for when the agent asks first. 0: it is unchanged since the conversation
-   * began.
+   * Position of the last change of the confirmation mode. 0 means that it has not changed since the
+   * conversation began.
    */
   confirmationModeChangedSeq: number
   /** Tools of MCP servers that differ from their approved versions. */
   mcpChanges: readonly McpChange[]
   /** The questions that MCP servers ask during calls and that wait for an answer. */
   mcpQuestions: readonly McpQuestion[]
-  /** Position of the last event that may have changed files. When it changes, the list of changes is loaded again. */
+  /**
+   * Position of the last event that may have changed files. When it changes, the list of changes is loaded
+   * again.
+   */
   filesTouchedSeq: number
-  /** Null until the agent has used a browser. */
+  /** The state of the agent's browser. Null until the agent has used a browser. */
   agentBrowser: AgentBrowser | null
   /** Ids of the latest agent events, so that a repeated delta does not revive a reply that has ended. */
   endedItems: readonly string[]

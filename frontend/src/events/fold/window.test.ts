@@ -33,7 +33,10 @@ const log: ConversationEvent[] = [
 const frames: DurableFrame[] = log.map((event, index) => ({ type: 'durable', seq: index + 1, event }))
 const whole = fold(emptyView, frames)
 
-/** Returns the events before `firstSeq` that a server would send: state updates, and actions without an answer. */
+/**
+ * Returns the events before `firstSeq` that a server would send: state updates, and actions without an
+ * answer.
+ */
 const stateBefore = (firstSeq: number) =>
   frames.filter(
     ({ seq, event }) =>
@@ -181,7 +184,7 @@ describe('a passage around an event that a link leads to', () => {
     await store.loadOlder()
     await Promise.all([store.loadNewer(), store.loadNewer()])
     expect(span()).toEqual([16, 45])
-    // What happens meanwhile belongs to the view, not to the passage.
+    // A new event in the meantime belongs to the view, and not to the passage.
     const next: DurableFrame = { type: 'durable', seq: log.length + 1, event: userMessage('now', 'Now') }
     store.receive(next)
     expect(span()).toEqual([16, 45])

@@ -1,6 +1,6 @@
 /**
- * Keeps one WebSocket of the app server open: connects, waits between attempts, and connects again when the network
- * is back. The caller handles the frames. Independent of React.
+ * Keeps one WebSocket to the app server open. It connects, waits between attempts, and connects again when
+ * the network is back. The caller handles the frames. This module does not depend on React.
  */
 import { proofSubprotocols } from '@/api/page-proof'
 
@@ -13,9 +13,12 @@ export type Connection =
   | { state: 'closed' }
 
 export interface FrameSocketOptions<F> {
-  /** Returns the address. Called at every connect. */
+  /** Returns the address. It is called at every connect. */
   url: (origin: string) => string
-  /** Handles a frame. Calls `setOpen` once the stream is up; returns false to connect again. */
+  /**
+   * Handles a frame. It calls `setOpen` when the stream is ready. It returns false if the socket must connect
+   * again.
+   */
   take: (frame: F, setOpen: () => void) => boolean
   onConnection: (connection: Connection) => void
   environment?: Partial<SocketEnvironment>
@@ -29,7 +32,7 @@ export interface SocketEnvironment {
   now: () => number
   random: () => number
   origin: () => string
-  /** Calls back when the network or the tab is active again. Returns a function that ends the subscription. */
+  /** Calls `callback` when the network or the tab becomes active again. Returns a function that ends this. */
   onWake: (callback: (cause: 'online' | 'visible') => void) => () => void
 }
 
@@ -45,7 +48,8 @@ const CLOSE_NOT_SIGNED_IN = 4001
 const CLOSE_NOT_FOUND = 4004
 
 /**
- * The delay before reconnect number `attempt` (1, 2, …). It doubles up to ten seconds; chance varies its upper half.
+ * Returns the delay before reconnect number `attempt` (1, 2, …). It doubles up to ten seconds. Its upper half
+ * is random.
  */
 export function backOffDelay(attempt: number, random: number): number {
   const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (attempt - 1))
@@ -66,7 +70,8 @@ export function openFrameSocket<F extends { type: string }>(options: FrameSocket
     options.onConnection({ state: 'connecting' })
     const opened = environment.createSocket(url)
     socket = opened
-    // A server that accepts the connection and then sends nothing is treated like one that is not reachable.
+    // A server that accepts the connection and then sends nothing is treated like a server that is not
+    // reachable.
     timer = environment.setTimer(retryLater, CONNECT_TIMEOUT_MS)
     opened.onmessage = (message: MessageEvent) => receive(message.data)
     opened.onclose = (event: CloseEvent) => handleClose(event.code)
@@ -123,8 +128,8 @@ export function openFrameSocket<F extends { type: string }>(options: FrameSocket
   }
 
   const stopListening = environment.onWake((cause) => {
-    // After a network loss, an old socket may stay half open without a close event. Resuming costs little, so it is
-    // always done.
+    // After a network loss, an old socket may stay half open without a close event. A new connection costs
+    // little, so the socket always connects again.
     if (cause === 'online' || socket === null) connect()
   })
 

@@ -2,7 +2,10 @@ import type { SocketEnvironment } from './frame-socket'
 
 const PATH = '/api/v1/linked-conversation/stream'
 
-/** Opens the stream of the conversation that a read-only link shows. A WebSocket cannot send its token as a header. */
+/**
+ * Opens the stream of the conversation that a read-only link shows. A WebSocket cannot send its token as a
+ * header.
+ */
 export function linkEnvironment(token: string): Partial<SocketEnvironment> {
   return {
     createSocket: (url) => {

@@ -1,20 +1,20 @@
 /**
- * Keeps one conversation's live stream open and resumes after the last position. The store owns one per open
- * conversation. Frames are handed on in log order, each durable one once.
+ * Keeps the live stream of one conversation open, and resumes it after the last position. The store has one
+ * such stream. The frames are delivered in the order of the log, and each durable frame is delivered once.
  */
 import { openFrameSocket, type Connection, type EventSocket, type SocketEnvironment } from './frame-socket'
 import type { Frame } from '@/events/wire/types'
 
 export interface SocketOptions {
   conversationId: string
-  /** Position after which the stream resumes. It is asked for at every connect. */
+  /** Returns the position after which the stream resumes. It is called at every connect. */
   lastSeq: () => number
   onFrame: (frame: Frame) => void
   onConnection: (connection: Connection) => void
   environment?: Partial<SocketEnvironment>
 }
 
-/** How many events a page gets that has none yet. */
+/** The number of events that the server sends to a page that has no events yet. */
 const WINDOW_EVENTS = 200
 
 export function streamUrl(origin: string, conversationId: string, afterSeq: number): string {

@@ -31,7 +31,7 @@ export type UserFrame =
 
 export interface UserStreamOptions {
   queryClient: QueryClient
-  /** A conversation has begun to wait for the user. */
+  /** Called when a conversation has begun to wait for the user. */
   onNeedsYou: (conversation: AppConversation) => void
   environment?: Partial<SocketEnvironment>
 }
@@ -82,8 +82,8 @@ export function openUserStream({ queryClient, onNeedsYou, environment }: UserStr
 }
 
 /**
- * Asks again who is signed in: the refusal leads to the sign-in page. A sign-out of this page goes there itself, after
- * the reply of the server, which may have another address for it.
+ * Loads the signed-in user again. If the server refuses, the app goes to the sign-in page. A sign-out in this
+ * page is handled elsewhere, because the server's reply may contain another address to go to.
  */
 function leaveIfSignedOut(queryClient: QueryClient): void {
   if (queryClient.isMutating({ mutationKey: userKeys.signOut }) > 0) return
@@ -91,8 +91,8 @@ function leaveIfSignedOut(queryClient: QueryClient): void {
 }
 
 /**
- * Loads the lists again that may have missed a change. After a lost connection these are all lists; otherwise only
- * the lists that were being loaded when the stream began.
+ * Loads the lists again that may have missed a change. After a lost connection, these are all lists.
+ * Otherwise, these are only the lists that were loading when the stream began.
  */
 function refreshLists(queryClient: QueryClient, isAgain: boolean): void {
   for (const queryKey of [conversationKeys.lists, conversationKeys.inSandboxes])

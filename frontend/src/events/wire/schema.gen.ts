@@ -13,7 +13,8 @@ export interface components {
          *     `llm_response_id`. Only the first of these events contains the thought and the reasoning of the reply.
          *
          *     `tool_call`: the call as the model wrote it. `action`: the parsed arguments of the call, with the field
-         *     `kind` that names their type; null if the runtime could not parse the call.
+         *     `kind` that names their type; null if the call cannot run because the tool is unknown or the arguments are
+         *     not valid.
          */
         ActionEvent: {
             /** @default null */
@@ -89,7 +90,7 @@ export interface components {
             patch: string;
         };
         /**
-         * @description The result of a call of `apply_patch`.
+         * @description The result of a call of `apply_patch`. `commit`: the changes of the files; None if the call failed.
          *
          *     `fuzz`: the number of context lines that match the file only loosely: they are equal only if quote styles
          *     and blanks at the end of the line are ignored.
@@ -154,8 +155,8 @@ export interface components {
             url: string;
         };
         /**
-         * @description The result of a browser tool call. A screenshot is an image in `content`; `screenshot_data` is always
-         *     None.
+         * @description The result of a browser tool call. A screenshot is an image in `content`. The fields `screenshot_data`
+         *     and `full_output_save_dir` are not used and are always None.
          *
          *     The text begins with the page's URL and title, as the lines `URL: …` and `Title: …`.
          */
@@ -207,10 +208,10 @@ export interface components {
             text: string;
         };
         /**
-         * @description The last part of the output of a tool call that still runs.
+         * @description The last part of the output of a tool call that is still running.
          *
-         *     `styles`: the parts of the output that a terminal shows in a style, each as the index of the first
-         *     character, the index after the last character, and the style as in ANSI codes, such as `1;31`.
+         *     `styles`: the parts of the output that a terminal shows in a style. Each part is given as the index of its
+         *     first character, the index after its last character, and the style as in ANSI codes, such as `1;31`.
          */
         CallOutput: {
             action_id: string;
@@ -231,7 +232,8 @@ export interface components {
         };
         /**
          * @description The event for a condensation. After this event, the prompt contains the text `summary` in place of the
-         *     events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt before the summary.
+         *     events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt that come before the
+         *     summary.
          */
         Condensation: {
             /** @default [] */
@@ -272,7 +274,10 @@ export interface components {
             source: "agent" | "user" | "environment" | "hook";
             timestamp: string;
         };
-        /** @description The event for an error that ended a run. A new run may be started. */
+        /**
+         * @description The event for an error that ended a run (the agent's work after a message). The user may start a new
+         *     run.
+         */
         ConversationErrorEvent: {
             /** @default null */
             classification?: components["schemas"]["ErrorClassification"] | null;
@@ -294,8 +299,9 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The event for a new value of one field of a conversation. With the key `full_state`, the event contains
-         *     many fields and is never added to the log.
+         * @description The event for a new value of one field of a conversation: `key` is the field's name. If `key` is
+         *     `full_state`, `value` is an object with the whole state of the conversation; such an event is never added
+         *     to the log.
          */
         ConversationStateUpdateEvent: {
             id: string;
@@ -317,9 +323,8 @@ export interface components {
             value?: unknown;
         };
         /**
-         * @description A critic's rating of an agent's work. `score`: the probability, from 0 to 1, that the work is a
-         *     success.
-         *     `message`: the reason for the score.
+         * @description The rating of an agent's work by a critic (a program or model that judges the work). `score`: the
+         *     probability, from 0 to 1, that the work is a success. `message`: the reason for the score.
          */
         CriticResult: {
             message: string;
@@ -386,8 +391,9 @@ export interface components {
          * @description The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
          *     the user can do (`user_action`).
          *
-         *     No values may be added to these fields: a client that finds an unknown value refuses the whole page (list)
-         *     of events that contains it. The field `code` of the error's event says more exactly what failed.
+         *     Developers must not add new allowed values to these fields: existing clients refuse a whole page (list) of
+         *     events if one value in it is unknown to them. The field `code` of the error's event says more exactly what
+         *     failed.
          */
         ErrorClassification: {
             /** @enum {string} */
@@ -519,8 +525,9 @@ export interface components {
             truncated?: boolean;
         };
         /**
-         * @description The event for one run of a hook. `blocked`: the hook refused the action, the message or the end of the
-         *     run that it checked. `error`: why the hook gave no decision.
+         * @description The event for one run of a hook. `blocked`: whether the hook refused what it checked: an action, a
+         *     message, or the end of the agent's work. `error`: why the hook gave no decision; None if it gave a
+         *     decision.
          */
         HookExecutionEvent: {
             /** @default null */
@@ -565,7 +572,8 @@ export interface components {
             tool_name?: string | null;
         };
         /**
-         * @description The points in a conversation at which hooks run.
+         * @description The points in a conversation at which hooks (commands, or questions to a model) run, for example before
+         *     a tool call.
          * @enum {string}
          */
         HookPoint: "PreToolUse" | "PostToolUse" | "UserPromptSubmit" | "SessionStart" | "SessionEnd" | "Stop";
@@ -580,7 +588,10 @@ export interface components {
              */
             type: "image";
         };
-        /** @description The event for a run that was stopped at once. */
+        /**
+         * @description The event for a run (work of the agent) that was stopped at once, without waiting for the end of the
+         *     model's reply or of tool calls.
+         */
         InterruptEvent: {
             id: string;
             /**
@@ -612,8 +623,8 @@ export interface components {
             skill_name: string;
         };
         /**
-         * @description The frame (message of a live stream) which says that an attempt to get a reply from the model failed
-         *     without an event. `retry`: the next attempt, if there is one.
+         * @description The frame (message of a live stream) which says that an attempt to get a reply from the model failed.
+         *     The event `item_id` was not created. `retry`: the next attempt; missing if there is none.
          */
         ItemAbortedFrame: {
             attempt: number;
@@ -625,7 +636,7 @@ export interface components {
         };
         /**
          * @description The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
-         *     the id of the event that will contain the complete reply.
+         *     the id of the event that will contain the complete reply (of the first event, if there are several).
          */
         ItemStartedFrame: {
             attempt: number;
@@ -687,8 +698,8 @@ export interface components {
             total_count?: number;
         };
         /**
-         * @description The action of an MCP tool call. `data`: the arguments for the MCP server. The class name is the name in
-         *     the OpenHands protocol.
+         * @description The action of an MCP tool call. `data`: the arguments for the MCP server. The class has the name that
+         *     the OpenHands protocol prescribes.
          */
         MCPToolAction: {
             /** @default {} */
@@ -800,7 +811,7 @@ export interface components {
                 [key: string]: components["schemas"]["FileChange"];
             };
         };
-        /** @description The event for a request to stop a run before its next request to the model. */
+        /** @description The event for a pause: the agent must stop working before its next request to the model. */
         PauseEvent: {
             id: string;
             /**
@@ -818,8 +829,9 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The next attempt to get a reply from a model: why the last attempt failed, which model is asked next,
-         *     and in how many seconds, counted from the arrival of the frame (a message to clients).
+         * @description The next attempt to get a reply from a model. `code`, `detail`: why the last attempt failed. `model`:
+         *     the model that is asked next. `wait_seconds`: the time until the next attempt, counted from the arrival of
+         *     the frame (a message to clients).
          */
         PendingRetry: {
             code: string;
@@ -875,7 +887,7 @@ export interface components {
         };
         /**
          * @description The result of a call of the tool that reads a file. `lines_shown`: the numbers of the first and the
-         *     last shown line, counted from 1.
+         *     last shown line, counted from 1; None if nothing was left out or if the result is an image or an error.
          */
         ReadFileObservation: {
             /** @default [] */
@@ -897,7 +909,10 @@ export interface components {
             /** @default null */
             total_lines?: number | null;
         };
-        /** @description One of several replacements in a file. */
+        /**
+         * @description One of several replacements in one call of the file editor: the text `old_str` in the file is replaced
+         *     by `new_str`.
+         */
         Replacement: {
             /** @default  */
             new_str?: string;
@@ -906,11 +921,12 @@ export interface components {
             replace_all?: boolean;
         };
         /**
-         * @description The event with the risk analysis of all actions in one reply of the model. `risks` and `details`: by
-         *     the id of the ActionEvent.
+         * @description The event with the risk analysis of all actions in one reply of the model. The keys of `risks` and
+         *     `details` are the ids of the action events.
          *
-         *     `details` contains `reasons`, `rules`, whether the action needs the user's approval (`asks`), and the kind
-         *     of action (`likeness`) for which the user can approve further actions.
+         *     The details of one action contain the `reasons` for its risk, the names of the security `rules` that these
+         *     reasons come from, whether the action needs the user's approval (`asks`), and the kind of the action
+         *     (`likeness`). The user can approve a kind of actions; then later actions of this kind need no approval.
          */
         SecurityAnalysisEvent: {
             analyzer: string;
@@ -940,8 +956,9 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The event that tells a client over the WebSocket that the server refused the client's message. It is
-         *     also sent to an app server in place of an event that the app server refused.
+         * @description The event that tells a client over the WebSocket that the server refused the client's message. If an
+         *     app server has refused an event of a conversation, the app server gets this event in place of the refused
+         *     event.
          *
          *     The runtime never adds this event to a log.
          */
@@ -1122,6 +1139,7 @@ export interface components {
         };
         /**
          * @description The state of the shell after a command. `exit_code`: -1 means that the command is still running.
+         *     `suffix`: a note for the model about the state of the command.
          *
          *     `styles`: the colours of the output, for user interfaces; None if the output has no colours. Models do not
          *     see the colours.
@@ -1202,7 +1220,10 @@ export interface components {
             /** @constant */
             kind: "ThinkObservation";
         };
-        /** @description A tool call as the model wrote it. `arguments` is always valid JSON. */
+        /**
+         * @description A tool call as the model wrote it. `arguments`: the arguments as JSON; this text is valid JSON even if
+         *     the model wrote broken JSON.
+         */
         ToolCall: {
             arguments: string;
             id: string;
@@ -1255,9 +1276,9 @@ export interface components {
          * @description The data that a model's vendor added to a reply and expects back. `model`: the model that returned the
          *     data; the data is never sent to another vendor's model.
          *
-         *     `message`: fields of the whole reply. If the reply has several calls, the event of the first call has
-         *     these fields. `call`: fields of one call, with the vendor's `id` of the call if other vendors may refuse
-         *     that id.
+         *     `message`: fields that belong to the whole reply. If the reply has several tool calls, only the event of
+         *     the first call contains these fields. `call`: fields that belong to one tool call. They include the
+         *     vendor's `id` of the call if other vendors may refuse that id.
          */
         VendorState: {
             /** @default {} */

@@ -1,5 +1,6 @@
 /**
- * Returns the milliseconds of a wire timestamp. Agent servers write UTC without an offset; other timestamps have one.
+ * Returns the milliseconds of a wire timestamp. Agent servers write UTC without an offset. Other timestamps
+ * have an offset.
  */
 export function timestampMs(timestamp: string): number {
   const hasZone = /(?:Z|[+-]\d\d:?\d\d)$/.test(timestamp)

@@ -1,15 +1,20 @@
 /**
- * The wire as the browser reads it: frames of the live stream and the events they carry.
- * Kinds that are not listed here are legal (the protocol grows); they keep their raw body and are shown as such.
+ * The data of the wire as the browser reads it: frames of the live stream and their events. Unknown kinds are
+ * allowed, because the protocol grows. The page shows them as raw data.
  */
 
 import type { AppConversation, MessageContent, StartTask } from '@/api/types'
 import type { components } from './schema.gen'
 
-/** The types of the runtime's events, by their names there. `npm run generate` makes them. */
+/**
+ * The types of the runtime's events, by their names in the runtime's schema. `npm run generate` makes them.
+ */
 type Schemas = components['schemas']
 
-/** Fields that have a default in the runtime, and that `well-formed.ts` requires. */
+/**
+ * Makes fields required that are optional in the runtime because they have a default. `well-formed.ts` checks
+ * that they exist.
+ */
 type With<T, Field extends keyof T> = T & Required<Pick<T, Field>>
 
 // --- actions -----------------------------------------------------------------------------------
@@ -65,12 +70,14 @@ export type ErrorClassification = Worded<Schemas['ErrorClassification']>
 /** A critic's judgement of the work: how likely it is a success, from 0 to 1, and the reason. */
 export type CriticResult = Schemas['CriticResult']
 
-/** Token usage in state updates. The runtime's models leave the payload of updates open. */
+/** Token usage in state updates. The runtime's schema does not define the payload of updates. */
 export interface TokenUsage {
   prompt_tokens: number
   completion_tokens: number
   cache_read_tokens?: number
-  /** For the agent's own model: the size of its context, and how much of it the last call has used. */
+  /**
+   * For the agent's model: the size of its context, and the part of the context that the last call has used.
+   */
   context_window?: number
   per_turn_token?: number
 }
@@ -82,8 +89,8 @@ export interface UsageMetrics {
 }
 
 /**
- * The differences from the runtime's models: payloads, which the models leave open, and fields that `well-formed.ts`
- * requires.
+ * The differences from the runtime's schema: payloads that the schema does not define, and fields that
+ * `well-formed.ts` requires.
  */
 interface Read {
   MessageEvent: { llm_message: With<Schemas['Message'], 'content'> }
@@ -130,17 +137,21 @@ export function eventIs<K extends keyof EventByKind>(
 /** The end of the output of a running call. */
 export type LiveOutput = Schemas['CallOutput']
 
-/** The first character, the character after the last one, and the terminal's style, such as `1;31`. */
+/**
+ * The position of the first character, the position after the last character, and the terminal's style, such
+ * as `1;31`.
+ */
 export type TextStyle = LiveOutput['styles'][number]
 
 /**
- * Why a model could not be asked, which model is asked next, and in how many seconds from the arrival of the frame.
+ * The reason why a model could not be called, the model that is called next, and the seconds until then. The
+ * seconds count from the arrival of the frame.
  */
 export type Retry = Schemas['PendingRetry']
 
 export type ErrorFrame = Schemas['ErrorFrame']
 
-/** One event of the log at its position. `blobs`: large parts of the event that are kept beside it. */
+/** One event of the log at its position. `blobs` are large parts of the event that are stored beside it. */
 export interface DurableFrame {
   type: 'durable'
   seq: number
@@ -148,7 +159,10 @@ export interface DurableFrame {
   blobs?: readonly { media_type: string }[]
 }
 
-/** The stream begins in the middle of the log. `state`: earlier events, which make up the folded state. */
+/**
+ * Sent if the stream begins in the middle of the log. `state` has the earlier events that make up the folded
+ * state.
+ */
 export interface WindowFrame {
   type: 'window'
   first_seq: number
@@ -156,7 +170,10 @@ export interface WindowFrame {
   state: readonly DurableFrame[]
 }
 
-/** The frames of the agent server, and the frames that the app server adds. `network`: a new request was refused. */
+/**
+ * The frames of the agent server, and the frames that the app server adds. `network` reports a newly refused
+ * request.
+ */
 export type Frame =
   | Exclude<Schemas['Frame'], { event: unknown }>
   | WindowFrame

@@ -44,7 +44,9 @@ const BY_KIND: Record<string, z.ZodMiniType> = {
   }),
 }
 
-/** Returns the event, or a replacement if it does not match its kind. Events of unknown kinds are accepted. */
+/**
+ * Returns the event, or a replacement if it does not match its kind. Events of unknown kinds are accepted.
+ */
 export function readable(event: ConversationEvent, seq: number): ConversationEvent {
   const common = COMMON.safeParse(event)
   if (common.success) {

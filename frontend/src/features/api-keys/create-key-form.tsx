@@ -13,9 +13,9 @@ const LIFETIMES_DAYS = [30, 90, 365]
 interface Values {
   name: string
   scopes: KeyScopesName
-  /** Days; empty: for ever. */
+  /** The number of days. If it is empty, the key does not expire. */
   lifetime: string
-  /** Separated by commas or spaces; empty: from everywhere. */
+  /** Networks, separated by commas or spaces. If it is empty, every network may use the key. */
   addresses: string
 }
 

@@ -1,6 +1,9 @@
 import type { Permission } from '@/api/types'
 
-/** What the form offers, by the name of its label. Null: all that the user may do. */
+/**
+ * The choices of permissions that the form offers, by the name of their label. Null means all permissions of
+ * the user.
+ */
 export const KEY_SCOPES = {
   all: null,
   work: ['read', 'work'],
@@ -9,7 +12,10 @@ export const KEY_SCOPES = {
 
 export type KeyScopesName = keyof typeof KEY_SCOPES
 
-/** Which of the offered ones these are; null if a program chose others. */
+/**
+ * Returns the name of the choice with these permissions. Returns null if no choice has them, because a
+ * program made the key.
+ */
 export function nameOfScopes(scopes: Permission[] | null): KeyScopesName | null {
   const names = Object.keys(KEY_SCOPES) as KeyScopesName[]
   return names.find((name) => KEY_SCOPES[name]?.join() === scopes?.join()) ?? null

@@ -8,7 +8,7 @@ import { IconButton } from '@/ui/form/icon-button'
 import { ScrollPre } from '@/ui/text/scroll-pre'
 import { SectionHeader } from '@/ui/layout/section-header'
 
-/** How other programs reach the MCP server of this installation. */
+/** Explains how other programs connect to the MCP server of this installation. */
 export function McpConnection() {
   const { t } = useTranslation()
   const address = `${window.location.origin}/mcp`

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import type { CreatedApiKey } from '@/api/types'
 import { CopyDialog } from '@/ui/overlay/copy-dialog'
 
-/** The one time a key is shown. */
+/** Shows a new key. The key is not shown again later. */
 export function NewKeyDialog({ created, onClose }: { created: CreatedApiKey; onClose: () => void }) {
   const { t } = useTranslation()
   return (

@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next'
 import type { AuditAction } from '@/api/people/audit'
 
-/** All that the log can tell of, in the order of the filter. */
+/** All actions that the audit log can contain, in the order of the filter. */
 export const AUDIT_ACTIONS = [
   'sign_in.succeeded',
   'sign_in.refused',
@@ -100,7 +100,7 @@ export const AUDIT_ACTIONS = [
   'installation.backed_up',
 ] as const satisfies AuditAction[]
 
-// Does not compile when the server has an action that the list above lacks.
+// This does not compile if the server has an action that is missing in the list above.
 type Listed = (typeof AUDIT_ACTIONS)[number]
 type Underscored<Name> = Name extends `${infer Thing}.${infer Change}` ? `${Thing}_${Change}` : never
 

@@ -14,7 +14,7 @@ import { AuditTable } from './audit-table'
 
 const FORMATS: AuditFormat[] = ['csv', 'jsonl']
 
-/** Who did what, when, and from where. */
+/** The audit log: who did what, when, and from where. */
 export function AuditSection() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data

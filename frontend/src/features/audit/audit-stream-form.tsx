@@ -15,7 +15,7 @@ import { Select } from '@/ui/form/select'
 const KINDS: AuditStreamKind[] = ['syslog_tls', 'syslog_tcp', 'syslog_udp', 'webhook']
 const BEGINS = ['now', 'oldest'] as const satisfies SetAuditStream['begins'][]
 
-/** Says where the audit log is to be sent to. */
+/** The form that sets the receiver of the audit log. */
 export function AuditStreamForm({ onSaved }: { onSaved: (saved: NewAuditStream) => void }) {
   const { t } = useTranslation()
   const save = useSetAuditStream()

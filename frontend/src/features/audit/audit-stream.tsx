@@ -18,7 +18,7 @@ import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { CopyDialog } from '@/ui/overlay/copy-dialog'
 import { AuditStreamForm } from './audit-stream-form'
 
-/** Where the audit log is sent to: a syslog server or a webhook. */
+/** The receiver of the audit log: a syslog server or a webhook. */
 export function AuditStreamCard() {
   const { t } = useTranslation()
   const query = useQuery(auditStreamQuery())

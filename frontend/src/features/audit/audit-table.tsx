@@ -12,7 +12,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { labelOfAction } from './audit-actions'
 
-/** The entries that the filter leaves, the newest first. */
+/** The entries of the audit log that match the filter, the newest first. */
 export function AuditTable({ filter }: { filter: AuditFilter }) {
   const { t } = useTranslation()
   const query = useInfiniteQuery(auditLogQuery(filter))
@@ -108,7 +108,9 @@ function EntryTime({ at, className }: { at: string; className?: string }) {
   )
 }
 
-/** What people call it; null for a bare id, which stands in the details. */
+/**
+ * Returns the name of the target of an entry. Returns null if there is only an id. The details show the id.
+ */
 function nameOfTarget({ details, target_id: target }: AuditEntry): string | null {
   if (typeof details.name === 'string') return details.name
   return target && !/^[0-9a-f]{32}$/.test(target) ? target : null

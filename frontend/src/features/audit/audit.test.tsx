@@ -142,7 +142,7 @@ test('each action, means and target has a text', () => {
   expect(keys.filter((key) => !i18n.exists(`audit.${key}`))).toEqual([])
 })
 
-// These do not compile when the server has one that is not listed.
+// These do not compile if the server has a value that is missing here.
 const MEANS: Record<AuditEntry['means'], true> = {
   session: true,
   key: true,

@@ -15,7 +15,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { Tabs } from './tabs'
 import { useRefreshWithSteps } from './use-refresh'
 
-/** The agent's browser: what it shows now, or what it showed last. */
+/** The agent's browser: its present page, or the last page that it showed. */
 export function Browser({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const agentBrowser = useConversation((state) => state.view.agentBrowser)
@@ -25,7 +25,7 @@ export function Browser({ conversationId }: { conversationId: string }) {
 
   if (query.isPending && canTell)
     return <SkeletonList rows={4} label={t('browser.loading')} className="m-3" />
-  // A sandbox that sleeps has no browser, which is no fault.
+  // A sleeping sandbox has no browser. This is normal and not an error.
   const isAsleep = !canTell || (isApiError(query.error) && query.error.status === 409)
   const hasFailed = query.isError && !isAsleep
   const live = query.data?.is_open && !isAsleep ? query.data : null

@@ -2,7 +2,7 @@ import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
 import type { BrowserTab } from '@/api/sandboxes/browser'
 
-/** The open tabs, in the order in which the agent opened them. It alone switches between them. */
+/** The open tabs, in the order in which the agent opened them. Only the agent can switch between them. */
 export function Tabs({ pages }: { pages: readonly BrowserTab[] }) {
   const { t } = useTranslation()
   return (
@@ -12,7 +12,7 @@ export function Tabs({ pages }: { pages: readonly BrowserTab[] }) {
     >
       {pages.map((page, index) => (
         <li
-          key={index} // a tab has no other name, and keeps its place
+          key={index} // a tab has no id, and its position does not change
           aria-current={page.is_current ? 'true' : undefined}
           title={page.url}
           className={clsx(

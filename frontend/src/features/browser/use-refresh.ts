@@ -5,7 +5,7 @@ import { useConversation } from '@/events/use-conversation'
 
 const QUIET_MS = 300
 
-/** Looks anew when the agent has done something in its browser. */
+/** Loads the browser's state again after each step of the agent in its browser. */
 export function useRefreshWithSteps(conversationId: string): void {
   const queryClient = useQueryClient()
   const seq = useConversation((state) => state.view.agentBrowser?.seq ?? 0)

@@ -84,7 +84,10 @@ export function ChangedFile({ file, view, isInitiallyOpen }: ChangedFileProps) {
 const LINE_REM = 1.25
 const MAX_PLACEHOLDER_LINES = 1_500
 
-/** As tall as the difference will be about, so that what stands below it does not jump. */
+/**
+ * A placeholder with about the height of the diff, so that the content below it does not move when the diff
+ * appears.
+ */
 function DiffPlaceholder({ file }: { file: FilePatch }) {
   const lines = file.diff.hunks.reduce((sum, hunk) => sum + hunk.changes.length + 1, 0)
   const isLong = lines > MAX_PLACEHOLDER_LINES

@@ -11,9 +11,9 @@ import type { FilePatch } from './patch'
 export type DiffView = 'unified' | 'split'
 
 export interface ChangesToolbarProps {
-  /** Of the file that is saved. */
+  /** The name of the saved file. */
   name: string
-  /** Shown if the conversation has several; else null. */
+  /** The repository, if the conversation has several. Otherwise null. */
   repository: string | null
   files: readonly FilePatch[]
   patch: string
@@ -73,7 +73,7 @@ export function ChangesToolbar(props: ChangesToolbarProps) {
             size="sm"
             label={t('changes.download')}
             icon={<Download aria-hidden className="size-4" />}
-            // A link to the API would open without the proof of this page, and be refused.
+            // A link to the API would be opened without the page proof, and the server would refuse it.
             onClick={() => saveFile(new Blob([patch], { type: 'text/x-diff' }), name)}
           />
         </>

@@ -18,18 +18,19 @@ import { useRefreshWithEvents } from './use-refresh'
 
 export interface ChangesProps {
   conversationId: string
-  /** The first one first. */
+  /** The repositories of the conversation, in order. */
   repositories: readonly ConversationRepository[]
-  /** False until the conversation is up: before that there is nothing to ask. */
+  /** False until the conversation has started. Before that, there are no changes to load. */
   isReady: boolean
 }
 
-/** Everything the agent changed, repository by repository and file by file, and what has left the sandbox. */
+/** All changes of the agent, by repository and by file, and the pushes that left the sandbox. */
 export function Changes({ conversationId, repositories, isReady }: ChangesProps) {
   const { t } = useTranslation()
   const pushes = useQuery({ ...gitPushesQuery(conversationId), enabled: isReady })
   useRefreshWithEvents(conversationId)
-  // Together, or else the files would jump when the pushes come above them.
+  // The pushes and the files are shown together. Otherwise the files would move down when the pushes appear
+  // above them.
   if (isReady && pushes.isPending) return <ChangesLoading label={t('changes.loading')} />
   return (
     <>
@@ -54,7 +55,7 @@ function ChangedRepositories({ conversationId, repositories, isReady }: ChangesP
   if (!isReady) return <EmptyState icon={<FileIcon />} title={t('changes.not_yet')} />
   if (!canTell && queries.every(({ isPending }) => isPending))
     return <Asleep hint={t('changes.asleep_hint')} />
-  // One sandbox has all of them.
+  // All repositories are in the same sandbox, so one hint is enough.
   if (asleep[0] && asleep.every((hint) => hint !== null)) return <Asleep hint={asleep[0]} />
   return repositories.map((repository) => (
     <ChangedFiles
@@ -142,7 +143,10 @@ function ChangesError({ error, onRetry }: { error: unknown; onRetry: () => void 
   return <ErrorState className="m-3" title={t('changes.failed')} error={error} onRetry={onRetry} />
 }
 
-/** A sleeping or lost sandbox is a normal state of things, not a fault. Null for every other error. */
+/**
+ * Returns the hint for a sleeping or lost sandbox. This state is normal and not an error. Returns null for
+ * every other error.
+ */
 function hintOfSleep(error: unknown): string | null {
   const isAsleep = isApiError(error) && (error.status === 409 || error.status === 410)
   return isAsleep ? error.detail : null

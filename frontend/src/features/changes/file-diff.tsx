@@ -15,7 +15,10 @@ export interface FileDiffProps {
   viewType: 'unified' | 'split'
 }
 
-/** One file's change. Loaded apart from the page: diff view and syntax colours are not needed to talk. */
+/**
+ * The diff of one file. Its code is loaded separately from the page, because the chat works without diffs and
+ * syntax colours.
+ */
 export function FileDiff({ file, viewType }: FileDiffProps) {
   const { t } = useTranslation()
   const [showsLarge, setShowsLarge] = useState(false)

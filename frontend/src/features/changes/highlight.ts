@@ -1,8 +1,11 @@
-/** Syntax colours for diffs, given to react-diff-view as its refractor. */
+/** Syntax colours for diffs. react-diff-view gets them as its refractor. */
 import { markEdits, tokenize, type HunkData, type HunkTokens } from 'react-diff-view'
 import { languageOfPath, syntaxTree } from '@/lib/text/syntax'
 
-/** Coloured tokens with the changed parts of each line marked; plain ones for languages we do not know. */
+/**
+ * Returns coloured tokens, in which the changed parts of each line are marked. For unknown languages, the
+ * tokens have no colours.
+ */
 export function diffTokens(hunks: HunkData[], path: string): HunkTokens {
   const language = languageOfPath(path)
   const enhancers = [markEdits(hunks.map(evenBlocks), { type: 'line' })]
@@ -15,7 +18,10 @@ export function diffTokens(hunks: HunkData[], path: string): HunkTokens {
   })
 }
 
-/** Only where as many lines came as went are they versions of each other, with changed parts worth marking. */
+/**
+ * Returns the hunk with only those blocks that remove as many lines as they add. In these blocks, each added
+ * line is a new version of a removed line, so the changed parts of the line can be marked.
+ */
 function evenBlocks(hunk: HunkData): HunkData {
   const blocks: HunkData['changes'][] = []
   for (const change of hunk.changes) {

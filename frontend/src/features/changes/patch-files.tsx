@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import { ChangedFile } from './changed-file'
 import { parsePatch } from './patch'
 
-/** The files of any patch, to be opened one by one. */
+/** The files of a patch. The user can open each of them. */
 export function PatchFiles({ patch }: { patch: string }) {
   const files = useMemo(() => parsePatch(patch), [patch])
   return (

@@ -1,20 +1,23 @@
-/** A unified git patch as files with counts: pure. */
+/** Splits a unified git patch into files with counts of lines. Pure. */
 import { parseDiff, type FileData } from 'react-diff-view'
 
 export interface FilePatch {
   path: string
-  /** Where it was before a rename. */
+  /** The path before a rename. */
   previousPath: string | null
   status: 'ADDED' | 'UPDATED' | 'DELETED' | 'MOVED'
   additions: number
   deletions: number
   isBinary: boolean
   diff: FileData
-  /** Its own part of the patch. */
+  /** The part of the patch for this file. */
   text: string
 }
 
-/** The files of a patch. Each is parsed apart: what follows one that cannot be read is still shown. */
+/**
+ * Returns the files of a patch. Each file is parsed separately. If one file cannot be parsed, the files after
+ * it are still shown.
+ */
 export function parsePatch(patch: string): FilePatch[] {
   const parts = patch.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '))
   return parts.flatMap((part) => parseDiff(part).map((diff) => toFilePatch(diff, part)))
@@ -37,17 +40,23 @@ function toFilePatch(diff: FileData, text: string): FilePatch {
   }
 }
 
-/** From git's own words: the parser takes a rename with changed lines, and an empty new file, for plain changes. */
+/**
+ * Returns the status from the header that git wrote. The parser reports a rename with changed lines, and an
+ * empty new file, as normal changes.
+ */
 function statusOf(head: string): FilePatch['status'] {
   if (/^(?:new file mode|copy from) /m.test(head)) return 'ADDED'
   if (/^deleted file mode /m.test(head)) return 'DELETED'
   return /^rename from /m.test(head) ? 'MOVED' : 'UPDATED'
 }
 
-/** Git writes unusual names in quotes with the bytes of their UTF-8 form as octal escapes. */
+/**
+ * Returns the readable form of a path. Git writes unusual names in quotes. It writes their UTF-8 bytes as
+ * octal escapes.
+ */
 export function readablePath(written: string): string {
-  // The parser cuts two characters for "a/" and so leaves the slash and the closing quote of a quoted name;
-  // git ends a name that contains spaces with a tab.
+  // The parser removes two characters for "a/". In a quoted name, this leaves the slash and the closing
+  // quote. Git writes a tab after a name that contains spaces.
   const path = written.replace(/\t$/, '').replace(/^"?(?:[ab]?\/)?(.*)"$/, '$1')
   if (!path.includes('\\')) return path
   const bytes: number[] = []

@@ -19,11 +19,11 @@ const TONES: Record<GitPush['outcome'], Tone> = {
 
 export interface PushesProps {
   conversationId: string
-  /** Whether each push says to which repository it went. */
+  /** Whether each push shows the name of its repository. */
   namesRepository: boolean
 }
 
-/** What the agent has pushed to the git host, or tried to; nothing as long as it has not. */
+/** The pushes of the agent to the git host, also failed ones. Shows nothing if there are no pushes. */
 export function Pushes({ conversationId, namesRepository }: PushesProps) {
   const { t } = useTranslation()
   const query = useQuery(gitPushesQuery(conversationId))

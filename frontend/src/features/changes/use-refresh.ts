@@ -7,8 +7,9 @@ import { useConversation } from '@/events/use-conversation'
 const QUIET_MS = 600
 
 /**
- * Asks for the changes anew when the agent touched files or its run ended, once things are quiet for a moment.
- * What the history tells that is replayed first was there before the changes were asked for.
+ * Loads the changes again when the agent has changed files or its run has ended. It waits for a short pause
+ * first. The replayed history does not cause a load, because it happened before the changes were first
+ * loaded.
  */
 export function useRefreshWithEvents(conversationId: string): void {
   const queryClient = useQueryClient()

@@ -48,10 +48,13 @@ export interface ChatProps {
   find: FindControl
 }
 
-/** Whether the search in the conversation is open. The page holds it, because its menu opens the search, too. */
+/**
+ * The state of the search in the conversation. The page holds it, because the menu of the page opens the
+ * search, too.
+ */
 export interface FindControl {
   isOpen: boolean
-  /** Grows each time the user asks for the search. */
+  /** A counter that grows each time the user opens the search. */
   asked: number
   onOpen: () => void
   onClose: () => void
@@ -84,7 +87,7 @@ export function Chat({
     chat.current?.querySelector<HTMLElement>('[role=log]')?.focus()
   }, [onClose])
   useFindKeys(chat, isOpen, onOpen, handleClose)
-  // A link to a technical event shows them.
+  // A link may lead to a technical event. Then the technical events are shown.
   const leadsToTechnical = useMemo(() => isTechnicalEvent(items, shownEventId), [items, shownEventId])
   const showsTechnical = choice ?? leadsToTechnical
   const rows = useRows(showsTechnical)
@@ -141,7 +144,8 @@ function useRows(showsTechnical: boolean): Row[] {
   const outgoing = useConversation((state) => state.outgoing)
   const isNow = useConversation((state) => state.passage === null)
   const settled = useMemo(() => {
-    // The start and the first message come before the first event. They are shown only if that event is loaded.
+    // The row of the start and the first message belong before the first event. They are shown only if the
+    // first event is loaded.
     const before = firstSeq > 1 ? [] : [START_ROW, ...firstMessageRow(startTask, history)]
     return [...before, ...itemRows(items, showsTechnical)]
   }, [startTask, history, items, firstSeq, showsTechnical])

@@ -15,11 +15,14 @@ export interface ConversationHeaderProps {
   conversation: AppConversation
   /** Further controls at the end of the line. */
   actions?: ReactNode
-  /** Whether the user owns the conversation. Only the owner can rename it, choose its model and set when it asks. */
+  /**
+   * Whether the user owns the conversation. Only the owner can rename it, choose its model and set its
+   * confirmation mode.
+   */
   isOwn: boolean
 }
 
-/** The header of a conversation: title, repository and branch, model, when the agent asks, cost. */
+/** The header of a conversation: title, repository and branch, model, confirmation mode, and cost. */
 export function ConversationHeader({ conversation, actions, isOwn }: ConversationHeaderProps) {
   const { t } = useTranslation()
   const {
@@ -36,7 +39,7 @@ export function ConversationHeader({ conversation, actions, isOwn }: Conversatio
           <h1 className="truncate font-medium">{conversationTitle(t, conversation)}</h1>
         )}
       </div>
-      {/* One line on a phone: data that arrive later must not move the conversation down. */}
+      {/* One line on a phone. Otherwise data that arrive later would move the conversation down. */}
       <div className="order-last flex min-w-0 max-sm:-my-1 max-sm:w-full max-sm:[scrollbar-width:none] max-sm:overflow-x-auto max-sm:py-1 max-sm:*:shrink-0 sm:order-none sm:flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
         {repository && (
           <span className="flex min-w-0 items-center gap-1.5" title={repository}>

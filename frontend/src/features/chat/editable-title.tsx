@@ -7,7 +7,7 @@ import type { AppConversation } from '@/api/types'
 import { useConversationStore } from '@/events/use-conversation'
 import { Input } from '@/ui/form/input'
 
-/** The title of the conversation. A click turns it into a field. Enter saves the text, Esc cancels. */
+/** The title of the conversation. A click turns it into a field. Enter saves the text, and Escape cancels. */
 export function EditableTitle({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
   const store = useConversationStore()

@@ -5,7 +5,7 @@ import { Dialog } from '@/ui/overlay/dialog'
 import { IconButton } from '@/ui/form/icon-button'
 import { Checkpoints } from './checkpoints'
 
-/** Opens the list of all checkpoints of a conversation. */
+/** The button that opens the list of all checkpoints of a conversation. */
 export function CheckpointsButton({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)

@@ -17,7 +17,7 @@ export interface CheckpointsProps {
   onChosen: () => void
 }
 
-/** All that one can go back to, newest first. */
+/** All checkpoints to which the user can go back, the newest first. */
 export function Checkpoints({ conversationId, onChosen }: CheckpointsProps) {
   const { t } = useTranslation()
   const query = useQuery(checkpointsQuery(conversationId))
@@ -78,7 +78,10 @@ function Entry({
   )
 }
 
-/** What the user has said, by the id of the event; also what was left behind by going back. */
+/**
+ * Returns the texts of the user's messages, by the id of the event. They include messages of old branches
+ * that were left by going back.
+ */
 function useMessages(): Map<string, string> {
   const history = useConversation((state) => state.view.history)
   return useMemo(

@@ -7,7 +7,10 @@ export interface EditedFilesProps {
   onKeptChange: (isKept: boolean) => void
 }
 
-/** What going back must not drop: it says so, and goes on only if these files are left alone. */
+/**
+ * Warns that going back would undo edits that the agent did not make. The user must agree that these files
+ * are left unchanged.
+ */
 export function EditedFiles({ paths, isKept, onKeptChange }: EditedFilesProps) {
   const { t } = useTranslation()
   return (

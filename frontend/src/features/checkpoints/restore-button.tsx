@@ -4,7 +4,7 @@ import { Button } from '@/ui/form/button'
 import { IconButton } from '@/ui/form/icon-button'
 import { useAskToRestore, type RestoreTarget } from './restore-provider'
 
-/** Beside a message: goes back to before the agent worked on it. */
+/** The button beside a message. It goes back to the state before the agent worked on the message. */
 export function RestoreButton(target: RestoreTarget) {
   const { t } = useTranslation()
   const ask = useAskToRestore()

@@ -18,7 +18,7 @@ export interface RestoreDialogProps {
   onClose: () => void
 }
 
-/** Shows what going back would undo, and goes back. */
+/** Shows which changes a rewind would undo, and starts the rewind. */
 export function RestoreDialog({ conversationId, target, renderPatch, onClose }: RestoreDialogProps) {
   const { t } = useTranslation()
   const list = useQuery(checkpointsQuery(conversationId))

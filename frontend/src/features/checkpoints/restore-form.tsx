@@ -19,7 +19,7 @@ const CHOICES = ['both', 'files', 'chat'] as const
 export interface RestoreFormProps {
   conversationId: string
   checkpoint: Checkpoint
-  /** Whether the message returns to the input box if the chat goes back. */
+  /** Whether the message is put back into the composer when the chat goes back. */
   returnsMessage: boolean
   renderPatch: (patch: string) => ReactNode
   onRestored: (hasChat: boolean) => void

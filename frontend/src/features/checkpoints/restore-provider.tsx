@@ -7,7 +7,7 @@ export interface RestoreTarget {
   eventId?: string
   /** The text of the message. */
   text?: string
-  /** Is called when the chat has gone back to before the message. */
+  /** Called when the chat has gone back to the point before the message. */
   onChatRestored?: () => void
 }
 
@@ -15,12 +15,12 @@ const AskContext = createContext<((target: RestoreTarget) => void) | null>(null)
 
 export interface RestoreProviderProps {
   conversationId: string
-  /** Shows a unified diff. */
+  /** Renders a unified diff. */
   renderPatch: (patch: string) => ReactNode
   children: ReactNode
 }
 
-/** Holds the dialog, so that it stays open when the row of its button leaves the timeline. */
+/** Contains the dialog, so that it stays open when the row of its button is removed from the timeline. */
 export function RestoreProvider({ conversationId, renderPatch, children }: RestoreProviderProps) {
   const [target, setTarget] = useState<RestoreTarget | null>(null)
   const close = useCallback(() => setTarget(null), [])
@@ -39,7 +39,7 @@ export function RestoreProvider({ conversationId, renderPatch, children }: Resto
   )
 }
 
-/** Asks whether to go back. */
+/** Returns a function that opens the dialog for going back. */
 export function useAskToRestore(): (target: RestoreTarget) => void {
   const ask = useContext(AskContext)
   if (ask === null) throw new Error('This component stands outside a RestoreProvider.')

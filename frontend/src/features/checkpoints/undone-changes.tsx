@@ -7,7 +7,7 @@ export interface UndoneChangesProps {
   renderPatch: (patch: string) => ReactNode
 }
 
-/** What has become of the files since. */
+/** The changes of files since the checkpoint. A rewind would undo them. */
 export function UndoneChanges({ diff, renderPatch }: UndoneChangesProps) {
   const { t } = useTranslation()
   if (diff.files.length === 0) return <p className="text-sm text-muted">{t('checkpoints.no_changes')}</p>
@@ -21,7 +21,7 @@ export function UndoneChanges({ diff, renderPatch }: UndoneChangesProps) {
   )
 }
 
-/** For a change that is too large to be shown. */
+/** Lists the names of the files, for a change that is too large to show. */
 function Names({ diff }: { diff: CheckpointDiff }) {
   const { t } = useTranslation()
   return (

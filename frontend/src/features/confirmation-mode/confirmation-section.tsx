@@ -7,7 +7,10 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 
-/** Whether agents ask before they act: the choice for tasks that do not say otherwise. */
+/**
+ * The setting that decides whether agents ask before they act. It applies to tasks without a confirmation
+ * mode.
+ */
 export function ConfirmationSection() {
   const { t } = useTranslation()
   const query = useQuery(confirmationQuery())

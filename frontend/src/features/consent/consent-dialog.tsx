@@ -13,12 +13,12 @@ import { ExecutableCard } from './executable-card'
 export interface ConsentDialogProps {
   conversationId: string
   consent: ConversationConsent
-  /** How the set-up script goes, if it was run. */
+  /** The stage of the set-up script, if the script was run. */
   setup: StartStage | undefined
   onClose: () => void
 }
 
-/** Everything that the repositories would run, and the answers to it. */
+/** Shows all executables of the repositories, with buttons to allow or refuse each of them. */
 export function ConsentDialog({ conversationId, consent, setup, onClose }: ConsentDialogProps) {
   const { t } = useTranslation()
   const answer = useAnswerConsent(conversationId)
@@ -115,7 +115,7 @@ function Setup({ stage }: { stage: StartStage }) {
   )
 }
 
-/** `script`: what may run, as it is now. */
+/** Runs the set-up script again. `script` is the allowed script in its present version. */
 function RunAgain({ conversationId, script }: { conversationId: string; script: SetupScript }) {
   const { t } = useTranslation()
   const again = useRunSetupScript(conversationId)

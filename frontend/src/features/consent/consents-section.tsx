@@ -15,7 +15,7 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { ExecutableContent } from './executable-content'
 
-/** What repositories may run, or may not, and the way to take that back. */
+/** The user's decisions about executables of repositories, with a way to remove each decision. */
 export function ConsentsSection() {
   const { t } = useTranslation()
   const query = useQuery(consentsQuery())

@@ -9,7 +9,7 @@ import { ExecutableContent } from './executable-content'
 
 export interface ExecutableCardProps {
   item: ExecutableWithState
-  /** The result so far. */
+  /** A remark below the content, such as the result of the last run. */
   remark?: ReactNode
   isBusy: boolean
   onAllow: () => void

@@ -7,11 +7,14 @@ import { ScrollPre } from '@/ui/text/scroll-pre'
 
 export interface ExecutableContentProps {
   executable: Executable
-  /** The version that was allowed last. If it is given, only the differences from it are shown. */
+  /** The version that the user allowed last. If it is given, only the differences from it are shown. */
   approved?: Executable | null
 }
 
-/** The complete content of an executable: its commands, its definition, its files, and the hash of all of them. */
+/**
+ * The complete content of an executable: its commands, its definition, its files, and the hash of all of
+ * them.
+ */
 export function ExecutableContent({ executable, approved }: ExecutableContentProps) {
   const { t } = useTranslation()
   const files = executable.files ?? []

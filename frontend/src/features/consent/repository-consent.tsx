@@ -7,16 +7,16 @@ import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
 import { ConsentDialog } from './consent-dialog'
 
-/** Says that the repository wants to run something, as long as that has not been answered. */
+/** Says that the repository wants to run something, until the user has answered. */
 export function RepositoryConsent({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
-  // A sandbox that sleeps has nothing to ask.
+  // A sleeping sandbox cannot report executables.
   const isAwake = useConversation((state) => state.view.conversation?.sandbox_status === 'RUNNING')
   const { data, refetch } = useQuery({ ...conversationConsentQuery(conversationId), enabled: isAwake })
   const status = useConversation((state) => state.view.conversation?.execution_status)
   const task = useConversation((state) => state.view.startTask)
-  // What the agent has done meanwhile may have changed it.
+  // The agent may have changed the executables since the last load.
   useEffect(() => {
     if (isAwake) void refetch()
   }, [refetch, isAwake, status])

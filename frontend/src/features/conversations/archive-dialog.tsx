@@ -6,12 +6,15 @@ import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
 export interface ArchiveDialogProps {
   conversation: AppConversation
-  /** Who shares its sandbox. */
+  /** The other conversations in the same sandbox. */
   others: AppConversation[]
   onClose: () => void
 }
 
-/** Asks before the sandbox of others goes into an archive too. */
+/**
+ * Asks for a confirmation before a shared sandbox is archived, because it is archived for the other
+ * conversations, too.
+ */
 export function ArchiveDialog({ conversation, others, onClose }: ArchiveDialogProps) {
   const { t } = useTranslation()
   const archive = useArchive(conversation)

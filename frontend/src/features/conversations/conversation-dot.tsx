@@ -9,7 +9,7 @@ import {
 import type { AppConversation } from '@/api/types'
 import { StatusDot } from '@/ui/feedback/status-dot'
 
-/** How a conversation stands, as a dot whose name says it. */
+/** A dot for the status of a conversation. Its accessible name is the status in words. */
 export function ConversationDot({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
   const parts = statusPartsOf(conversation)

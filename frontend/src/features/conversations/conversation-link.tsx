@@ -14,7 +14,7 @@ export interface ConversationLinkProps {
   onNavigate?: () => void
 }
 
-/** A conversation in the sidebar: what it does, what it is about, where and since when. */
+/** A conversation in the sidebar: its status, its title, its repository and the time of its last change. */
 export function ConversationLink({ conversation, onNavigate }: ConversationLinkProps) {
   const { t } = useTranslation()
   return (

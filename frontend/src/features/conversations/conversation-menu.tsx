@@ -32,27 +32,33 @@ import { RenameDialog } from './rename-dialog'
 import { isSharedByOther } from './shared-badge'
 import { TagsDialog } from './tags-dialog'
 
-/** Whether another may work in its sandbox: not where it began alone with an empty workspace, which is all its own. */
+/**
+ * Returns whether another conversation may work in the sandbox of this conversation. This is not possible if
+ * the conversation began alone with an empty workspace, because the whole workspace then belongs to it.
+ */
 function canBeJoined({ id, sandbox_id, selected_repository, sandbox_status }: AppConversation): boolean {
   const isUp = sandbox_status === 'RUNNING' || sandbox_status === 'PAUSED'
   return isUp && (selected_repository !== null || (sandbox_id ?? id) !== id)
 }
 
-/** The dialog in which a conversation is shared; the page brings it. */
+/** Renders the dialog that shares a conversation. The page supplies this function. */
 export type RenderShare = (conversation: AppConversation, onClose: () => void) => ReactNode
 
 export interface ConversationMenuProps {
   conversation: AppConversation
-  /** One button element. */
+  /** The element that opens the menu. It must be a single button element. */
   trigger: ReactNode
-  /** The page asks before it deletes, because the menu goes with the conversation. */
+  /**
+   * Opens the page's question before the deletion. The page has the dialog, because the menu disappears with
+   * the conversation.
+   */
   onDelete: () => void
   renderShare?: RenderShare
-  /** Opens the search in the conversation, on its page. */
+  /** Opens the search in the conversation, if the menu is on the page of the conversation. */
   onFind?: () => void
 }
 
-/** What can be done with a conversation, in a list and on its page. */
+/** The menu with all actions for a conversation. It is used in lists and on the page of the conversation. */
 export function ConversationMenu({
   conversation,
   trigger,
@@ -85,7 +91,7 @@ export function ConversationMenu({
         onCloseAutoFocus={(event) => {
           if (!wantsFind.current) return
           wantsFind.current = false
-          // The field of the search gets the focus, not the button of the menu.
+          // The field of the search must get the focus, and not the button of the menu.
           event.preventDefault()
           onFind?.()
         }}

@@ -22,7 +22,7 @@ export interface ConversationRowProps {
   renderShare?: RenderShare
 }
 
-/** A conversation on the page of all of them. The whole row is the link; the menu stands above it. */
+/** A conversation in the list of all conversations. The whole row is a link. The menu is above the link. */
 export function ConversationRow({
   conversation,
   isSelected,

@@ -39,12 +39,12 @@ const STATUSES = ['running', 'waiting_for_confirmation', 'paused', 'finished', '
 
 export interface ConversationsListProps {
   filter: ConversationsFilter
-  /** Is given the values that change. */
+  /** Called with the changed values only. */
   onFilterChange: (change: Partial<ConversationsFilter>) => void
   renderShare?: RenderShare
 }
 
-/** All conversations, with everything that can be done to one. */
+/** The list of all conversations, with all actions for each of them. */
 export function ConversationsList({ filter, onFilterChange, renderShare }: ConversationsListProps) {
   const { t } = useTranslation()
   const applied = useDebounced(filter.search.trim(), SEARCH_DELAY_MS)

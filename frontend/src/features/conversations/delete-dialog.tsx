@@ -18,7 +18,8 @@ export function DeleteDialog({ conversation, onClose, onDeleted }: DeleteDialogP
   const { data: others = [] } = useQuery(neighboursQuery(conversation))
   const isShared = others.length > 0
   function handleConfirm() {
-    // The dialog may be gone with the conversation when the reply comes; a failure is shown by the client.
+    // The dialog may have disappeared with the conversation when the reply arrives. The query client shows a
+    // failure.
     void remove.mutateAsync(conversation.id).then(
       () => {
         toast.success(t('conversations.deleted'))

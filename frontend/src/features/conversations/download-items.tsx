@@ -6,7 +6,7 @@ import { MenuItem } from '@/ui/overlay/dropdown-menu'
 import { canCopyFiles } from './copyable-files'
 import { isSharedByOther } from './shared-badge'
 
-/** Entries of a menu that save a conversation as a file. */
+/** The entries of the menu that save a conversation as a file. */
 export function DownloadItems({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
   const download = useDownload(conversation)

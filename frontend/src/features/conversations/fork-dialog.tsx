@@ -13,12 +13,12 @@ const MAX_TITLE = 200
 
 export interface ForkDialogProps {
   conversation: AppConversation
-  /** The last event of the fork; without one, all events are copied. */
+  /** The last event of the fork. If it is left out, all events are copied. */
   fromEventId?: string
   onClose: () => void
 }
 
-/** Says what a fork has, asks for its title and opens it. */
+/** Explains what the fork will contain, asks for its title, and opens the fork. */
 export function ForkDialog({ conversation, fromEventId, onClose }: ForkDialogProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()

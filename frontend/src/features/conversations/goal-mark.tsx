@@ -2,7 +2,9 @@ import { Target } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { AppConversation } from '@/api/types'
 
-/** How far a conversation is that pursues a goal. */
+/**
+ * The current round of a goal and the number of rounds. Shows nothing if the agent does not work on a goal.
+ */
 export function GoalMark({ goal }: Pick<AppConversation, 'goal'>) {
   const { t } = useTranslation()
   if (goal?.status !== 'running') return null

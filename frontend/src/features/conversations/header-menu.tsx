@@ -14,7 +14,7 @@ export interface HeaderMenuProps {
   onFind?: () => void
 }
 
-/** The menu on the page of a conversation. After a deletion, the list of all is shown. */
+/** The menu on the page of a conversation. After a deletion, it opens the list of all conversations. */
 export function HeaderMenu({ conversation, renderShare, onFind }: HeaderMenuProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()

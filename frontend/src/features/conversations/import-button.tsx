@@ -5,7 +5,7 @@ import { useNavigate } from 'react-router'
 import { useImportConversation } from '@/api/conversations/conversations'
 import { Button } from '@/ui/form/button'
 
-/** Makes a conversation from a downloaded one, and opens it. */
+/** Imports a downloaded conversation and opens it. */
 export function ImportButton() {
   const { t } = useTranslation()
   const navigate = useNavigate()
@@ -13,7 +13,7 @@ export function ImportButton() {
   const upload = useImportConversation()
   function handleChange({ target }: ChangeEvent<HTMLInputElement>) {
     const file = target.files?.[0]
-    // The same file can be chosen again.
+    // Without this, choosing the same file again would cause no event.
     target.value = ''
     if (file) upload.mutate(file, { onSuccess: ({ id }) => void navigate(`/conversations/${id}`) })
   }

@@ -18,7 +18,7 @@ export interface ModelKeyDialogProps {
   onClose: () => void
 }
 
-/** Allows programs in the sandbox to call the conversation's model, or takes that away. */
+/** Allows programs in the sandbox to call the conversation's model, or stops allowing it. */
 export function ModelKeyDialog({ conversation, onClose }: ModelKeyDialogProps) {
   const { t } = useTranslation()
   const state = useQuery(modelKeyQuery(conversation.id))

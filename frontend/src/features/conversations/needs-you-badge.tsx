@@ -4,7 +4,7 @@ import { waitsForUser } from '@/api/conversations/needs-you'
 import type { AppConversation } from '@/api/types'
 import { Badge } from '@/ui/feedback/badge'
 
-/** Says that the agent waits for the user. */
+/** A badge that says that the agent waits for the user. */
 export function NeedsYouBadge({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
   if (!waitsForUser(conversation)) return null

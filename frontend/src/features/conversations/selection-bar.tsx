@@ -15,7 +15,7 @@ export interface SelectionBarProps {
   onClear: () => void
 }
 
-/** What can be done to several conversations at once. */
+/** The actions for several selected conversations. */
 export function SelectionBar({ selected, onClear }: SelectionBarProps) {
   const { t } = useTranslation()
   const [asked, setAsked] = useState<'tag' | 'archive' | 'delete' | null>(null)

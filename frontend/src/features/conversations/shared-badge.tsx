@@ -3,12 +3,12 @@ import { useTranslation } from 'react-i18next'
 import type { AppConversation } from '@/api/types'
 import { Badge } from '@/ui/feedback/badge'
 
-/** Whether another person owns it. */
+/** Returns whether another person owns the conversation. */
 export function isSharedByOther({ access }: AppConversation): boolean {
   return access === 'view' || access === 'steer'
 }
 
-/** Says who shares a conversation, or that the user shares it. */
+/** Says who shares the conversation with the user, or that the user shares it with others. */
 export function SharedBadge({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
   if (!isSharedByOther(conversation) && !conversation.is_shared) return null

@@ -12,14 +12,17 @@ import { SearchField } from './filters/search-field'
 
 const SEARCH_DELAY_MS = 200
 
-/** The sidebar's list: search on top, newest first, more on demand. */
+/**
+ * The list of conversations in the sidebar. The search is at the top. The newest conversation comes first,
+ * and older ones are loaded on demand.
+ */
 export function SidebarList({ onNavigate }: { onNavigate?: () => void }) {
   const { t } = useTranslation()
   const [search, setSearch] = useState('')
   const words = useDebounced(search.trim(), SEARCH_DELAY_MS)
   const query = useInfiniteQuery(conversationsQuery({ words }))
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
-  // Conversations that wait are always shown: also old ones, and during a search.
+  // Waiting conversations are always shown, even if they are old or do not match the search.
   const elsewhere = useNeedsYou().filter(({ id }) => !items.some((item) => item.id === id))
 
   return (

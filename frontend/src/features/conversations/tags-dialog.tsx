@@ -10,12 +10,15 @@ import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 
 export interface TagsDialogProps {
-  /** One: its tags are edited. Several: each gets the new tags besides its own. */
+  /**
+   * If there is one conversation, its tags are edited. If there are several, each of them keeps its tags and
+   * gets the new tags.
+   */
   conversations: readonly AppConversation[]
   onClose: () => void
 }
 
-/** Gives tags to conversations, and takes them away from one. */
+/** Adds tags to conversations. Can remove tags if there is only one conversation. */
 export function TagsDialog({ conversations, onClose }: TagsDialogProps) {
   const { t } = useTranslation()
   const only = conversations.length === 1 ? conversations[0] : undefined

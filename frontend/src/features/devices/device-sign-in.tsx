@@ -9,7 +9,7 @@ import { Input } from '@/ui/form/input'
 import { Notice } from '@/ui/feedback/notice'
 import { DeviceRequest } from './device-request'
 
-/** Asks for the code that a terminal shows, and then whether that terminal may sign in. */
+/** Asks for the code that a terminal shows. Then asks whether this terminal may sign in. */
 export function DeviceSignIn({ codeInAddress }: { codeInAddress: string }) {
   const { t } = useTranslation()
   const [code, setCode] = useState(codeInAddress)

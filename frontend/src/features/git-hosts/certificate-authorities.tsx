@@ -7,7 +7,10 @@ import { Field } from '@/ui/form/field'
 import { Textarea } from '@/ui/form/textarea'
 import { Dialog, DialogActions } from '@/ui/overlay/dialog'
 
-/** Returns whether an organisation may run this host itself, so that a private authority may have signed its certificate. */
+/**
+ * Returns whether an organisation may run this host itself. A private authority may then have signed its
+ * certificate.
+ */
 export function isSelfHosted(host: string): boolean {
   const name = host.replace(/^https:\/\//i, '').replace(/\/$/, '')
   return (
@@ -15,16 +18,16 @@ export function isSelfHosted(host: string): boolean {
   )
 }
 
-/** Nothing, or certificates as PEM. */
+/** The rule of the field: it is empty, or it contains certificates as PEM. */
 export const AUTHORITIES_RULES = { pattern: /^\s*$|-----BEGIN CERTIFICATE-----/ }
 
 export interface CertificateAuthoritiesFieldProps {
-  /** Registered with `AUTHORITIES_RULES`. */
+  /** The registered field. It is registered with `AUTHORITIES_RULES`. */
   field: UseFormRegisterReturn
   isInvalid: boolean
 }
 
-/** The certificates that vouch for one host, as PEM. */
+/** The field for the certificate authorities that are trusted for one host, as PEM. */
 export function CertificateAuthoritiesField({ field, isInvalid }: CertificateAuthoritiesFieldProps) {
   const { t } = useTranslation()
   return (
@@ -47,7 +50,7 @@ export function CertificateAuthoritiesField({ field, isInvalid }: CertificateAut
   )
 }
 
-/** Changes the authorities of a stored connection. The token stays. */
+/** Changes the certificate authorities of a stored connection. The token stays. */
 export function CertificateAuthoritiesDialog(props: { credential: GitCredential; onClose: () => void }) {
   const { t } = useTranslation()
   const { id, host, certificate_authorities } = props.credential

@@ -8,7 +8,7 @@ import { Field } from '@/ui/form/field'
 import { Select } from '@/ui/form/select'
 import { SectionHeader } from '@/ui/layout/section-header'
 
-/** How much of a repository new conversations fetch. */
+/** The settings that decide how much of a repository new conversations fetch. */
 export function CloningSection() {
   const { t } = useTranslation()
   const query = useQuery(effectiveSettingsQuery())

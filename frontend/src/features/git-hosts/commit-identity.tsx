@@ -14,7 +14,7 @@ import { RepositoryTrailers, TrailerOptions } from './commit-trailers'
 const NAME = /^[^<>]*$/
 const EMAIL = /^[^<>\s]*$/
 
-/** The name and address in commits of agents. */
+/** The name and the e-mail address in commits of agents. */
 export function CommitIdentitySection() {
   const { t } = useTranslation()
   const query = useQuery(commitIdentityQuery())

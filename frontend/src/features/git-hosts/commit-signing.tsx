@@ -20,7 +20,7 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { SigningKeyHosts } from './signing-key-hosts'
 
-/** Whether commits of agents are signed, and the public key for the git host. */
+/** The setting that decides whether commits of agents are signed, and the public key for the git host. */
 export function CommitSigningSection() {
   const { t } = useTranslation()
   const query = useQuery(commitSigningQuery())

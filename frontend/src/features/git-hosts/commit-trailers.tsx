@@ -19,7 +19,7 @@ export function TrailerOptions() {
   ))
 }
 
-/** How commits end in single repositories, whatever else is set. */
+/** The last line of commits in single repositories. It replaces the general setting. */
 export function RepositoryTrailers({ trailers }: { trailers: CommitIdentity['commit_trailers'] }) {
   const { t } = useTranslation()
   const save = useSaveCommitIdentity()

@@ -13,7 +13,10 @@ export interface DeviceDialogProps {
   onClose: () => void
 }
 
-/** Shows the code and where it is to be typed, and asks as often as the host wants until it was typed. */
+/**
+ * Shows the code and the page where the user types it. Asks the host repeatedly, at the host's interval,
+ * until the user has typed the code.
+ */
 export function DeviceDialog({ host, code, onClose }: DeviceDialogProps) {
   const { t } = useTranslation()
   const [next, setNext] = useState({ attempt: code.attempt, interval: code.interval })

@@ -13,7 +13,10 @@ import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-hos
 
 const TEXTS = ['client_id', 'client_secret', 'sign_in_url', 'api_url', 'scopes'] as const
 
-/** Registers an application; the same host again replaces it. What was typed is forgotten once it is saved. */
+/**
+ * Registers an application. If the host has one already, the new application replaces it. The form is cleared
+ * after saving.
+ */
 export function GitAppForm() {
   const { t } = useTranslation()
   const save = useSaveGitApp()

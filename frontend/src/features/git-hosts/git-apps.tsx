@@ -17,7 +17,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { GitAppForm } from './git-app-form'
 import { InstallationsDialog } from './installations-dialog'
 
-/** The applications with which users sign in to hosts. Only administrators see them. */
+/** The applications with which users sign in to git hosts. Only administrators see this section. */
 export function GitAppsSection() {
   const { data: me } = useQuery(currentUserQuery())
   return me && administersInstallation(me) ? <Apps /> : null

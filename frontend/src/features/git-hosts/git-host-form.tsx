@@ -18,7 +18,7 @@ import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-hos
 
 const MIN_TOKEN_CHARACTERS = 4
 
-/** Adds a token; the same host again replaces it. What was typed is forgotten once it is saved. */
+/** Adds a token. If the host has one already, the new token replaces it. The form is cleared after saving. */
 export function GitHostForm() {
   const { t } = useTranslation()
   const save = useSaveGitCredential()

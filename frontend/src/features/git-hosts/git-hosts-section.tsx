@@ -32,7 +32,7 @@ import { GitAppsSection } from './git-apps'
 import { GitHostForm } from './git-host-form'
 import { HostSignIn } from './host-sign-in'
 
-/** What agents reach git hosts with, what they fetch, and as whom they commit. */
+/** The settings of git: access to git hosts, cloning, and the author and the signature of agents' commits. */
 export function GitHostsSection() {
   return (
     <>
@@ -45,7 +45,7 @@ export function GitHostsSection() {
   )
 }
 
-/** Tokens for git hosts: the hosts are shown, tokens never. */
+/** The stored tokens for git hosts. The list shows the hosts, and never the tokens. */
 function Tokens() {
   const { t } = useTranslation()
   const query = useQuery(gitCredentialsQuery())
@@ -137,7 +137,7 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
   )
 }
 
-/** Which user of the host the token belongs to, or why the host does not say. */
+/** The account at the host that the token belongs to, or the reason why the host does not name it. */
 function HostUser({ credential }: { credential: GitCredential }) {
   const { t } = useTranslation()
   const { host, updated_at, provider } = credential
@@ -160,7 +160,7 @@ function HostUser({ credential }: { credential: GitCredential }) {
   )
 }
 
-/** How many calls the host still accepts. */
+/** Returns the text for the number of calls that the host still accepts. */
 function callsLeft(calls: RateLimit, t: ReturnType<typeof useTranslation>['t']): string {
   const { remaining: count, limit, resets_at: end } = calls
   return [
@@ -171,7 +171,7 @@ function callsLeft(calls: RateLimit, t: ReturnType<typeof useTranslation>['t']):
     .join(' ')
 }
 
-/** What the host has granted, and whether it has to be granted again. */
+/** The permissions that the host has granted, and whether the user must sign in again. */
 function SignInFacts({ credential }: { credential: GitCredential }) {
   const { t } = useTranslation()
   const { scopes, needs_reconnect, installation_id } = credential

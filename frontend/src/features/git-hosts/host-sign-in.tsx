@@ -15,7 +15,7 @@ import { Card } from '@/ui/layout/card'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { DeviceDialog } from './device-dialog'
 
-/** The hosts that an administrator has prepared for signing in. Nothing if there are none. */
+/** The hosts that an administrator has prepared for the sign-in of users. Shows nothing if there are none. */
 export function HostSignIn({ credentials }: { credentials: GitCredential[] }) {
   const hosts = useQuery(signInHostsQuery()).data ?? []
   if (hosts.length === 0) return null

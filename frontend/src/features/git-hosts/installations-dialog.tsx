@@ -6,7 +6,10 @@ import { Dialog } from '@/ui/overlay/dialog'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 
-/** Lets an administrator choose the installation that agents of theirs act in. */
+/**
+ * Lets an administrator choose an installation of the GitHub App. The agents of this administrator then act
+ * in this installation.
+ */
 export function InstallationsDialog({ app, onClose }: { app: GitApp; onClose: () => void }) {
   const { t } = useTranslation()
   const query = useQuery(installationsQuery(app.id))

@@ -9,7 +9,10 @@ const HOST = /^(https?:\/\/)?[^\s/@?#]+\/?$/i
 export const HOST_RULES = { required: true, pattern: HOST }
 export const ADDRESS = /^https?:\/\/[^\s@?#]+$/i
 
-/** Returns the host to show when another provider is chosen: its usual one, unless the user has typed a host. */
+/**
+ * Returns the host to show when the user chooses another provider. It is the usual host of the provider,
+ * unless the user has typed a host.
+ */
 export function hostOf(chosen: GitProvider, current: string): string {
   return Object.values(USUAL_HOSTS).includes(current) ? USUAL_HOSTS[chosen] : current
 }

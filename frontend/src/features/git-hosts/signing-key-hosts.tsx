@@ -7,7 +7,10 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { Button } from '@/ui/form/button'
 
-/** Where users keep their keys at a host. Azure DevOps does not verify signatures. */
+/**
+ * The page of a host where users manage their keys. Azure DevOps is missing, because it does not verify
+ * signatures.
+ */
 const PAGES: Partial<Record<GitCredential['provider'], string>> = {
   github: '/settings/ssh/new',
   gitlab: '/-/user_settings/ssh_keys',
@@ -15,7 +18,10 @@ const PAGES: Partial<Record<GitCredential['provider'], string>> = {
   bitbucket: '/account/settings/ssh-keys/',
   bitbucket_data_center: '/plugins/servlet/ssh/account/keys',
 }
-/** Where users see and confirm their addresses at a host that tells which ones are verified. */
+/**
+ * The page of a host where users see and confirm their e-mail addresses. It exists only for hosts that report
+ * which addresses are verified.
+ */
 const ADDRESS_PAGES: Partial<Record<GitCredential['provider'], string>> = {
   github: '/settings/emails',
   gitlab: '/-/profile/emails',
@@ -23,7 +29,10 @@ const ADDRESS_PAGES: Partial<Record<GitCredential['provider'], string>> = {
 }
 const WITH_CALL: readonly string[] = ['github', 'gitlab']
 
-/** The ways to the user's keys at each host: the call of its API where it has one, and its page. */
+/**
+ * The ways to add the key at each host: a button if the host has an API for it, and a link to the host's
+ * page.
+ */
 export function SigningKeyHosts() {
   const hosts = useQuery(gitCredentialsQuery()).data ?? []
   const known = hosts.filter(({ provider }) => PAGES[provider])

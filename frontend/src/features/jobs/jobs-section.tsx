@@ -17,7 +17,7 @@ import { JobRow } from './job-row'
 
 const STATES: JobState[] = ['waiting', 'running', 'dead', 'done', 'cancelled']
 
-/** Work that the server does in the background, and what of it has failed. */
+/** The work that the app server does in the background, and the jobs that have failed. */
 export function JobsSection() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data

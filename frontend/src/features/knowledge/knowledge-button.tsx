@@ -5,7 +5,7 @@ import { Dialog } from '@/ui/overlay/dialog'
 import { IconButton } from '@/ui/form/icon-button'
 import { Knowledge } from './knowledge'
 
-/** Opens what the agent of a conversation knows. */
+/** The button that opens the list of files that the agent of a conversation knows. */
 export function KnowledgeButton({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)

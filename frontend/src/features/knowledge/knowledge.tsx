@@ -9,7 +9,10 @@ import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 
-/** Every file that an agent's knowledge was looked for in: whether it was loaded, and why. */
+/**
+ * All files that the app server checked for the agent's knowledge. Says whether each file was loaded, and
+ * why.
+ */
 export function Knowledge({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const query = useQuery(skillsQuery(conversationId))
@@ -76,7 +79,7 @@ function Finding({ finding }: { finding: SkillFinding }) {
   )
 }
 
-/** A sleeping sandbox is a normal state of things, not a fault. */
+/** A sleeping sandbox is normal, so it is not shown as an error. */
 function KnowledgeError({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const { t } = useTranslation()
   if (!isApiError(error) || error.status !== 409)

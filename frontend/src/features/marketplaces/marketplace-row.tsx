@@ -12,7 +12,7 @@ export interface MarketplaceRowProps {
   isShared: boolean
   mayChange: boolean
   isBusy: boolean
-  /** Without an argument: it is removed. */
+  /** Called with the changed marketplace. Without an argument, the marketplace is removed. */
   onChange: (changed?: Marketplace) => void
 }
 

@@ -18,7 +18,7 @@ import { MarketplaceRow } from './marketplace-row'
 
 const LISTS: (keyof Marketplaces)[] = ['own', 'shared']
 
-/** Repositories that list plugins and skills. */
+/** The marketplaces: repositories that list plugins and skills. */
 export function MarketplacesSection() {
   const { t } = useTranslation()
   const query = useQuery(marketplacesQuery())

@@ -21,7 +21,7 @@ export function LevelServerForm({ item, teamId, onClose }: LevelServerFormProps)
   const stored = item?.mcp_server ? { ...item.mcp_server, name: item.name } : undefined
 
   function handleSubmit(values: ServerFormValues) {
-    // The whole server is replaced: what the form does not show is sent back.
+    // The form replaces the whole server, so the fields that the form does not show must be sent, too.
     const kept = stored && {
       timeout: stored.timeout,
       enabled: stored.enabled,
@@ -45,7 +45,11 @@ export function LevelServerForm({ item, teamId, onClose }: LevelServerFormProps)
       onSubmit={handleSubmit}
       onCancel={onClose}
     >
-      <DescriptionField label={t('level_items.description')} description={description} onChange={setDescription} />
+      <DescriptionField
+        label={t('level_items.description')}
+        description={description}
+        onChange={setDescription}
+      />
       <EnforceField isEnforced={isEnforced} onChange={setIsEnforced} />
     </ServerFields>
   )

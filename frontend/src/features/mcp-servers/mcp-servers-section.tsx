@@ -18,7 +18,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { ServerDialog } from './server-dialog'
 import { ServerRow } from './server-row'
 
-/** The MCP servers that agents of this user have. */
+/** The MCP servers that the user's agents can use. */
 export function McpServersSection() {
   const { t } = useTranslation()
   const query = useQuery(mcpServersQuery())

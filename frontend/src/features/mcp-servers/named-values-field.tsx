@@ -30,12 +30,15 @@ const LISTS = {
 export interface NamedValuesFieldProps {
   form: UseFormReturn<ServerFormValues>
   list: keyof typeof LISTS
-  /** Names of those whose values are stored. */
+  /** The names whose values are stored. */
   stored: string[]
   error?: string
 }
 
-/** Names and values of headers or variables. A stored value is never shown; left empty, it stays. */
+/**
+ * A field for the names and values of headers or variables. A stored value is never shown. If its field is
+ * left empty, the stored value stays.
+ */
 export function NamedValuesField({ form, list, stored, error }: NamedValuesFieldProps) {
   const { t } = useTranslation()
   const { fields, append, remove } = useFieldArray({ control: form.control, name: list })

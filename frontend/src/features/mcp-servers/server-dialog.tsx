@@ -9,7 +9,7 @@ export interface ServerDialogProps {
   onClose: () => void
 }
 
-/** Adds a server, or edits `server`. Mount it to open it. */
+/** Adds a server, or edits `server`. The dialog is open while it is mounted. */
 export function ServerDialog({ server, onClose }: ServerDialogProps) {
   const { t } = useTranslation()
   return (

@@ -15,7 +15,7 @@ import { NamedValuesField } from './named-values-field'
 import { serverSchema, toForm, toServer, type ServerFormValues } from './server-schema'
 
 export interface ServerFormProps {
-  /** The server to edit; none = a new one. */
+  /** The server to edit. If it is left out, the form adds a new server. */
   server?: NamedMcpServer
   onCancel: () => void
   onSaved: (name: string) => void
@@ -44,17 +44,17 @@ export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
 
 export interface ServerFieldsProps {
   server: NamedMcpServer | undefined
-  /** Whether the server may ask for a sign-in of the user. */
+  /** Whether the form offers a sign-in of the user at the server. */
   canSignIn: boolean
   isBusy: boolean
   error: Error | null
   onSubmit: (values: ServerFormValues) => void
   onCancel: () => void
-  /** Further fields. */
+  /** More fields at the end of the form. */
   children?: ReactNode
 }
 
-/** The fields of a server and their buttons. The caller saves. */
+/** The fields of a server and the buttons of the form. The caller saves the values. */
 export function ServerFields(props: ServerFieldsProps) {
   const { server, canSignIn, isBusy, error, onSubmit, onCancel, children } = props
   const { t } = useTranslation()
@@ -65,7 +65,7 @@ export function ServerFields(props: ServerFieldsProps) {
   const kind = useWatch({ control: form.control, name: 'kind' })
   const submit = form.handleSubmit(onSubmit)
 
-  /** What is wrong with a field: our own check first, else the server's. */
+  /** Returns the error of a field: the error of our check, or else the error from the app server. */
   function errorOf(field: keyof ServerFormValues) {
     const found = form.formState.errors[field]
     const own = found?.message ?? (found && 'root' in found ? found.root?.message : undefined)

@@ -19,7 +19,7 @@ export interface ServerRowProps {
   onDelete: () => void
 }
 
-/** A server with its state; what came of trying it out stands below it. */
+/** A server with its state. The result of a test is shown below it. */
 export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps) {
   const { t } = useTranslation()
   const test = useTestMcpServer()

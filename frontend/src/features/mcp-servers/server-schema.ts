@@ -6,11 +6,14 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 const namedValue = z.object({
   name: z.string().check(z.trim()),
   value: z.string().check(z.trim()),
-  /** Of a variable: the hosts that its value is for, separated by commas or spaces. */
+  /** The hosts that get the value of a variable, separated by commas or spaces. */
   hosts: z.string().check(z.trim()),
 })
 
-/** Messages are i18n keys. The empty value of a stored header or variable means "keep it". */
+/**
+ * The rules of the form. The messages are i18n keys. If the value of a stored header or variable is empty,
+ * the stored value stays.
+ */
 export const serverSchema = z
   .object({
     kind: z.enum(['http', 'stdio']),
@@ -25,7 +28,7 @@ export const serverSchema = z
     signsIn: z.boolean(),
     headers: z.array(namedValue),
     command: z.string().check(z.trim()),
-    /** One per line. */
+    /** The arguments, one on each line. */
     args: z.string(),
     variables: z.array(namedValue),
   })
@@ -47,7 +50,7 @@ export const serverSchema = z
 
 export type ServerFormValues = z.infer<typeof serverSchema>
 
-/** What the form shows of a server; its headers and variables come without their values. */
+/** Returns the values of the form for a server. The values of headers and variables are not included. */
 export function toForm(server?: NamedMcpServer): ServerFormValues {
   return {
     kind: server?.transport ?? 'http',
@@ -66,8 +69,8 @@ export function toForm(server?: NamedMcpServer): ServerFormValues {
 }
 
 /**
- * What is sent: a stored header or variable without a new value is kept. For a new variable without hosts, the
- * server adds the hosts of a service that it knows.
+ * Returns the data to send. A stored header or variable without a new value stays. If a new variable has no
+ * hosts and belongs to a known service, the app server adds the hosts of the service.
  */
 export function toServer(values: ServerFormValues, stored?: NamedMcpServer): Partial<McpServer> {
   if (values.kind === 'stdio') {

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import type { McpTestReport } from '@/api/agents/mcp-servers'
 import { Notice } from '@/ui/feedback/notice'
 
-/** What came of trying a server out: its tools, or why there are none. */
+/** The result of testing a server: its tools, or the reason why there are none. */
 export function TestReport({ name, report }: { name: string; report: McpTestReport }) {
   const { t } = useTranslation()
   if (!report.ok) {

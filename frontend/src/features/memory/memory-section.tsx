@@ -14,7 +14,7 @@ import { NoteDialog } from './note-dialog'
 import { NoteRow } from './note-row'
 import { Proposals } from './proposals'
 
-/** What agents have noted for later conversations, by repository. */
+/** The notes of agents for later conversations, by repository. */
 export function MemorySection() {
   const { t } = useTranslation()
   const query = useQuery(memoryNotesQuery())

@@ -13,7 +13,7 @@ export interface NoteDialogProps {
   onClose: () => void
 }
 
-/** A dialogue to read and edit one note. It is open while it is mounted. */
+/** A dialog to read and edit one note. It is open while it is mounted. */
 export function NoteDialog({ note, onClose }: NoteDialogProps) {
   const { t } = useTranslation()
   const query = useQuery(memoryNoteQuery(note.id))

@@ -8,7 +8,10 @@ import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
 import { ErrorState } from '@/ui/feedback/error-state'
 
-/** What agents want noted, whole, so that it is read before it is accepted. Nothing is shown where there is none. */
+/**
+ * The notes that agents propose. Each note is shown completely, so that the user reads it before accepting
+ * it. Shows nothing if there are no proposals.
+ */
 export function Proposals() {
   const { t } = useTranslation()
   const query = useQuery(memoryProposalsQuery())

@@ -12,15 +12,15 @@ import { pricePerMillion } from './token-prices'
 export interface AdvancedFieldsProps {
   register: UseFormRegister<ModelFormValues>
   errorOf: (field: keyof ModelFormValues, wireName: string) => string | undefined
-  /** What holds where a field is left empty; none while it is not known. */
+  /** The values that apply to empty fields. Undefined while they are not known. */
   facts?: ModelFacts
-  /** Whether the place where the model runs can be chosen. */
+  /** Whether the user can choose the place where the model runs. */
   hasLocation: boolean
-  /** Names of the headers that are stored. */
+  /** The names of the stored headers. */
   storedHeaders: string[]
 }
 
-/** How the model is asked. Each field shows what holds while it is empty. */
+/** The options for calls of the model. An empty field shows the value that applies in its place. */
 export function AdvancedFields({
   register,
   errorOf,

@@ -98,7 +98,10 @@ function User({ user }: { user: UserLimit }) {
   )
 }
 
-/** Another one when the limit is: its form begins from what was saved. */
+/**
+ * Returns a key that changes with the stored limit. A new key makes the form start again with the stored
+ * values.
+ */
 function keyOf({ user_id, limit, period, follows_default }: UserLimit) {
   return [user_id, limit, period, follows_default].join()
 }

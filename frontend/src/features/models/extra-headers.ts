@@ -1,4 +1,4 @@
-/** `Name: value` on each line as headers by their names; undefined where a line is not one. */
+/** Reads headers with `Name: value` on each line. Returns undefined if a line is not a header. */
 export function parseHeaders(text: string): Record<string, string> | undefined {
   const headers: Record<string, string> = {}
   for (const line of text.split('\n').filter((each) => each.trim())) {
@@ -9,7 +9,10 @@ export function parseHeaders(text: string): Record<string, string> | undefined {
   return headers
 }
 
-/** A JSON object as it was typed, nothing typed being an empty one; undefined where it is none. */
+/**
+ * Reads a JSON object. An empty text gives an empty object. Returns undefined if the text is not a JSON
+ * object.
+ */
 export function parseBody(text: string): Record<string, unknown> | undefined {
   if (!text.trim()) return {}
   try {

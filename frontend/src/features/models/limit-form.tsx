@@ -10,7 +10,7 @@ import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
 
 interface LimitFormProps {
-  /** As it is now; it begins from that. */
+  /** The stored limit. The form starts with its values. */
   limit: LimitPerPeriod
   label: string
   periodLabel: string
@@ -22,7 +22,7 @@ interface LimitFormProps {
   }
 }
 
-/** An amount per day or month; none for any amount. */
+/** The form for an amount per day or per month. An empty amount means no limit. */
 export function LimitForm({ limit, label, periodLabel, action, save }: LimitFormProps) {
   const { t } = useTranslation()
   const [amount, setAmount] = useState(limit.limit?.toString() ?? '')

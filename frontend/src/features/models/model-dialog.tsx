@@ -9,7 +9,7 @@ export interface ModelDialogProps {
   onClose: () => void
 }
 
-/** Adds a model, or edits `profile`. Mount it to open it. */
+/** Adds a model, or edits `profile`. The dialog is open while it is mounted. */
 export function ModelDialog({ profile, onClose }: ModelDialogProps) {
   const { t } = useTranslation()
   return (

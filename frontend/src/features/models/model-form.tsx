@@ -28,7 +28,7 @@ const PRICES = [
 ] as const
 
 export interface ModelFormProps {
-  /** The profile to edit; none = a new one. */
+  /** The profile to edit. If it is left out, the form adds a new profile. */
   profile?: LLMProfile
   onCancel: () => void
   onSaved: (name: string) => void
@@ -53,7 +53,7 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
     ),
   )
 
-  /** What is wrong with a field: our own check first, else the server's. */
+  /** Returns the error of a field: the error of our check, or else the error from the app server. */
   function errorOf(field: keyof ModelFormValues, wireName: string) {
     const own = form.formState.errors[field]?.message
     if (own) return t(own)

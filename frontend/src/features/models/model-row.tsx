@@ -10,7 +10,7 @@ export interface ModelRowProps {
   onActivate: () => void
   onEdit: () => void
   onTest: () => void
-  /** Shares it, or stops that. Left out for those who may not. */
+  /** Shares the profile, or stops sharing it. It is left out for users who may not share profiles. */
   onShare?: () => void
   onDelete: () => void
 }

@@ -8,7 +8,7 @@ export function isAtVertex(model: string): boolean {
   return model.startsWith('vertex_ai/')
 }
 
-/** What the form begins with: a stored profile, or nothing. */
+/** Returns the first values of the form: those of a stored profile, or empty values. */
 export function valuesOf(profile: LLMProfile | undefined): ModelFormValues {
   const body = profile?.extra_body ?? {}
   return {
@@ -38,7 +38,7 @@ export function valuesOf(profile: LLMProfile | undefined): ModelFormValues {
   }
 }
 
-/** What is sent. Left out: the key and the headers that stay as they are. */
+/** Returns the data to send. The key and the headers are left out if the stored ones stay. */
 export function inputOf(values: ModelFormValues): LLMProfileInput {
   const headers = parseHeaders(values.extraHeaders) ?? {}
   const replacesHeaders = values.clearHeaders || Object.keys(headers).length > 0

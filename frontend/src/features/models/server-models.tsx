@@ -4,15 +4,15 @@ import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 
 export interface ServerModelsProps {
-  /** Of the list of suggestions that the model's field names. */
+  /** The id of the list of suggestions. The model's field refers to this id. */
   listId: string
-  /** Our word for who serves them, which stands before a model's name. */
+  /** The prefix before a model's name. It says which vendor or program serves the model, such as `openai`. */
   vendor: string
-  /** Read when the button is pressed. */
+  /** Returns the server to ask. It is called when the user presses the button. */
   server: () => ListModelsVariables
 }
 
-/** Suggests the models that the server at the base URL has. */
+/** Suggests the models that the server at the base URL offers. */
 export function ServerModels({ listId, vendor, server }: ServerModelsProps) {
   const { t } = useTranslation()
   const list = useListModels()

@@ -14,7 +14,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { LimitForm } from './limit-form'
 
-/** What all of the user's conversations together may spend on models. */
+/** The user's spending limit for all conversations together. */
 export function SpendingCard() {
   const { t } = useTranslation()
   const query = useQuery(spendingLimitQuery())
@@ -74,7 +74,7 @@ function Spent({ limit: { limit, raised, spent, period } }: { limit: SpendingLim
   )
 }
 
-/** What holds beside the user's own limit. */
+/** The limit of an administrator. It applies in addition to the user's limit. */
 function Administered({ limit: { limit, spent, period } }: { limit: AdministeredLimit }) {
   const { t } = useTranslation()
   const dollars = useDollars()

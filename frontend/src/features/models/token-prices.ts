@@ -1,18 +1,18 @@
 const MILLION = 1_000_000
 
-/** As people read it in price lists: dollars per million tokens. */
+/** Returns the price in dollars per million tokens, as price lists show it. */
 export function pricePerMillion(perToken: number | null | undefined) {
-  // Ten digits: more than any price has, fewer than show how computers divide.
+  // Prices have fewer than ten digits. Rounding to ten digits removes the errors of floating-point division.
   return perToken == null ? '' : Number((perToken * MILLION).toPrecision(10)).toString()
 }
 
-/** Null where nothing was entered; 0 is a price, too. */
+/** Returns the cost per token. Returns null if the text is empty. 0 is a valid price. */
 export function costPerToken(text: string) {
   const entered = numberOf(text)
   return entered === null ? null : entered / MILLION
 }
 
-/** A number as people type it, with a point or a comma; null where nothing was entered. */
+/** Reads a number with a decimal point or a decimal comma. Returns null if the text is empty. */
 export function numberOf(text: string) {
   return text.trim() ? Number(text.trim().replace(',', '.')) : null
 }

@@ -12,7 +12,10 @@ export interface TrialDialogProps {
   onClose: () => void
 }
 
-/** Asks the model of a profile once, when its user says so, and shows what works. Mount it to open it. */
+/**
+ * Calls the model of a profile once when the user asks for it, and shows the result. The dialog is open while
+ * it is mounted.
+ */
 export function TrialDialog({ name, onClose }: TrialDialogProps) {
   const { t } = useTranslation()
   const attempt = useTryProfile(name)
@@ -76,7 +79,7 @@ function Finding({ label, works, trial }: { label: string; works: boolean | null
   return t(`trial.tool_calls.${trial.tool_calls === 'in_text' && !works ? 'only_in_text' : trial.tool_calls}`)
 }
 
-/** Whether agents with this profile can call tools. */
+/** Returns whether agents with this profile can call tools. */
 function callsRun(trial: ProfileTrial) {
   return trial.tool_calls === 'native' || (trial.tool_calls === 'in_text' && !trial.native_tool_calling)
 }

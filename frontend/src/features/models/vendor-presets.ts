@@ -2,7 +2,10 @@ import type { ModelFormValues } from './model-schema'
 
 export interface VendorPreset {
   label: string
-  /** What the server has to be told, such as the length of its context, or what is needed first; i18n keys. */
+  /**
+   * Advice, as i18n keys: what to set up at the server, such as the length of its context, or what is needed
+   * first.
+   */
   note?: { title: string; text: string }
   values: Pick<ModelFormValues, 'name' | 'model' | 'baseUrl'>
 }
@@ -11,7 +14,7 @@ function contextNote(text: string) {
   return { title: 'models.context_advice', text }
 }
 
-/** Starting points of the form; proper names, so not translated. */
+/** The first values of the form for each vendor. The labels are proper names, so they are not translated. */
 export const VENDOR_PRESETS: VendorPreset[] = [
   { label: 'Anthropic', values: { name: 'claude', model: 'anthropic/claude-sonnet-4-5', baseUrl: '' } },
   { label: 'OpenAI', values: { name: 'gpt', model: 'openai/gpt-5', baseUrl: '' } },

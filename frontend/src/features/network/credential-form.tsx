@@ -20,14 +20,14 @@ const PATH = /^(\/[A-Za-z0-9._~@:+-]+)*\/?$/
 const MIN_VALUE_CHARACTERS = 8
 
 export interface CredentialFormProps {
-  /** What is replaced: all but the value is filled in. */
+  /** The credential to replace. The form starts with all its data except the value. */
   replaced?: NetworkCredential
-  /** Whether the user may set credentials for all users. */
+  /** Whether the user may add credentials for all users. */
   isOwner: boolean
   onDone: () => void
 }
 
-/** Adds a credential, or replaces one. What was typed is forgotten once it is saved. */
+/** Adds a credential, or replaces one. The form is cleared after saving. */
 export function CredentialForm({ replaced, isOwner, onDone }: CredentialFormProps) {
   const { t } = useTranslation()
   const save = useSaveNetworkCredential()
@@ -199,7 +199,7 @@ function defaults(replaced?: NetworkCredential): NetworkCredentialInput {
   }
 }
 
-/** Without what was typed into fields that are not shown any more. */
+/** Returns the data without the values of fields that the form no longer shows. */
 function cleaned(given: NetworkCredentialInput): NetworkCredentialInput {
   return {
     ...given,

@@ -16,7 +16,7 @@ export interface CredentialRowProps {
   onDelete: () => void
 }
 
-/** Where it goes, as what, and what it was used for. */
+/** A credential: its host, the way it is sent, and its uses. */
 export function CredentialRow({ credential, isOwner, onDelete }: CredentialRowProps) {
   const { t } = useTranslation()
   const [isReplacing, setReplacing] = useState(false)
@@ -112,7 +112,7 @@ function Uses({ id }: { id: string }) {
   )
 }
 
-/** Host, port and path. */
+/** Returns the host, the port and the path of a credential as one text. */
 export function placeOf({ host, port, path_prefix }: NetworkCredential): string {
   return `${host}${port === 443 ? '' : `:${port}`}${path_prefix}`
 }

@@ -17,7 +17,10 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { CredentialForm } from './credential-form'
 import { CredentialRow, placeOf } from './credential-row'
 
-/** What is added to calls of https hosts on their way out: places are shown, values never. */
+/**
+ * The credentials that are added to calls of https hosts when the calls leave a sandbox. The list shows the
+ * hosts, and never the values.
+ */
 export function Credentials() {
   const { t } = useTranslation()
   const query = useQuery(networkCredentialsQuery())

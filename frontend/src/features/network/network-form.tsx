@@ -16,7 +16,7 @@ interface Setting {
 export interface NetworkFormProps {
   label: string
   setting: Setting
-  /** What no choice stands for; null: what holds for all tasks. */
+  /** The mode that applies if no mode is chosen. Null means the mode that applies to all tasks. */
   defaultMode: NetworkMode | null
   save: {
     mutate: (setting: Setting, options: { onSuccess: () => void }) => void
@@ -25,7 +25,7 @@ export interface NetworkFormProps {
   }
 }
 
-/** The mode and the further hosts of one scope. */
+/** The network mode and the additional hosts, for all tasks or for one repository. */
 export function NetworkForm({ label, setting, defaultMode, save }: NetworkFormProps) {
   const { t } = useTranslation()
   const [mode, setMode] = useState(setting.mode)

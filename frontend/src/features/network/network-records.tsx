@@ -8,7 +8,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { TimeAndConversations } from './time-and-conversations'
 
-/** What sandboxes tried to reach, the latest first. */
+/** The calls of the user's sandboxes, the latest first. */
 export function NetworkRecords() {
   const { t } = useTranslation()
   const query = useInfiniteQuery(networkRecordsQuery())

@@ -11,7 +11,7 @@ import { NetworkForm } from './network-form'
 import { NetworkRecords } from './network-records'
 import { Repositories } from './repositories'
 
-/** What sandboxes may call, for all tasks and by repository, and what they tried. */
+/** The settings for the network of sandboxes, for all tasks and by repository, and a list of the calls. */
 export function NetworkSection() {
   const { t } = useTranslation()
   const query = useQuery(networkSettingsQuery())

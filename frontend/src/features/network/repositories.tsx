@@ -13,7 +13,10 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { RepositoryField } from '@/ui/form/repository-field'
 import { NetworkForm } from './network-form'
 
-/** What holds for the tasks of one repository, in place of and beside what holds for all. */
+/**
+ * The settings for the tasks of one repository. Its mode replaces the general mode, and its hosts are added
+ * to the general hosts.
+ */
 export function Repositories({ settings }: { settings: NetworkSettings }) {
   const { t } = useTranslation()
   return (

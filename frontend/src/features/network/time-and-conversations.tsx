@@ -10,7 +10,7 @@ export interface TimeAndConversationsProps {
   conversations: SandboxConversation[]
 }
 
-/** When something happened, and in which conversation. If conversations share the sandbox, all of them are named. */
+/** The time of an event and its conversation. If conversations share the sandbox, all of them are named. */
 export function TimeAndConversations({ at, conversations }: TimeAndConversationsProps) {
   const { t } = useTranslation()
   const [only, ...others] = conversations

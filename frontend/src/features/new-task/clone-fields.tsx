@@ -13,11 +13,14 @@ import type { TaskInput } from './start-request'
 
 export interface CloneFieldsProps {
   register: UseFormRegister<TaskInput>
-  /** What the server has refused about the folder. */
+  /** The reason why the app server has refused the folder. */
   directoryError: ReactNode
 }
 
-/** What few tasks need: in which folder the agent works, and how much of the repository is fetched. */
+/**
+ * Fields that only few tasks need: the folder in which the agent works, and how much of the repository is
+ * fetched.
+ */
 export function CloneFields({ register, directoryError }: CloneFieldsProps) {
   const { t } = useTranslation()
   const levels = useQuery(effectiveSettingsQuery()).data

@@ -27,11 +27,14 @@ import { useRepositoryOwner } from './use-repository-owner'
 export interface ComposerProps {
   profiles: LLMProfile[]
   activeProfile: string | null
-  /** The conversation whose sandbox the task shares. Undefined: the server finds or creates a sandbox. */
+  /**
+   * The conversation whose sandbox the task shares. If it is undefined, the app server finds or creates a
+   * sandbox.
+   */
   sharedWith?: AppConversation
 }
 
-/** Describes a task, names where it happens, and starts it. */
+/** The form for a new task: the user describes the task, chooses where it runs, and starts it. */
 export function Composer({ profiles, activeProfile, sharedWith }: ComposerProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
@@ -61,7 +64,8 @@ export function Composer({ profiles, activeProfile, sharedWith }: ComposerProps)
   })
   const [chosenProfile, repository] = useWatch({ control: form, name: ['profile', 'repository'] })
   const owner = useRepositoryOwner(repository)
-  // The server then knows the model. A name from before the repository was typed would be refused.
+  // If the team enforces a model, its profile must be sent. The app server would refuse the profile that the
+  // user chose before typing the repository.
   const enforcedProfile = (owner?.is_member && owner.llm_profile) || null
   const profileName = enforcedProfile ?? chosenProfile
   const defaultBudget = profiles.find((profile) => profile.name === profileName)?.max_budget_per_task
@@ -229,7 +233,7 @@ function RejectedReason({ error }: { error: unknown }) {
   return isApiError(error) ? <span>{[error.detail, error.fix].filter(Boolean).join(' ')}</span> : null
 }
 
-/** Which field the server's refusal is about, so that it stands where it can be corrected. */
+/** Returns the field that the app server has refused, so that the error is shown at this field. */
 function rejectedField(error: unknown): 'repository' | 'branch' | 'directory' | 'budget' | null {
   if (!isApiError(error)) return null
   const fields = error.fieldErrors.flatMap((item) => item.loc)
@@ -239,7 +243,7 @@ function rejectedField(error: unknown): 'repository' | 'branch' | 'directory' | 
   return error.code === 'branch_not_found' || fields.includes('selected_branch') ? 'branch' : null
 }
 
-/** The active profile; a recording only where there is nothing else. */
+/** Returns the active profile. Returns a recording only if there are no other profiles. */
 function defaultProfile(profiles: LLMProfile[], active: string | null): string {
   const usable = profiles.filter((profile) => !profile.is_recording)
   const candidates = usable.length > 0 ? usable : profiles

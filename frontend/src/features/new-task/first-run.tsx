@@ -16,7 +16,7 @@ export interface FirstRunProps {
   onAddModel: () => void
 }
 
-/** Before any model is set up: see a recorded one at work, or connect a real one. */
+/** Shown before any model is set up. The user can watch a recorded model at work, or connect a real model. */
 export function FirstRun({ demo, onAddModel }: FirstRunProps) {
   return (
     <div className="grid gap-4 md:grid-cols-2">

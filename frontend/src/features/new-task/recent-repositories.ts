@@ -3,7 +3,7 @@ import { readStored, writeStored } from '@/lib/browser/local-storage'
 const STORAGE_KEY = 'slipway.recent-repositories'
 const LIMIT = 8
 
-/** Repositories this browser started tasks on, latest first. */
+/** Returns the repositories of tasks that were started in this browser, the latest first. */
 export function recentRepositories(): string[] {
   const stored = readStored(STORAGE_KEY)
   return Array.isArray(stored) ? stored.filter((item): item is string => typeof item === 'string') : []

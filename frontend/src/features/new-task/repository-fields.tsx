@@ -12,7 +12,7 @@ import { FieldLabel } from './field-label'
 import { recentRepositories } from './recent-repositories'
 import type { TaskInput } from './start-request'
 
-/** As many as the server takes beside the first one. */
+/** The number of further repositories that the app server accepts beside the first one. */
 const MAX_MORE = 9
 
 interface FormProps {
@@ -21,13 +21,13 @@ interface FormProps {
 }
 
 export interface RepositoryFieldsProps extends FormProps {
-  /** What the server has refused. */
+  /** The reason why the app server has refused the repository. */
   repositoryError: ReactNode
   branchError: ReactNode
   directoryError: ReactNode
 }
 
-/** Where the task happens: one repository, and others beside it. */
+/** The fields for the repositories of the task: the first one, and others beside it. */
 export function RepositoryFields({
   form,
   register,
@@ -79,14 +79,14 @@ export function RepositoryFields({
 interface RepositoryRowProps extends FormProps {
   repositoryName: 'repository' | `more.${number}.repository`
   branchName: 'branch' | `more.${number}.branch`
-  /** Of a further repository: which one it is. */
+  /** The number of a further repository. It is left out for the first repository. */
   number?: number
   repositoryError?: ReactNode
   branchError?: ReactNode
   onRemove?: () => void
 }
 
-/** A repository and its branch. What one types is searched for at the user's git hosts. */
+/** The fields for a repository and its branch. They search for the typed text at the user's git hosts. */
 function RepositoryRow({
   form,
   register,
@@ -100,7 +100,7 @@ function RepositoryRow({
   const { t } = useTranslation()
   const repositoriesId = useId()
   const branchesId = useId()
-  // A row that has just been removed is drawn once more without its values.
+  // React renders a removed row once more. Then its values are missing.
   const [repository = '', branch = ''] = useWatch({ control: form, name: [repositoryName, branchName] })
   const { repositories, failures } = useRepositorySearch(repository)
   const branches = useBranchSearch(repository, branch)

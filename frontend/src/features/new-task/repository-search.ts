@@ -13,13 +13,13 @@ const MAX_HOSTS = 6
 
 export interface RepositorySearchResult {
   repositories: FoundRepository[]
-  /** Hosts whose search failed, with the reason. */
+  /** The hosts whose search failed, each with the reason. */
   failures: { host: string; reason: string }[]
 }
 
 /**
- * Finds repositories at all git hosts of the user. Their names contain the typed text. The search begins when the user
- * stops typing.
+ * Finds repositories whose names contain the typed text, at all git hosts of the user. The search begins when
+ * the user stops typing.
  */
 export function useRepositorySearch(typed: string): RepositorySearchResult {
   const hosts = useQuery(gitCredentialsQuery()).data ?? []
@@ -36,7 +36,7 @@ export function useRepositorySearch(typed: string): RepositorySearchResult {
   })
 }
 
-/** Finds branches of a repository. `repository`: its address at one of the user's git hosts. */
+/** Finds branches of a repository. `repository` is its address at one of the user's git hosts. */
 export function useBranchSearch(repository: string, typed: string): FoundBranch[] {
   const hosts = useQuery(gitCredentialsQuery()).data ?? []
   const text = useDebounced(typed.trim(), DELAY_MS)

@@ -4,31 +4,31 @@ import { parseDollars } from '@/lib/text/dollars'
 
 export interface TaskInput {
   task: string
-  /** Path on the server, git URL, or empty for an empty workspace. */
+  /** A path on the server, or a git URL. Empty means an empty workspace. */
   repository: string
   branch: string
-  /** The folder of the repository in which the agent works; empty for its root. */
+  /** The folder of the repository in which the agent works. Empty means the root of the repository. */
   directory?: string
-  /** How much of the repositories' history is fetched; empty for what the settings say. */
+  /** How much of the repositories' history is fetched. Empty means the value of the settings. */
   clone?: CloneMode | ''
-  /** Whether submodules are fetched; empty for what the settings say. */
+  /** Whether submodules are fetched. Empty means the value of the settings. */
   submodules?: 'true' | 'false' | ''
   /** Further repositories. Each one is cloned into a separate directory. */
   more?: { repository: string; branch: string }[]
   profile: string
-  /** US dollars, or empty for what the model's profile says. */
+  /** US dollars. Empty means the budget of the model's profile. */
   budget: string
-  /** Whether the agent asks before it acts; empty for what the settings say. */
+  /** Whether the agent asks before it acts. Empty means the value of the settings. */
   confirmation?: ConfirmationMode | ''
-  /** What its sandbox starts from; empty for what the settings say. */
+  /** The image of the sandbox. Empty means the value of the settings. */
   sandbox_spec?: string
-  /** How often a judge may send the agent back; null: the task is no goal. */
+  /** How often a judge may send the agent back to work. Null means that the task is not a goal. */
   goal_rounds?: number | null
 }
 
 /**
- * The request that starts `input`; empty fields are left to the server's defaults.
- * `sandboxId`: one that there is already, with the image that it has.
+ * Returns the request that starts the task `input`. For empty fields, the app server uses its defaults.
+ * `sandboxId` is an existing sandbox. The task then uses its image.
  */
 export function startRequest(input: TaskInput, sandboxId?: string): StartRequest {
   return {
@@ -48,7 +48,7 @@ export function startRequest(input: TaskInput, sandboxId?: string): StartRequest
   }
 }
 
-/** The further repositories that were named; without a first one there are none. */
+/** Returns the further repositories. If there is no first repository, there are no further ones. */
 function moreOf({ repository, more = [] }: TaskInput) {
   if (!repository.trim()) return []
   return more

@@ -21,7 +21,9 @@ const TONES: Record<SuggestedTask['task_type'], Tone> = {
   OPEN_PR: 'neutral',
 }
 
-/** What waits for the user at their git hosts, to start with one click. Nothing while no host has a token. */
+/**
+ * The suggested tasks at the user's git hosts. One click starts a task. Shows nothing if no host has a token.
+ */
 export function SuggestedTasks() {
   const { t } = useTranslation()
   const navigate = useNavigate()

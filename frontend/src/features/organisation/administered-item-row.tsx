@@ -11,7 +11,7 @@ export interface AdministeredItemRowProps {
   onDelete: () => void
 }
 
-/** One item of the organisation or a team, who has set it, and who overrides it. */
+/** One item of the organisation or a team, the person who has set it, and the people who override it. */
 export function AdministeredItemRow({ item, onEdit, onDelete }: AdministeredItemRowProps) {
   const { t } = useTranslation()
   const { name, description, enforced, mcp_server: server, sandbox_spec: spec, set_by: setBy } = item

@@ -6,7 +6,10 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Card } from '@/ui/layout/card'
 import { ItemBadges } from './item-badges'
 
-/** The items that the current user inherits from the organisation and the teams. Shows nothing if there are none. */
+/**
+ * The items that the current user inherits from the organisation and the teams. Shows nothing if there are
+ * none.
+ */
 export function InheritedItems({ kind }: { kind: ItemKind }) {
   const { t } = useTranslation()
   const query = useQuery(inheritedItemsQuery())

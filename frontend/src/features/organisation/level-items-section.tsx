@@ -22,9 +22,9 @@ import { AdministeredItemRow } from './administered-item-row'
 import { InheritedItems } from './inherited-items'
 
 export interface ItemFormProps {
-  /** The item to change. Left out for a new one. */
+  /** The item to change. It is undefined for a new item. */
   item: AdministeredItem | undefined
-  /** Null for the organisation. */
+  /** The team that owns the item. Null for the organisation. */
   teamId: string | null
   onClose: () => void
 }
@@ -34,7 +34,7 @@ export interface LevelItemsSectionProps {
   form: (props: ItemFormProps) => ReactNode
 }
 
-/** What the organisation and teams give to their members. Administrators change it here. */
+/** The items that the organisation and its teams give to their members. Administrators change them here. */
 export function LevelItemsSection({ kind, form }: LevelItemsSectionProps) {
   const me = useQuery(currentUserQuery()).data
   if (me === undefined) return null

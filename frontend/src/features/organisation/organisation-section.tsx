@@ -20,7 +20,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { EffectiveSettingRow } from './effective-setting-row'
 import { SettingRow } from './setting-row'
 
-/** What one person may use, and what everyone together may use. Only administrators set them. */
+/** The quotas for one person, and the quotas for the whole organisation. Only administrators set them. */
 const QUOTAS = [
   'running_sandboxes',
   'starts_per_hour',
@@ -34,7 +34,7 @@ const QUOTAS = [
 
 const isQuota = (name: SettingName) => (QUOTAS as readonly string[]).includes(name)
 
-/** Quotas of the organisation alone. */
+/** The quotas that only the organisation can have, and not a team or a person. */
 const TOTALS: ReadonlySet<string> = new Set([
   'organisation_running_sandboxes',
   'organisation_starts_per_hour',
@@ -53,7 +53,7 @@ const SETTINGS = [
   'commit_trailer',
 ] as const
 
-/** Settings of the organisation and its teams, and what of all levels holds for the user. */
+/** The settings of the organisation and its teams, and the values that are in effect for the user. */
 export function OrganisationSection() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data

@@ -4,7 +4,7 @@ export interface OverrideCountsProps {
   value: { overriding_teams: string[]; overriding_people: number }
 }
 
-/** Which teams and how many people override a value. */
+/** Says which teams and how many people override a value. */
 export function OverrideCounts({ value }: OverrideCountsProps) {
   const { t } = useTranslation()
   const { overriding_people: people, overriding_teams: teams } = value

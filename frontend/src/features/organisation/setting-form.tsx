@@ -28,8 +28,9 @@ export function SettingForm({ name, owner, value, label, onSaved }: SettingFormP
   const choices = CHOICES[name] ?? shared
   const [text, setText] = useState(value ? String(value.value) : '')
   const [isEnforced, setIsEnforced] = useState(value?.enforced ?? false)
-  // Without an enforced model people choose among those that are shared: that needs no setting. A budget of all
-  // members together is no value that a person could override.
+  // These two settings are always enforced. Without an enforced model, people already choose among the shared
+  // models, so a value that can be overridden is not needed. A budget of all members together cannot be
+  // overridden by one person.
   const isAlwaysEnforced = name === 'llm_profile' || name === 'monthly_budget'
   const isDollars = name === 'max_budget_per_task' || name === 'monthly_budget'
   const number = Number(text.trim().replace(',', '.'))
@@ -90,7 +91,7 @@ export function SettingForm({ name, owner, value, label, onSaved }: SettingFormP
   )
 }
 
-/** The names of shared models for the setting that names one. */
+/** Returns the names of the shared models, if the setting names a model. Otherwise returns undefined. */
 function useSharedModels(name: SettingName): string[] | undefined {
   const isModel = name === 'llm_profile'
   const { data } = useQuery({ ...profilesQuery(), enabled: isModel })

@@ -17,11 +17,11 @@ import { useSettingTexts } from './use-setting-texts'
 export interface SettingRowProps {
   name: SettingName
   owner: LevelOwner
-  /** Left out if the setting has no value at this level. */
+  /** The value at this level. Undefined if the setting has no value at this level. */
   value: AdministeredValue | undefined
 }
 
-/** One setting of the organisation or of a team, who overrides it, and the form that changes it. */
+/** One setting of the organisation or of a team, the people who override it, and the form that changes it. */
 export function SettingRow({ name, owner, value }: SettingRowProps) {
   const { t } = useTranslation()
   const textOf = useSettingTexts()

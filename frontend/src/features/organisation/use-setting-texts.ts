@@ -7,7 +7,7 @@ import { useDollars } from '@/lib/hooks/use-dollars'
 
 export const TRAILERS = ['none', 'co_authored_by', 'assisted_by'] as const
 
-/** The values that a setting can have. Settings that are left out take a number or a name. */
+/** The possible values of a setting. Settings that are missing here take a number or a name. */
 export const CHOICES: Partial<Record<SettingName, readonly string[]>> = {
   confirmation_mode: CONFIRMATION_MODES,
   sandbox_grouping_strategy: GROUPING_STRATEGIES,
@@ -16,7 +16,7 @@ export const CHOICES: Partial<Record<SettingName, readonly string[]>> = {
   submodules: ['true', 'false'],
 }
 
-/** The words for the values of settings. */
+/** Returns a function that gives the text for the value of a setting. */
 export function useSettingTexts(): (name: SettingName, value: SettingValue) => string {
   const { t } = useTranslation()
   const dollars = useDollars()

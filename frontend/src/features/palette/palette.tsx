@@ -16,7 +16,10 @@ const THEMES: ThemeChoice[] = ['system', 'light', 'dark']
 const GROUP =
   '[&_[cmdk-group-heading]]:eyebrow [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1'
 
-/** Everything reachable by typing: pages, conversations, themes. Loaded when first opened. */
+/**
+ * The command palette: the user types to find pages, conversations and themes. Its code is loaded when it is
+ * first opened.
+ */
 export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation()
   const navigate = useNavigate()
@@ -105,9 +108,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
 interface ItemProps {
   icon: ReactNode
   label: string
-  /** Tells apart entries with the same label. */
+  /** A unique value for entries that have the same label. */
   value?: string
-  /** What finds it besides its label: the server found a conversation by a message. */
+  /** More words that match this entry, for a conversation that the app server found by a message. */
   keywords?: string[]
   onSelect: () => void
 }

@@ -26,7 +26,10 @@ type Decisions = Record<Kind, BelongingsDecision | ''>
 
 const UNDECIDED: Decisions = { conversations: '', profiles: '', callbacks: '', triggers: '' }
 
-/** Deletes a person, after what they have was handed over or given up. */
+/**
+ * Deletes a person. First, an administrator decides whether the person's belongings are handed over or
+ * deleted.
+ */
 export function DeletePerson({ person, onClose }: { person: Person; onClose: () => void }) {
   const { t } = useTranslation()
   const query = useQuery(belongingsQuery(person.id))
@@ -68,7 +71,7 @@ function Choices({ person, belongings, onClose }: ChoicesProps) {
   const remove = useDeletePerson(person.id)
   const [chosen, setChosen] = useState<Decisions>(UNDECIDED)
   const [heir, setHeir] = useState('')
-  // What a person has none of needs no choice.
+  // Only kinds of belongings that the person has need a decision.
   const asked = HANDED_OVER.filter((kind) => belongings[kind] > 0)
   const decisionOf = (kind: Kind): BelongingsDecision | '' => (belongings[kind] > 0 ? chosen[kind] : 'delete')
   const needsHeir = asked.some((kind) => chosen[kind] === 'hand_over')

@@ -7,7 +7,7 @@ export interface InvitationMailStateProps {
   mail: NonNullable<Person['invitation_mail']>
 }
 
-/** Whether the invitation of a person has reached the mail server, and why not. */
+/** Says whether the invitation of a person has reached the mail server. If not, says why. */
 export function InvitationMailState({ mail }: InvitationMailStateProps) {
   const { t } = useTranslation()
   const { address, state, error, link_expires_at: end } = mail

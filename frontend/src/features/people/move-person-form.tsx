@@ -8,7 +8,7 @@ import { Field } from '@/ui/form/field'
 import { Select } from '@/ui/form/select'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
-/** Moves a person of the own organisation to another one, as a member. */
+/** Moves a person from the user's organisation to another one, as a member. */
 export function MovePersonForm({ organisations }: { organisations: Organisation[] }) {
   const { t } = useTranslation()
   const people = useQuery(peopleQuery()).data?.filter(({ role }) => role !== 'owner') ?? []

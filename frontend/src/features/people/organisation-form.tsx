@@ -10,7 +10,7 @@ import { Input } from '@/ui/form/input'
 const MAX_NAME = 100
 
 export interface OrganisationFormProps {
-  /** Gets the name of the invited owner, and the owner's link. */
+  /** Called with the name of the invited owner, and the owner's link. */
   onCreated: (owner: string, link: SignInLink) => void
 }
 

@@ -13,7 +13,10 @@ import { CopyDialog } from '@/ui/overlay/copy-dialog'
 import { MovePersonForm } from './move-person-form'
 import { OrganisationForm } from './organisation-form'
 
-/** The organisations, for the owner of the installation. Closed while there is one, as in most installations. */
+/**
+ * The organisations, for the owner of the installation. The section is closed if there is only one, as in
+ * most installations.
+ */
 export function OrganisationsSection() {
   const me = useQuery(currentUserQuery()).data
   const query = useQuery({ ...organisationsQuery(), enabled: me !== undefined && ownsInstallation(me) })

@@ -13,7 +13,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { InviteForm } from './invite-form'
 import { PersonRow } from './person-row'
 
-/** Who can sign in, and what each may do. */
+/** The people who can sign in, with their roles. */
 export function PeopleSection() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data

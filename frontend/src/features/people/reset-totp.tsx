@@ -6,7 +6,7 @@ import type { Person } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
-/** Removes the authenticator app of a person, after a question. */
+/** Removes the authenticator app of a person. Asks for a confirmation first. */
 export function ResetTotp({ person: { id, name } }: { person: Person }) {
   const { t } = useTranslation()
   const reset = useResetTotp()

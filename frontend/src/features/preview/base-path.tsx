@@ -13,11 +13,14 @@ import { Popover } from '@/ui/overlay/popover'
 export interface BasePathProps {
   sandboxId: string
   port: number
-  /** Which is shown. */
+  /** The link of the shown page. */
   link: PortLink
 }
 
-/** For servers whose pages do not work below a path unless they know it: the path to start them with. */
+/**
+ * Shows a path with which the user can start a program. Some programs have pages that work below a path only
+ * if the program knows the path.
+ */
 export function BasePath({ sandboxId, port, link }: BasePathProps) {
   const { t } = useTranslation()
   const created = useCreateBasePath(sandboxId)

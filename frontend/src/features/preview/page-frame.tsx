@@ -17,11 +17,15 @@ export interface PageFrameProps {
   onReload: () => void
 }
 
-/** The page of one port. An agent wrote it: it can neither read nor move the page it stands in. */
+/**
+ * The page of one port in a frame. An agent wrote the page, so it must not be able to read or navigate the
+ * page around it.
+ */
 export function PageFrame({ sandboxId, port, link, isListening, onReload }: PageFrameProps) {
   const { t } = useTranslation()
   const end = formatDateTime(link.expires_at)
-  // A page with a separate host name may use its own storage. Below our host name it must not share our origin.
+  // A page with a separate host name may use the storage of its origin. A page below our host name must not
+  // get our origin.
   const isElsewhere = new URL(link.url, window.location.href).origin !== window.location.origin
 
   async function handleCopy() {
@@ -64,7 +68,7 @@ export function PageFrame({ sandboxId, port, link, isListening, onReload }: Page
         title={t('preview.page', { port })}
         sandbox={isElsewhere ? `${ALLOWED} allow-same-origin` : ALLOWED}
         referrerPolicy="no-referrer"
-        // Pages that set no background expect a white one.
+        // Pages that set no background expect a white background.
         className="min-h-0 w-full flex-1 border-0 bg-white"
       />
     </>

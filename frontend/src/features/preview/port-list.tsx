@@ -5,12 +5,15 @@ import type { ListeningPort } from '@/api/sandboxes/ports'
 export interface PortListProps {
   ports: readonly ListeningPort[]
   chosen: number | null
-  /** Of the other conversations in the sandbox, by id. */
+  /** The titles of the other conversations in the sandbox, by their id. */
   foreignTitles: ReadonlyMap<string, string>
   onOpen: (port: number) => void
 }
 
-/** A button for each port, with the program that listens there; those of other conversations come last. */
+/**
+ * A button for each port, with the name of the program that listens there. Ports of other conversations come
+ * last.
+ */
 export function PortList({ ports, chosen, foreignTitles, onOpen }: PortListProps) {
   const { t } = useTranslation()
   const named = ports.map((one) => ({ ...one, title: foreignTitles.get(one.conversation_id ?? '') }))

@@ -19,7 +19,7 @@ export interface PreviewProps {
   conversationId: string
 }
 
-/** What servers in the sandbox show: the ports they listen on, and the page of one of them. */
+/** The preview of programs in the sandbox: the ports on which they listen, and the page of one port. */
 export function Preview({ sandboxId, conversationId }: PreviewProps) {
   const { t } = useTranslation()
   const canTell = useConversation(isAwake)
@@ -36,7 +36,7 @@ export function Preview({ sandboxId, conversationId }: PreviewProps) {
     link.mutate(port)
   }
 
-  // Where there is one, there is nothing to choose.
+  // If there is only one port, it is opened without asking the user.
   const { isIdle, mutate } = link
   useEffect(() => {
     if (only !== undefined && chosen === null && isIdle) mutate(only)
@@ -97,7 +97,7 @@ export function Preview({ sandboxId, conversationId }: PreviewProps) {
   )
 }
 
-/** The title of each other conversation in the sandbox, by its id. */
+/** Returns the titles of the other conversations in the sandbox, by their id. */
 function useTitles({ sandboxId, conversationId }: PreviewProps): ReadonlyMap<string, string> {
   const { t } = useTranslation()
   const { data = [] } = useQuery(neighboursQuery({ id: conversationId, sandbox_id: sandboxId }))

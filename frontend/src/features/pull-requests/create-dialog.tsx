@@ -33,12 +33,12 @@ const BRANCH = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/
 
 export interface CreateDialogProps {
   conversationId: string
-  /** Those of the conversation, the first one first. */
+  /** The repositories of the conversation, in order. */
   repositories: ConversationRepository[]
   onClose: () => void
 }
 
-/** Opens a pull request from a draft that was made from the work, and that can be edited. */
+/** Opens a pull request. The form starts with a draft that is made from the work. The user can edit it. */
 export function CreateDialog({ conversationId, repositories, onClose }: CreateDialogProps) {
   const { t } = useTranslation()
   const [directory, setDirectory] = useState<string | null>(null)
@@ -205,7 +205,7 @@ function CreateForm({ conversationId, directory, proposal, onClose }: CreateForm
   )
 }
 
-/** Names that were typed with commas between them. Labels may contain blanks. */
+/** Returns the names in a text that are separated by commas. Labels may contain spaces. */
 function namesIn(text: string): string[] {
   return text
     .split(',')

@@ -27,7 +27,7 @@ export interface PullRequestCardProps {
   isOwn: boolean
 }
 
-/** One pull request as its host last described it. */
+/** One pull request in the state that its host last reported. */
 export function PullRequestCard({ conversationId, pullRequest, isOwn }: PullRequestCardProps) {
   const { t } = useTranslation()
   const refresh = useRefreshPullRequest(conversationId)

@@ -14,13 +14,13 @@ import { PullRequestCard } from './pull-request-card'
 
 export interface PullRequestsProps {
   conversationId: string
-  /** Null until it is known. */
+  /** The conversation. Null until it is loaded. */
   conversation: AppConversation | null
-  /** Whether the person may open and change pull requests here. */
+  /** Whether the user may open and change pull requests of this conversation. */
   isOwn: boolean
 }
 
-/** The pull requests of a conversation: how they stand at their host, and what can be done about it. */
+/** The pull requests of a conversation: their state at the git host, and the possible actions. */
 export function PullRequests({ conversationId, conversation, isOwn }: PullRequestsProps) {
   const { t } = useTranslation()
   const query = useQuery(pullRequestsQuery(conversationId))

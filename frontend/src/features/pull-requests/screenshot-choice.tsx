@@ -8,12 +8,17 @@ type Screenshot = PullRequestProposal['screenshots'][number]
 
 export interface ScreenshotChoiceProps {
   screenshots: Screenshot[]
-  /** Whether the host shows the images. Otherwise the description gets links to the conversation. */
+  /**
+   * Whether the images are uploaded to the git host. If not, the description gets links to the conversation.
+   */
   areUploaded: boolean
   field: UseFormRegisterReturn
 }
 
-/** Lets the user choose which screenshots of the agent the description has. None is chosen at first: a page may show secrets. */
+/**
+ * Lets the user choose the screenshots for the description. None is chosen at first, because a page may show
+ * secrets.
+ */
 export function ScreenshotChoice({ screenshots, areUploaded, field }: ScreenshotChoiceProps) {
   const { t } = useTranslation()
   return (

@@ -14,7 +14,7 @@ export interface ReplayControlsProps {
   onClose: () => void
 }
 
-/** The slider of a replay, with what plays and stops it. */
+/** The slider of a replay, and the controls to play and stop it. */
 export function ReplayControls({ steps, index, playing, onCopyLink, onClose }: ReplayControlsProps) {
   const { t } = useTranslation()
   const last = Math.max(steps.length - 1, 0)

@@ -16,17 +16,17 @@ import { useReplayKeys } from './use-replay-keys'
 const NONE: readonly PositionedEvent[] = []
 
 export interface ReplayProps {
-  /** The position to begin at; null: the end. */
+  /** The position at which the replay begins. Null means the end. */
   from: number | null
   /** Returns true for events that the replay does not show as a step. */
   isHidden: (event: ConversationEvent) => boolean
-  /** Shows the conversation. In here, it is as it was at the chosen position. */
+  /** The conversation. Inside the replay, it is shown in its state at the chosen position. */
   children: ReactNode
   onCopyLink: (seq: number) => void
   onClose: () => void
 }
 
-/** The conversation as it went, step by step. */
+/** Shows the course of the conversation, step by step. */
 export function Replay({ from, isHidden, children, onCopyLink, onClose }: ReplayProps) {
   const { t } = useTranslation()
   const loaded = useReplayEvents()
@@ -71,7 +71,7 @@ export function Replay({ from, isHidden, children, onCopyLink, onClose }: Replay
   )
 }
 
-/** The view with what the log said of the agent at that position, in place of how it stands today. */
+/** Returns the view with the agent's status at that position, in place of its present status. */
 function asItWas(view: ConversationView, conversation: AppConversation | null): ConversationView {
   if (conversation === null) return view
   const execution_status = view.loggedStatus?.value ?? null

@@ -1,4 +1,4 @@
-/** The steps of a replay: pure, from the events of a conversation. */
+/** The steps of a replay. They are made from the events of a conversation. Pure. */
 import { emptyView, fold, type ConversationView } from '@/events/fold/reduce'
 import type { PositionedEvent } from '@/events/fold/rewind'
 import type { ConversationEvent } from '@/events/wire/types'
@@ -7,10 +7,10 @@ import type { ConversationEvent } from '@/events/wire/types'
 const LONGEST_MS = 1500
 const SHORTEST_MS = 150
 
-/** One position of the slider: everything up to this event has happened. */
+/** One position of the slider. Its state includes all events up to this event. */
 export interface Step {
   seq: number
-  /** When the event happened, as the server wrote it. */
+  /** The time of the event, as the server wrote it. */
   at: string
 }
 
@@ -22,13 +22,16 @@ export function stepsOf(
   return history.flatMap(({ seq, event }) => (isHidden(event) ? [] : [{ seq, at: event.timestamp }]))
 }
 
-/** The index of the step that shows the event at `seq`; the last one if `seq` is null or after the end. */
+/**
+ * Returns the index of the step that shows the event at `seq`. Returns the last index if `seq` is null or
+ * after the end.
+ */
 export function stepAt(steps: readonly Step[], seq: number | null): number {
   const found = seq === null ? -1 : steps.findIndex((step) => step.seq >= seq)
   return found === -1 ? Math.max(steps.length - 1, 0) : found
 }
 
-/** The pause before the next step, in milliseconds. It follows the real one, within limits. */
+/** Returns the pause before the next step, in milliseconds. It follows the real pause, within limits. */
 export function pauseBefore(step: Step, next: Step, speed: number): number {
   const real = Date.parse(next.at) - Date.parse(step.at)
   const bounded = Number.isFinite(real) ? Math.min(Math.max(real, SHORTEST_MS), LONGEST_MS) : SHORTEST_MS
@@ -37,16 +40,19 @@ export function pauseBefore(step: Step, next: Step, speed: number): number {
 
 const KEYFRAME_EVERY = 500
 
-/** Folds a history up to any position. It keeps views on the way, so that a step back is as cheap as one forward. */
+/**
+ * Folds a history up to any position. It stores intermediate views, so that a step back is as fast as a step
+ * forward.
+ */
 export class Folding {
   private readonly keyframes: ConversationView[]
 
   constructor(private readonly history: readonly PositionedEvent[]) {
-    // A history that does not begin with the first event is folded from where it begins.
+    // If the history does not begin with the first event, the fold begins at the first event of the history.
     this.keyframes = [{ ...emptyView, lastSeq: (history[0]?.seq ?? 1) - 1 }]
   }
 
-  /** The view after the event at `seq`. */
+  /** Returns the view after the event at `seq`. */
   viewAt(seq: number): ConversationView {
     const first = this.history[0]?.seq ?? 1
     const count = Math.min(Math.max(seq - first + 1, 0), this.history.length)

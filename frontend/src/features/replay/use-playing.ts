@@ -8,13 +8,13 @@ export interface Playing {
   isPlaying: boolean
   speed: Speed
   setSpeed: (speed: Speed) => void
-  /** At the end, it begins again. */
+  /** Starts or stops playing. At the end, playing starts again at the beginning. */
   toggle: () => void
   /** Goes to a step and stops. */
   goTo: (index: number) => void
 }
 
-/** Goes from step to step by itself while it plays. `index` is where it stands. */
+/** Goes automatically from step to step while it plays. `index` is the current step. */
 export function usePlaying(
   steps: readonly Step[],
   index: number,

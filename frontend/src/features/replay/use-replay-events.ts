@@ -4,8 +4,8 @@ import { useConversation } from '@/events/use-conversation'
 import { useLoadOlder } from '@/events/use-load-older'
 
 /**
- * The events that a replay goes through, in their order and without gaps; null until all are there. Events that
- * come later do not change a replay that is open.
+ * Returns the events of the replay, in order and without gaps. Returns null until all events are loaded.
+ * Later events do not change an open replay.
  */
 export function useReplayEvents(): readonly PositionedEvent[] | null {
   const [events, setEvents] = useState<readonly PositionedEvent[] | null>(null)

@@ -7,7 +7,9 @@ export interface ReplayKeys {
   toEnd: () => void
 }
 
-/** Keys that mean something else where the focus is. A slider moves with the arrows, and a button is pressed by Space. */
+/**
+ * Returns whether the focused element uses the key. A slider uses the arrow keys, and a button uses Space.
+ */
 function isTaken(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return true
   if (!(event.target instanceof HTMLElement)) return false
@@ -19,7 +21,10 @@ function isTaken(event: KeyboardEvent): boolean {
   return event.key === ' ' && event.target.closest('button, a, summary') !== null
 }
 
-/** Space plays and pauses, the arrows go step by step, Home and End go to the ends; wherever the focus is. */
+/**
+ * The keys of the replay: Space plays and pauses, the arrow keys go one step, and Home and End go to the
+ * ends. They work anywhere in the page.
+ */
 export function useReplayKeys({ toggle, stepBy, toStart, toEnd }: ReplayKeys): void {
   useEffect(() => {
     const actions: Record<string, () => void> = {

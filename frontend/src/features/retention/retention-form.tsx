@@ -15,14 +15,17 @@ import { Select } from '@/ui/form/select'
 const COUNT_DELAY_MS = 300
 const MAX_DAYS = 3650
 
-/** Reads the number of days; null: none; undefined: it is not valid. */
+/** Reads a number of days. Returns null for an empty text, and undefined for an invalid text. */
 function daysOf(text: string): number | null | undefined {
   if (text.trim() === '') return null
   const days = /^\d{1,4}$/.test(text.trim()) ? Number(text) : 0
   return days >= 1 && days <= MAX_DAYS ? days : undefined
 }
 
-/** The rule, and what it would do now. A rule that deletes is confirmed before it is saved. */
+/**
+ * The form for the retention rule. It shows what the rule would do now. A rule that deletes needs a
+ * confirmation before it is saved.
+ */
 export function RetentionForm({ setting }: { setting: RetentionSetting }) {
   const { t } = useTranslation()
   const [daysText, setDaysText] = useState(setting.days?.toString() ?? '')
@@ -113,7 +116,7 @@ export function RetentionForm({ setting }: { setting: RetentionSetting }) {
   )
 }
 
-/** Says what the setting would do now. */
+/** Says how many conversations the setting would archive or delete now. */
 function RetentionEffect({ setting }: { setting: RetentionSetting | null }) {
   const { t } = useTranslation()
   const json = useDebounced(JSON.stringify(setting), COUNT_DELAY_MS)

@@ -8,7 +8,7 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { RetentionForm } from './retention-form'
 
-/** How long conversations without activity are kept. */
+/** The setting that decides how long conversations without activity are kept. */
 export function RetentionSection() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data

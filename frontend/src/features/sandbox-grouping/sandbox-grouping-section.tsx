@@ -11,7 +11,10 @@ import { Notice } from '@/ui/feedback/notice'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 
-/** Whether new conversations share sandboxes, and what that costs and saves. */
+/**
+ * The setting that decides whether new conversations share sandboxes. It explains the advantages and
+ * disadvantages.
+ */
 export function SandboxGroupingSection() {
   const { t } = useTranslation()
   const query = useQuery(sandboxGroupingQuery())

@@ -20,7 +20,7 @@ import { PluginChoices } from './plugin-choices'
 
 type Kind = 'image' | 'dockerfile' | 'repository'
 
-/** Adds an image by its name, from a Dockerfile, or from what a repository has. */
+/** Adds an image by its name, from a Dockerfile, or from the files of a repository. */
 export function AddImage() {
   const { t } = useTranslation()
   const [kind, setKind] = useState<Kind>('image')

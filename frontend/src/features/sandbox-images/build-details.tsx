@@ -7,7 +7,7 @@ export interface BuildDetailsProps {
   ignored: string[]
 }
 
-/** What an image is built from, and what of a devcontainer.json is not used for it. */
+/** The sources of an image, and the parts of a devcontainer.json that are not used for it. */
 export function BuildDetails({ base, dockerfile, ignored }: BuildDetailsProps) {
   const { t } = useTranslation()
   return (

@@ -21,7 +21,7 @@ export interface DefaultImagesProps {
   settings: SandboxSpecSettings
 }
 
-/** The default image of new sandboxes: one for all repositories, and one for each repository that differs. */
+/** The default image of new sandboxes for all repositories, and the repositories that have another image. */
 export function DefaultImages({ specs, settings }: DefaultImagesProps) {
   const { t } = useTranslation()
   const choose = useChooseSandboxSpec()

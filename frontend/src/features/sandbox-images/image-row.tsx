@@ -4,7 +4,7 @@ import { type SandboxSpec, useDeleteSandboxSpec } from '@/api/sandboxes/sandbox-
 import { Button } from '@/ui/form/button'
 import { BuildDetails } from './build-details'
 
-/** One image of the user's, what it is built from, and the way to be rid of it. */
+/** One image of the user, its sources, and a button to remove it. */
 export function ImageRow({ spec }: { spec: SandboxSpec }) {
   const { t } = useTranslation()
   const remove = useDeleteSandboxSpec()

@@ -6,7 +6,7 @@ interface Props {
   onChange: (enabled: readonly RuntimePluginName[]) => void
 }
 
-/** Which runtime plugins of an image its sandboxes have. */
+/** Lets the user choose which runtime plugins of an image its sandboxes have. */
 export function PluginChoices({ enabled, onChange }: Props) {
   const { t } = useTranslation()
   const toggle = (name: RuntimePluginName, isOn: boolean) =>

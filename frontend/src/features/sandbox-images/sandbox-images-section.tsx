@@ -10,7 +10,7 @@ import { AddImage } from './add-image'
 import { DefaultImages } from './default-images'
 import { ImageRow } from './image-row'
 
-/** The images that sandboxes can be built on, and which of them new ones are. */
+/** The images for sandboxes, and the choice of the image for new sandboxes. */
 export function SandboxImagesSection() {
   const { t } = useTranslation()
   const specs = useQuery(sandboxSpecsQuery())

@@ -18,7 +18,7 @@ import { Spinner } from '@/ui/feedback/spinner'
 import { isSandboxRunning } from './use-screens'
 
 const ICONS = { vscode: CodeXml, desktop: Monitor }
-// What it shows was made by an agent: it must not lead this page anywhere.
+// An agent made the content of the frame, so the content must not be able to navigate this page.
 const FRAME_PERMISSIONS =
   'allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox allow-downloads'
 
@@ -28,19 +28,22 @@ export interface ScreenProps {
   screen: ScreenName
 }
 
-/** VS Code or the desktop of a sandbox, started as it is opened. Where that cannot work now, it says why. */
+/**
+ * VS Code or the desktop of a sandbox. It is started when the user opens it. If it cannot work now, the
+ * reason is shown.
+ */
 export function Screen(props: ScreenProps) {
   const { t } = useTranslation()
   const config = useQuery(webClientConfigQuery())
   const status = useConversation(agentStatus)
   const isRunning = useConversation(isSandboxRunning)
   const [isOpen, setOpen] = useState(isRunning)
-  // What is open stays: it says itself when it has ended.
+  // An open screen stays open. When it has ended, the screen says so itself.
   if (isRunning && !isOpen) setOpen(true)
   if (config.isPending)
     return <EmptyState icon={<Spinner />} title={<p role="status">{t('screens.loading')}</p>} />
   if (config.isError) return <Failure error={config.error} onRetry={() => void config.refetch()} />
-  // Below a path its pages have an opaque origin, and VS Code does not start with one.
+  // Below a path, pages have an opaque origin. VS Code does not start with an opaque origin.
   if (props.screen === 'vscode' && !config.data.ports_have_names)
     return (
       <EmptyState icon={<CodeXml />} title={t('screens.needs_name')}>

@@ -7,20 +7,23 @@ import type { ConversationState } from '@/events/store'
 
 const SCREENS: readonly Screen[] = ['vscode', 'desktop']
 
-/** Whether the sandbox runs and the conversation has started in it. */
+/** Returns whether the sandbox runs and the conversation has started in it. */
 export function isSandboxRunning(state: ConversationState): boolean {
   return isAwake(state) && state.view.conversation?.start_status === 'READY'
 }
 
-/** Whether the server keeps a sandbox: not while a task waits in line, and not after a start that failed early. */
+/**
+ * Returns whether the app server has a sandbox for the conversation. It has none while a task waits for its
+ * start, and after an early failure of the start.
+ */
 function hasSandbox({ view }: ConversationState): boolean {
   const { conversation } = view
   return conversation?.start_status !== 'WORKING' && conversation?.sandbox_status !== 'MISSING'
 }
 
 /**
- * The screens that the sandbox has, also while it sleeps, starts or is archived. The server knows them from
- * the last time that it ran, or from its image.
+ * Returns the screens of the sandbox, also while it sleeps, starts or is archived. The app server knows them
+ * from the last time that the sandbox ran, or from its image.
  */
 export function useScreens(sandboxId: string | null): readonly Screen[] {
   const isRunning = useConversation(isSandboxRunning)
@@ -29,11 +32,12 @@ export function useScreens(sandboxId: string | null): readonly Screen[] {
     ...runtimePluginsQuery(sandboxId ?? ''),
     enabled: sandboxId !== null && isKept,
   })
-  // It may come up with another image. What is shown stays while it is asked.
+  // A sandbox that starts again may have another image, so the list is loaded again. Meanwhile, the old list
+  // stays.
   useEffect(() => {
     if (sandboxId !== null && isRunning) void refetch()
   }, [sandboxId, isRunning, refetch])
-  // What is wrong with a sandbox that runs is told where one of them is opened.
+  // If the list cannot be loaded, all screens are offered. The user sees the error when opening one of them.
   if (data === undefined) return isError && isRunning ? SCREENS : []
   const present = data.filter(({ status }) => status !== 'unavailable').map(({ name }) => name)
   return SCREENS.filter((name) => present.includes(name))

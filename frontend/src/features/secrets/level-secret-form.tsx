@@ -16,7 +16,9 @@ export interface LevelSecretFormProps {
   onClose: () => void
 }
 
-/** Adds a secret of the organisation or a team, or changes one. An empty value keeps the stored one. */
+/**
+ * Adds a secret of the organisation or a team, or changes one. If the value is empty, the stored value stays.
+ */
 export function LevelSecretForm({ item, teamId, onClose }: LevelSecretFormProps) {
   const { t } = useTranslation()
   const save = useSaveLevelItem()

@@ -9,7 +9,10 @@ import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { MIN_VALUE_CHARACTERS, SECRET_NAME } from './secret-rules'
 
-/** Adds a secret; the same name again replaces its value. What was typed is forgotten once it is saved. */
+/**
+ * Adds a secret. If the name exists already, the new value replaces the stored value. The form is cleared
+ * after saving.
+ */
 export function SecretForm() {
   const { t } = useTranslation()
   const save = useSaveSecret()

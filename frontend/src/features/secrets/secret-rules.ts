@@ -1,3 +1,3 @@
 export const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
-/** Shorter values could not be hidden in the output of agents. */
+/** The shortest allowed value. Shorter values cannot be hidden in the output of agents. */
 export const MIN_VALUE_CHARACTERS = 4

@@ -13,7 +13,7 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { SecretForm } from './secret-form'
 
-/** Values that agents may use: names and descriptions are shown, values never. */
+/** The values that agents may use. The list shows names and descriptions, and never the values. */
 export function SecretsSection() {
   const { t } = useTranslation()
   const query = useQuery(secretsQuery())

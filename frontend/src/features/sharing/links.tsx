@@ -9,7 +9,7 @@ import { IconButton } from '@/ui/form/icon-button'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { NewLink } from './new-link'
 
-/** Links with which people without an account read the conversation. */
+/** The links with which people without an account can read the conversation. */
 export function Links({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const query = useQuery(linksQuery(conversationId))

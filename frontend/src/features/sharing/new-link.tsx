@@ -18,7 +18,7 @@ const HOURS = [1, 8, DAY_HOURS, 7 * DAY_HOURS, 30 * DAY_HOURS, 90 * DAY_HOURS]
 const DEFAULT_HOURS = 7 * DAY_HOURS
 const CONFIRMABLE = 'secrets_found'
 
-/** Makes a link. What looks like a secret is listed first, and each one has to be ticked. */
+/** Creates a link. Possible secrets are listed first, and the user must tick each of them. */
 export function NewLink({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const create = useCreateLink(conversationId)
@@ -138,7 +138,7 @@ function placeText(t: TFunction, count: number, { seq, path }: SecretFinding['pl
   return t('links.place', { count, more: count - 1, seq, path })
 }
 
-/** A newer server may know more kinds. */
+/** Returns the text for a kind of secret. A newer server may have kinds that are unknown here. */
 function kindText(t: TFunction, kind: string): string {
   return t(`links.kind.${kind}`, { defaultValue: kind }) as string
 }

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { IconButton } from '@/ui/form/icon-button'
 import { ShareDialog } from './share-dialog'
 
-/** Opens the dialog in which the owner of a conversation shares it. */
+/** The button that opens the dialog for sharing. Only the owner of a conversation can share it. */
 export function ShareButton({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)

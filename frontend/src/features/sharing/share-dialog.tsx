@@ -32,7 +32,7 @@ export interface ShareDialogProps {
   onClose: () => void
 }
 
-/** Who else may view or steer a conversation. Each change holds at once. */
+/** The people and teams that may view or steer a conversation. Each change applies at once. */
 export function ShareDialog({ conversationId, onClose }: ShareDialogProps) {
   const { t } = useTranslation()
   const query = useQuery(sharingQuery(conversationId))
@@ -127,7 +127,7 @@ function PeopleAndTeams({ conversationId, sharing, onChange }: PeopleAndTeamsPro
         <ul aria-label={t('sharing.found')} className="max-h-48 overflow-y-auto">
           {others.map((one) => (
             <li key={idOf(one)} className="flex items-center gap-2">
-              {/* Long names of teams wrap: their ends may be all that differs. */}
+              {/* Long names of teams are wrapped, because two names may differ only at the end. */}
               <Button
                 variant="ghost"
                 size="sm"
@@ -182,7 +182,7 @@ function CandidateIcon({ candidate }: { candidate: Candidate }) {
 
 interface SharedRowProps {
   name: string
-  /** How many people a team has. Left out for a person. */
+  /** The number of people in a team. It is left out for a person. */
   note?: string
   access: AccessLevel
   onChange: (access: AccessLevel | null) => void

@@ -12,7 +12,7 @@ export interface DrawerProps {
   children: ReactNode
 }
 
-/** The small screen's top bar, and the sidebar it slides in. */
+/** The top bar on small screens, with the sidebar that slides in. */
 export function Drawer({ isOpen, onOpenChange, children }: DrawerProps) {
   const { t } = useTranslation()
   return (

@@ -9,14 +9,16 @@ import { Kbd, MOD_KEY } from '@/ui/text/kbd'
 import { Logo } from '@/ui/drawings/logo'
 
 export interface SidebarProps {
-  /** The conversations and the theme switch: other features, which the route hands in. */
+  /**
+   * The list of conversations and the theme menu. They belong to other features, so the route supplies them.
+   */
   list: ReactNode
   themeMenu: ReactNode
   userName: string
   /** Whether the user may start tasks. */
   mayStart: boolean
   onOpenPalette: () => void
-  /** The drawer closes when something in it was chosen. */
+  /** Called when the user has chosen something. The drawer then closes. */
   onNavigate?: () => void
 }
 

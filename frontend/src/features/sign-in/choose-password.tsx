@@ -6,7 +6,7 @@ import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { PasswordFields } from './password-fields'
 
-/** What an invited person is offered after the link: a password for the next time. */
+/** Offers an invited person to set a password after the sign-in with the link. */
 export function ChoosePassword({ onDone }: { onDone: () => void }) {
   const { t } = useTranslation()
   const settings = useQuery(passwordSettingsQuery()).data

@@ -7,7 +7,7 @@ import { IconButton } from '@/ui/form/icon-button'
 
 interface CommandLineProps {
   command: string
-  /** Before the command; null for a text that is no command. */
+  /** The prompt before the command. Null for a text that is not a command. */
   prompt?: string | null
 }
 

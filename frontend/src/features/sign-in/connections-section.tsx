@@ -18,7 +18,10 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { refusalTextKey } from './refusal-texts'
 import { clearFragment, addressMessage } from './address-messages'
 
-/** By which providers the user signs in to this account. Nothing where the installation has no provider. */
+/**
+ * The identity providers with which the user can sign in to this account. Shows nothing if the installation
+ * has no provider.
+ */
 export function ConnectionsSection() {
   const { t } = useTranslation()
   const query = useQuery(connectionsQuery())

@@ -20,7 +20,7 @@ export interface FormDialogProps {
   children: ReactNode
 }
 
-/** A dialog with a form and its failure. */
+/** A dialog with a form. It shows the error if the form could not be sent. */
 export function FormDialog(props: FormDialogProps) {
   const { t } = useTranslation()
   function handleSubmit(event: FormEvent) {

@@ -3,7 +3,10 @@ import { useTranslation } from 'react-i18next'
 import { identityProvidersQuery } from '@/api/people/identities'
 import { buttonClass } from '@/ui/form/button'
 
-/** A button for each provider; nothing where there is none. The provider's page opens in this tab. */
+/**
+ * A button for each identity provider. It opens the provider's page in this tab. Shows nothing if there are
+ * no providers.
+ */
 export function IdentityProviders() {
   const { t } = useTranslation()
   const { data: providers = [] } = useQuery(identityProvidersQuery())

@@ -1,8 +1,8 @@
 let pending: string | null = null
 
 /**
- * The one-time token of `#token=…`. The first call takes it out of the address bar and the history,
- * so that it is neither seen, shared nor sent again; later calls return the same token.
+ * Returns the one-time token of `#token=…`. The first call removes it from the address bar and the history,
+ * so that it cannot be seen, shared or sent again. Later calls return the same token.
  */
 export function takeLinkToken(): string | null {
   const token = new URLSearchParams(window.location.hash.slice(1)).get('token')
@@ -13,7 +13,7 @@ export function takeLinkToken(): string | null {
   return pending
 }
 
-/** After use the token is worth nothing. */
+/** Forgets the token. A used token is not valid any more. */
 export function forgetLinkToken(): void {
   pending = null
 }

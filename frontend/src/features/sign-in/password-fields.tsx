@@ -12,7 +12,7 @@ export interface PasswordFieldsProps {
   onPassword: (password: string) => void
 }
 
-/** For a new password: the login name that goes with it, and the password, which can be shown. */
+/** The fields for a new password: the login name and the password. The user can make the password visible. */
 export function PasswordFields({ loginName, onLoginName, password, onPassword }: PasswordFieldsProps) {
   const { t } = useTranslation()
   const [isShown, setIsShown] = useState(false)

@@ -13,7 +13,9 @@ import { AddTotpDialog, RemoveTotpDialog, RenewCodesDialog } from './totp-dialog
 
 type Open = 'set' | 'remove' | 'add-totp' | 'renew-codes' | 'remove-totp' | null
 
-/** The user's password and authenticator app. Nothing where passwords are turned off and there is none. */
+/**
+ * The user's password and authenticator app. Shows nothing if passwords are turned off and the user has none.
+ */
 export function PasswordSection() {
   const { t } = useTranslation()
   const query = useQuery(passwordSettingsQuery())

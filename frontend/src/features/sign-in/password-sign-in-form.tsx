@@ -7,7 +7,10 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 
-/** Login name and password; then a code, where the account has an authenticator app. */
+/**
+ * Asks for the login name and the password. If the account has an authenticator app, it asks for a code after
+ * that.
+ */
 export function PasswordSignInForm({ onSignedIn }: { onSignedIn: () => void }) {
   const { t } = useTranslation()
   const signIn = useSignInWithPassword()
@@ -43,7 +46,8 @@ export function PasswordSignInForm({ onSignedIn }: { onSignedIn: () => void }) {
           {(ids) => (
             <Input
               {...ids}
-              // The step before had the focus, and is gone.
+              // The field of the previous step had the focus and has disappeared, so this field takes the
+              // focus.
               ref={(input) => input?.focus()}
               autoComplete="one-time-code"
               autoCapitalize="none"

@@ -9,7 +9,10 @@ import { Card } from '@/ui/layout/card'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { CommandLine } from './command-line'
 
-/** For administrators: the identity providers, and what to register there. Nothing where there is none. */
+/**
+ * The identity providers, and the addresses to register there. Only for administrators. Shows nothing if
+ * there are no providers.
+ */
 export function ProviderOverview() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data

@@ -6,7 +6,7 @@ import { copyText } from '@/lib/browser/copy-text'
 import { Button } from '@/ui/form/button'
 import { Dialog, DialogActions } from '@/ui/overlay/dialog'
 
-/** The one time that recovery codes are shown. */
+/** Shows the recovery codes. They are not shown again later. */
 export function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClose: () => void }) {
   const { t } = useTranslation()
   const [isCopied, setCopied] = useState(false)

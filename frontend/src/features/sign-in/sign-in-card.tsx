@@ -17,12 +17,12 @@ import { clearFragment, addressMessage } from './address-messages'
 const LINK_COMMAND = 'slipway sign-in-link'
 
 interface SignInCardProps {
-  /** The code of the refusal that led here. */
+  /** The code of the refusal that led to this page. */
   reason?: string | null
   onSignedIn: () => void
 }
 
-/** Trades the link's token for a session; without a (good) token it explains how to get one. */
+/** Exchanges the link's token for a session. Without a valid token, it shows the ways to sign in. */
 export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
   const { t } = useTranslation()
   const [token] = useState(takeLinkToken)
@@ -40,7 +40,7 @@ export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
   }, [refusal])
 
   useEffect(() => {
-    // StrictMode runs effects twice; a one-time token must be sent once.
+    // StrictMode runs effects twice, but a one-time token must be sent only once.
     const unsent = takeLinkToken()
     if (!unsent) return
     forgetLinkToken()
@@ -79,14 +79,14 @@ export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
   return <WaysToSignIn reason={refusal ?? reason} onSignedIn={onSignedIn} />
 }
 
-/** The server never judged the token, so it may still be good. */
+/** Returns whether the app server has not checked the token. In this case, the token may still be valid. */
 function isUnanswered(error: unknown): boolean {
   return isApiError(error) && (error.isNetworkFailure || error.status >= 500)
 }
 
 function WaysToSignIn({ reason, onSignedIn }: { reason: string | null; onSignedIn: () => void }) {
   const { t } = useTranslation()
-  // Asked again each time: a user may have set the first password since the page was loaded.
+  // Loaded again at each mount, because a user may have set the first password since the page was loaded.
   const config = useQuery({ ...webClientConfigQuery(), refetchOnMount: 'always' })
   const hasPasswords = config.data?.password_sign_in ?? false
   const explained = reason !== null && refusalTextKey(reason)

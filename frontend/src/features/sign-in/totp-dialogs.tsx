@@ -12,7 +12,10 @@ import { Input } from '@/ui/form/input'
 import { CodeField, CurrentPasswordField, FormDialog } from './form-dialog'
 import { RecoveryCodesDialog } from './recovery-codes-dialog'
 
-/** Current password, then the QR code and a first code, then the recovery codes. */
+/**
+ * Asks for the current password, then shows the QR code and asks for a first code, and then shows the
+ * recovery codes.
+ */
 export function AddTotpDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation()
   const begin = useBeginTotp()

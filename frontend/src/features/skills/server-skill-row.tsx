@@ -16,7 +16,7 @@ import { SkillTextDialog } from './skill-text-dialog'
 export interface ServerSkillRowProps {
   skill: SkillLoading
   installed: InstalledSkill | undefined
-  /** The switch counts for it. Empty: everywhere. */
+  /** The repository for which the switch applies. Empty means all repositories. */
   repository: string
   mayShare: boolean
 }

@@ -13,7 +13,7 @@ import { Card } from '@/ui/layout/card'
 import { ServerSkillRow } from './server-skill-row'
 import { SkillChoices } from './skill-choices'
 
-/** The skills of this server, with the reason why new conversations load each or not. */
+/** The skills of this server, and the reason why new conversations load each of them or not. */
 export function ServerSkills() {
   const { t } = useTranslation()
   const [repository, setRepository] = useState('')

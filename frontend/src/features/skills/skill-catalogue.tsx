@@ -15,7 +15,7 @@ import { Input } from '@/ui/form/input'
 import { Card } from '@/ui/layout/card'
 import { CatalogueRow } from './catalogue-row'
 
-/** The skills that can be installed, and those that were refused. */
+/** The skills that can be installed, and the skills that were refused. */
 export function SkillCatalogue() {
   const { t } = useTranslation()
   const [words, setWords] = useState('')

@@ -5,7 +5,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
 
-/** What the user has switched off or on, also of skills in repositories. */
+/** The skills that the user has switched on or off, including skills of repositories. */
 export function SkillChoices() {
   const { t } = useTranslation()
   const choices = useQuery(skillChoicesQuery()).data ?? []

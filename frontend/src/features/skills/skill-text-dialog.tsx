@@ -6,7 +6,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { Dialog } from '@/ui/overlay/dialog'
 import { ScrollPre } from '@/ui/text/scroll-pre'
 
-/** The whole text that agents get. */
+/** Shows the complete text of a skill, as agents get it. */
 export function SkillTextDialog({ skill, onClose }: { skill: InstalledSkill; onClose: () => void }) {
   const { t } = useTranslation()
   const query = useQuery(skillTextQuery(skill.id))

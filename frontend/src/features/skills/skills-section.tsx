@@ -3,7 +3,7 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { ServerSkills } from './server-skills'
 import { SkillCatalogue } from './skill-catalogue'
 
-/** Which skills new conversations load, and the catalogue of skills that can be installed. */
+/** The skills that new conversations load, and the catalogue of skills that can be installed. */
 export function SkillsSection() {
   const { t } = useTranslation()
   return (

@@ -3,7 +3,10 @@ import type { RetryStart, StartError, StartTask } from '@/api/types'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 
-/** The repository, the branch and the folder of the next attempt. Shows nothing if another stage has failed. */
+/**
+ * The repository, the branch and the folder for the next attempt. Shows nothing if the start failed in
+ * another stage than the repository's stage.
+ */
 export function RetryFields({ task, error }: { task: StartTask; error: StartError }) {
   const { t } = useTranslation()
   const {

@@ -10,11 +10,11 @@ import { stageElapsedMs } from './stages'
 export interface StageRowProps {
   stage: StartStage
   now: number
-  /** Its failure is told in full below the list, so the row need not say it too. */
+  /** If true, the failure is explained below the list, so the row does not explain it. */
   isExplained?: boolean
 }
 
-/** One stage: its state, how long it takes, what it says, and the end of its output on demand. */
+/** One stage of the start: its state, its time, its message, and the end of its output on demand. */
 export function StageRow({ stage, now, isExplained = false }: StageRowProps) {
   const { t } = useTranslation()
   const elapsed = stageElapsedMs(stage, now)

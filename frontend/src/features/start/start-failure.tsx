@@ -15,8 +15,10 @@ export interface StartFailureProps {
   onRetried: (task: StartTask) => void
 }
 
-/** Why the start failed, what to do about it, and the way to go on from the failed stage. Where the repository
- *  could not be fetched, another branch or repository can be named. */
+/**
+ * Explains why the start failed and what to do about it, and offers to continue from the failed stage. If the
+ * repository could not be fetched, the user can name another branch or repository.
+ */
 export function StartFailure({ task, error, onRetried }: StartFailureProps) {
   const { t } = useTranslation()
   const retry = useRetryStart(task.id)
@@ -65,7 +67,7 @@ export function StartFailure({ task, error, onRetried }: StartFailureProps) {
   )
 }
 
-/** What went wrong stands in the last lines. */
+/** Scrolls the output to its end, because the last lines contain the error. */
 function scrollToEnd(output: HTMLElement | null) {
   if (output) output.scrollTop = output.scrollHeight
 }

@@ -12,7 +12,9 @@ export interface StartProgressProps {
   onRetried: (task: StartTask) => void
 }
 
-/** What bringing the conversation up is doing; once it is ready, one quiet line that opens again. */
+/**
+ * The progress of the start. When the conversation is ready, only one line is left, which the user can open.
+ */
 export function StartProgress({ task, onRetried }: StartProgressProps) {
   const { t } = useTranslation()
   const isUnderWay = task.status !== 'READY' && task.status !== 'ERROR'

@@ -9,7 +9,7 @@ import { Input } from '@/ui/form/input'
 const MAX_NAME = 100
 
 export interface TeamFormProps {
-  /** The team to rename. Left out: the form creates a team. */
+  /** The team to rename. If it is left out, the form creates a team. */
   team?: Team
   onSaved?: () => void
   className?: string

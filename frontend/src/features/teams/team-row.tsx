@@ -10,7 +10,7 @@ import { TeamRepositories } from './team-repositories'
 
 export interface TeamRowProps {
   team: Team
-  /** Left out for people who may not change teams. */
+  /** Opens the form that renames the team. It is left out for people who may not change teams. */
   onRename?: () => void
   onDelete?: () => void
 }

@@ -14,7 +14,7 @@ import { RenameTeam } from './rename-team'
 import { TeamForm } from './team-form'
 import { TeamRow } from './team-row'
 
-/** The teams: groups of people that conversations can be shared with. */
+/** The teams. A team is a group of people with which conversations can be shared. */
 export function TeamsSection() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data

@@ -13,7 +13,9 @@ export interface SetUpDialogProps {
   onClose: () => void
 }
 
-/** The address and the secret of a new webhook, and where the git host wants them. */
+/**
+ * The address and the secret of a new webhook, and the place where the user must enter them at the git host.
+ */
 export function SetUpDialog({ trigger, onClose }: SetUpDialogProps) {
   const { t } = useTranslation()
   const [user = '', password = ''] = splitOnce(trigger.secret)

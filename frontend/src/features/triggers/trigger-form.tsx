@@ -22,12 +22,12 @@ interface Values {
   label: string
   mention: string
   branch: string
-  /** Separated by commas or spaces. */
+  /** The paths, separated by commas or spaces. */
   paths: string
   instructions: string
-  /** Empty: the model in use. */
+  /** The model profile. Empty means the active profile. */
   profile: string
-  /** Empty: the usual one. */
+  /** The sandbox image. Empty means the default image. */
   image: string
   opensPullRequest: boolean
   maxRunning: number
@@ -49,13 +49,13 @@ const EMPTY: Values = {
 const MOST_RUNNING = 100
 
 export interface TriggerFormProps {
-  /** The trigger to change; null: a new one. */
+  /** The trigger to change. Null means a new trigger. */
   trigger: Trigger | null
-  /** Calls `done` if it was saved. */
+  /** Saves the trigger. It must call `done` after a success. */
   onSubmit: (repository: string, fields: TriggerFields, done: () => void) => void
   error: Error | null
   errorTitle: string
-  /** The buttons. */
+  /** The buttons of the form. */
   children: ReactNode
 }
 

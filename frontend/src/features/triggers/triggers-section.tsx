@@ -12,7 +12,7 @@ import { AddTrigger } from './add-trigger'
 import { SetUpDialog } from './set-up-dialog'
 import { TriggerRow } from './trigger-row'
 
-/** What happens at git hosts and starts conversations here. */
+/** The triggers: events at git hosts that start conversations on this server. */
 export function TriggersSection() {
   const { t } = useTranslation()
   const query = useQuery(triggersQuery())

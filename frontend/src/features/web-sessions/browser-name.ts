@@ -1,8 +1,8 @@
 import Bowser from 'bowser'
 
 /**
- * Returns the name of the browser and its system, such as "Chrome on Linux". Returns null if the user agent does not
- * contain a name.
+ * Returns the name of the browser and its system, such as "Chrome on Linux". Returns null if the user agent
+ * does not contain a name.
  */
 export function browserName(userAgent: string | null): string | null {
   if (!userAgent) return null

@@ -12,7 +12,7 @@ const MAX_NAME = 100
 
 export interface NameBrowserDialogProps {
   session: WebSession
-  /** How the list shows the browser now. */
+  /** The name that the list shows for the browser now. */
   shownName: string
   onClose: () => void
 }

@@ -16,7 +16,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { NameBrowserDialog } from './name-browser-dialog'
 import { browserName } from './browser-name'
 
-/** In which browsers the user is signed in. */
+/** The browsers in which the user is signed in. */
 export function WebSessionsSection() {
   const { t } = useTranslation()
   const query = useQuery(webSessionsQuery())

@@ -15,7 +15,7 @@ interface Values {
   url: string
   email: string
   instructions: string
-  /** Separated by commas or spaces; empty: all. */
+  /** The kinds of events, separated by commas or spaces. Empty means all kinds. */
   kinds: string
   tools: string
   statuses: string
@@ -33,7 +33,7 @@ const EMPTY: Values = {
   statuses: '',
   scope: 'own',
 }
-/** The statuses that people want to hear of, unless they name something else. */
+/** The default statuses of a callback that notifies people. */
 const DEFAULT_EVENTS = 'finished, error, stuck, waiting_for_confirmation'
 const USUAL: Record<Processor, string> = {
   webhook: '',

@@ -12,7 +12,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { AddWebhookForm } from './add-webhook-form'
 import { WebhookRow } from './webhook-row'
 
-/** Where events of conversations are sent. */
+/** The callbacks to which events of conversations are sent. */
 export function WebhooksSection() {
   const { t } = useTranslation()
   const query = useQuery(callbacksQuery())

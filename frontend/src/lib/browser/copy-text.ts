@@ -1,4 +1,7 @@
-/** Copies to the clipboard; false where the browser refuses (no permission, or plain http). */
+/**
+ * Copies a text to the clipboard. Returns false if the browser refuses, because it has no permission or uses
+ * plain http.
+ */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,4 +1,7 @@
-/** Returns a JSON value of the local storage. Returns null if it is missing or unreadable, or if storage is blocked. */
+/**
+ * Returns a JSON value of the local storage. Returns null if it is missing or unreadable, or if storage is
+ * blocked.
+ */
 export function readStored(key: string): unknown {
   try {
     return JSON.parse(localStorage.getItem(key) ?? 'null')

@@ -1,10 +1,13 @@
-/** Notifications of the browser. The user turns them on with a button; the page never asks for them unasked. */
+/**
+ * Notifications of the browser. The user turns them on with a button. The page does not ask for the
+ * permission before that.
+ */
 import { useSyncExternalStore } from 'react'
 import { readStored, writeStored } from './local-storage'
 
 const STORAGE_KEY = 'slipway.notifications'
 
-/** `blocked`: the browser refuses them for this page. */
+/** `blocked` means that the browser refuses notifications for this page. */
 export type NotificationState = 'unsupported' | 'blocked' | 'off' | 'on'
 
 const listeners = new Set<() => void>()
@@ -19,7 +22,10 @@ export function useNotificationState(): NotificationState {
   return useSyncExternalStore(subscribe, notificationState)
 }
 
-/** Asks the browser's user, if that has not been done before. To be called by a click. */
+/**
+ * Asks the user for the permission, if the browser has not asked before. Only the handler of a click may call
+ * this.
+ */
 export async function turnNotificationsOn(): Promise<void> {
   await Notification.requestPermission()
   writeStored(STORAGE_KEY, true)
@@ -31,7 +37,10 @@ export function turnNotificationsOff(): void {
   tell()
 }
 
-/** Shows one if they are on. A later one with the same `tag` takes its place, also that of another tab. */
+/**
+ * Shows a notification if notifications are on. A later notification with the same `tag` replaces it, also if
+ * it comes from another tab.
+ */
 export function notify(title: string, options: { body: string; tag: string; onClick: () => void }): void {
   if (notificationState() !== 'on') return
   try {
@@ -42,7 +51,8 @@ export function notify(title: string, options: { body: string; tag: string; onCl
       options.onClick()
     }
   } catch {
-    // Browsers on phones allow them to service workers only; the title and the sidebar still tell.
+    // On phones, browsers allow notifications from service workers only. The title and the sidebar still show
+    // the news.
     return
   }
 }

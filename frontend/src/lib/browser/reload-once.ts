@@ -1,27 +1,34 @@
 /**
- * Parts of the page are loaded when they are first needed. One that does not arrive, because a newer version was
- * deployed or a network came or went, is fetched by a reload: browsers remember for good that a part has failed.
+ * Parts of the page are loaded when they are first needed. A part can fail to load because a newer version
+ * was deployed, or because a network appeared or disappeared. Browsers remember this failure until the page
+ * is reloaded, so the page reloads itself.
  */
 const KEY = 'slipway.reloaded_at'
-/** Within it, a part that is still missing is left to the panel that shows the error. */
+/**
+ * If a reload happened within this time, the page does not reload again. The panel of the missing part shows
+ * the error.
+ */
 const PAUSE_MS = 60_000
 
 export interface ReloadEnvironment {
   now: () => number
   reload: () => void
-  /** Whether there is a server to reload from: its absence would leave the browser's own error page. */
+  /** Returns whether a server answers. Without a server, a reload would show the browser's error page. */
   isServerThere: () => Promise<boolean>
 }
 
-/** What was thrown for parts that did not arrive. */
+/** The errors that were thrown for parts that could not be loaded. */
 const missingParts = new WeakSet<object>()
 
-/** Whether `error` says that a part of the page did not arrive: rendering again gives the same error for good. */
+/**
+ * Returns whether `error` means that a part of the page could not be loaded. Rendering the part again gives
+ * the same error.
+ */
 export function isMissingPart(error: unknown): boolean {
   return typeof error === 'object' && error !== null && missingParts.has(error)
 }
 
-/** Fetches the page anew, if there is a server to fetch it from. Returns whether there is. */
+/** Reloads the page if a server answers. Returns whether a server answers. */
 export async function reloadIfServerThere(environment: Partial<ReloadEnvironment> = {}): Promise<boolean> {
   const { reload, isServerThere } = { ...browserEnvironment, ...environment }
   const isThere = await isServerThere()
@@ -29,7 +36,7 @@ export async function reloadIfServerThere(environment: Partial<ReloadEnvironment
   return isThere
 }
 
-/** Returns the function that ends the listening. */
+/** Reloads the page when a part is missing, at most once per pause. Returns the function that stops this. */
 export function reloadOnceForMissingParts(environment: Partial<ReloadEnvironment> = {}): () => void {
   const { now, reload, isServerThere } = { ...browserEnvironment, ...environment }
   const handleMissing = (event: Event) => {
@@ -44,7 +51,10 @@ export function reloadOnceForMissingParts(environment: Partial<ReloadEnvironment
   return () => window.removeEventListener('vite:preloadError', handleMissing)
 }
 
-/** Of this tab; where storage is blocked it is always just now, since nothing else would end the reloading. */
+/**
+ * Returns the time of the last reload in this tab. If storage is blocked, returns infinity, which prevents
+ * all reloads.
+ */
 function lastReload(): number {
   try {
     return Number(sessionStorage.getItem(KEY))

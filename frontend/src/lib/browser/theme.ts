@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 
 export type ThemeChoice = 'system' | 'light' | 'dark'
 
-/** The same name stands in public/theme.js, which applies the choice before the first paint. */
+/** public/theme.js uses the same key. It applies the choice before the first paint. */
 const STORAGE_KEY = 'slipway.theme'
 const listeners = new Set<() => void>()
 
@@ -11,7 +11,7 @@ export function readTheme(): ThemeChoice {
   return theme === 'light' || theme === 'dark' ? theme : 'system'
 }
 
-/** Applies the choice at once and remembers it in this browser. */
+/** Applies the choice at once and stores it in this browser. */
 export function setTheme(choice: ThemeChoice): void {
   if (choice === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = choice

@@ -15,7 +15,10 @@ export function useDocumentTitle(title: string | null | undefined): void {
   }, [title])
 }
 
-/** Puts a number before all titles while the caller is mounted: how many conversations wait for the user. */
+/**
+ * Puts a number before all titles while the caller is mounted. The number says how many conversations wait
+ * for the user.
+ */
 export function useWaitingInTitle(count: number): void {
   useEffect(() => {
     shown.waiting = count

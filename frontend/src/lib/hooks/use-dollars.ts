@@ -1,6 +1,9 @@
 import { useTranslation } from 'react-i18next'
 
-/** US dollars in the reader's way of writing; below ten cents with fractions of a cent. */
+/**
+ * Returns a function that formats US dollars for the user's language. Amounts below ten cents show fractions
+ * of a cent.
+ */
 export function useDollars(): (amount: number) => string {
   const { i18n } = useTranslation()
   return (amount) =>

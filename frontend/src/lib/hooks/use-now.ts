@@ -1,6 +1,9 @@
 import { useCallback, useSyncExternalStore } from 'react'
 
-/** The present time in milliseconds, rounded down to whole `intervalMs`, and renewed as often while `isTicking`. */
+/**
+ * Returns the present time in milliseconds, rounded down to a multiple of `intervalMs`. The time is updated
+ * every `intervalMs` while `isTicking` is true.
+ */
 export function useNow(isTicking: boolean, intervalMs = 1000): number {
   const subscribe = useCallback(
     (onTick: () => void) => {

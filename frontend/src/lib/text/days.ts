@@ -1,4 +1,7 @@
-/** Midnight of a day (`2026-01-31`, of the browser's time zone), some days later; undefined for no day. */
+/**
+ * Returns the midnight that is `later` days after a day such as `2026-01-31`, in the time zone of the
+ * browser. Returns undefined if `day` is not a day.
+ */
 function midnight(day: string, later: number): string | undefined {
   const [year, month, date] = day.split('-').map(Number)
   if (!year || !month || !date) return undefined
@@ -13,7 +16,7 @@ export function nextDayOf(day: string): string | undefined {
   return midnight(day, 1)
 }
 
-/** The day of a time, as a date field shows it; `later`: so many days after it. */
+/** Returns the day of a time, plus `later` days, in the format of a date field. */
 export function dayOf(iso: string, later = 0): string {
   const time = new Date(iso)
   const day = new Date(time.getFullYear(), time.getMonth(), time.getDate() + later)

@@ -5,7 +5,10 @@ export interface DiffLine {
 
 const MAX_CELLS = 250_000
 
-/** Line by line difference of two texts. Texts too large to compare in a frame read as removed and added whole. */
+/**
+ * Returns the difference of two texts, line by line. If the texts are too large to compare quickly, their
+ * differing parts count as removed and added completely.
+ */
 export function lineDiff(before: string, after: string): DiffLine[] {
   const left = splitLines(before)
   const right = splitLines(after)
@@ -55,7 +58,10 @@ function diffMiddle(left: string[], right: string[]): DiffLine[] {
   return [...lines, ...left.slice(l).map(removed), ...right.slice(r).map(added)]
 }
 
-/** `[l][r]` = length of the longest common subsequence of what follows position l on the left and r on the right. */
+/**
+ * `[l][r]` is the length of the longest common subsequence of the lines from position l on the left and from
+ * r on the right.
+ */
 function commonLengths(left: string[], right: string[]): Uint32Array[] {
   const rows = Array.from({ length: left.length + 1 }, () => new Uint32Array(right.length + 1))
   for (let l = left.length - 1; l >= 0; l -= 1) {

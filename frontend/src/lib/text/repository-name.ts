@@ -1,4 +1,4 @@
-/** The short name people know a repository by: "app" for /srv/app, "owner/app" for a git URL. */
+/** Returns the short name of a repository: "app" for /srv/app, "owner/app" for a git URL. */
 export function repositoryName(repository: string): string {
   const trimmed = repository.replace(/[/\\]+$/, '').replace(/\.git$/, '')
   const parts = trimmed.split(/[/\\:]+/).filter(Boolean)

@@ -1,4 +1,7 @@
-/** Syntax colours: highlight.js' core with the common languages. Loaded lazily, where code is shown. */
+/**
+ * Syntax highlighting: the core of highlight.js with the common languages. This module is loaded only when
+ * code is shown.
+ */
 import hljs from 'highlight.js/lib/core'
 import bash from 'highlight.js/lib/languages/bash'
 import css from 'highlight.js/lib/languages/css'
@@ -38,7 +41,7 @@ const BY_EXTENSION: Record<string, keyof typeof LANGUAGES> = {
   yml: 'yaml',
 }
 
-/** The language of a file, by the end of its name; undefined for one we do not know. */
+/** Returns the language of a file by the end of its name. Returns undefined for an unknown language. */
 export function languageOfPath(path: string): string | undefined {
   return BY_EXTENSION[path.split('.').pop()?.toLowerCase() ?? '']
 }
@@ -55,7 +58,10 @@ export interface SyntaxNode {
   children?: SyntaxNode[]
 }
 
-/** `text` as nested spans with hljs-* classes. `language` is one that highlight.js was told of above, or its alias. */
+/**
+ * Returns `text` as nested spans with hljs-* classes. `language` is a language that is registered above, or
+ * its alias.
+ */
 export function syntaxTree(text: string, language: string): SyntaxNode[] {
   const template = document.createElement('template')
   template.innerHTML = hljs.highlight(text, { language, ignoreIllegals: true }).value // escaped by highlight.js

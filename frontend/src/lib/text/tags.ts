@@ -4,19 +4,22 @@ export type Tags = Record<string, string>
 const TAG = /^([a-z0-9]{1,50})(?::\s*(.{0,256}))?$/
 const MAX_TAGS = 20
 
-/** The tag as people write it, and as filters take it: `key`, or `key:value`. */
+/** Returns a tag as people write it and as filters take it: `key`, or `key:value`. */
 export function tagText(key: string, value: string): string {
   return value ? `${key}:${value}` : key
 }
 
-/** All tags in one line, separated by commas. */
+/** Returns all tags in one line, separated by commas. */
 export function tagsText(tags: Tags): string {
   return Object.entries(tags)
     .map(([key, value]) => tagText(key, value))
     .join(', ')
 }
 
-/** Reads such a line; undefined if a part of it is not a tag, or there are more than 20. */
+/**
+ * Reads a line of tags that are separated by commas. Returns undefined if a part is not a tag, or if there
+ * are more than 20 tags.
+ */
 export function parseTags(text: string): Tags | undefined {
   const parts = text.split(',').map((part) => part.trim())
   const tags: Tags = {}

@@ -14,7 +14,7 @@ const titles = () =>
     .getAllByRole('link')
     .map((link) => link.querySelector('.text-sm')?.textContent)
 
-/** The home page with a list that is asked for once, and its stream. */
+/** Opens the home page with its stream. `asked` counts the requests for the list. */
 async function opened(conversations: AppConversation[], needing = conversations, hasMore = false) {
   const stream = userStreamServer(() => needing)
   const asked = { count: 0 }

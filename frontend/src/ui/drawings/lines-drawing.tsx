@@ -3,7 +3,7 @@ import clsx from 'clsx'
 const STATIONS = Array.from({ length: 11 }, (_, index) => 60 + index * 62)
 const WATERLINES = [1, 0.86, 0.7, 0.52, 0.32, 0.12]
 
-/** Ornament: the lines plan of a hull, as a shipwright draws it. */
+/** A decorative drawing: the plan of a ship's hull in lines. */
 export function LinesDrawing({ className }: { className?: string }) {
   return (
     <svg viewBox="0 0 740 250" aria-hidden="true" fill="none" className={clsx('stroke-current', className)}>

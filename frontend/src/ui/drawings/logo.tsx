@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 
-/** The mark: a hull on its way down the slip. */
+/** The logo of the product: a ship's hull that slides into the water. */
 export function Logo({ className }: { className?: string }) {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true" className={clsx('size-7 shrink-0', className)}>

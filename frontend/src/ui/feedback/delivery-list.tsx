@@ -22,7 +22,10 @@ export interface DeliveryListProps<Item> {
   renderItem: (item: Item) => ReactNode
 }
 
-/** What was sent to or received from another program, newest first, page by page. */
+/**
+ * A list of the deliveries that the app server sent to or received from another program. The newest delivery
+ * comes first. The list loads page by page.
+ */
 export function DeliveryList<Item>({
   label,
   loadingLabel,
@@ -59,9 +62,9 @@ export interface DeliveryItemProps {
   state: string
   tone: Tone
   facts: string
-  /** Why it failed or was ignored. */
+  /** The reason why the delivery failed or was ignored. */
   reason: ReactNode
-  /** At the end of the row. */
+  /** Content at the end of the row. */
   children?: ReactNode
 }
 

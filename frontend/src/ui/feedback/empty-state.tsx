@@ -4,7 +4,7 @@ export interface EmptyStateProps {
   icon?: ReactNode
   title: ReactNode
   children?: ReactNode
-  /** The next move. */
+  /** A control for what the user can do next. */
   action?: ReactNode
 }
 

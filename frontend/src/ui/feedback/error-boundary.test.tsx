@@ -8,7 +8,10 @@ import { server } from '@/test/server'
 import { ErrorBoundary } from './error-boundary'
 
 let stop = () => {}
-/** How often the page asked whether there is a server to reload from. There is none: jsdom cannot reload. */
+/**
+ * The number of times that the page asked whether a server is there. The answer is no, because jsdom cannot
+ * reload.
+ */
 let asked = 0
 
 beforeEach(() => {

@@ -6,14 +6,14 @@ import { MissingPart } from './missing-part'
 export interface ErrorBoundaryProps {
   /** What failed, as a short sentence. */
   title: string
-  /** The boundary forgets its error when this changes, e.g. the id of what is shown. */
+  /** When this value changes, the boundary forgets its error. An example is the id of the shown object. */
   resetKey?: string
-  /** What is shown instead of the error and the way to try again. */
+  /** The content that replaces the error message and its retry button. */
   fallback?: ReactNode
   children: ReactNode
 }
 
-/** Keeps a crash inside one panel; the rest of the page goes on. */
+/** Limits a crash to one panel, so that the rest of the page continues to work. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error | null }> {
   override state: { error: Error | null } = { error: null }
 

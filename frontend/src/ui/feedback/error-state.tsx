@@ -4,12 +4,15 @@ import { Button } from '@/ui/form/button'
 import { Notice } from './notice'
 import { WithCode } from '@/ui/text/with-code'
 
-/** What ApiError and any Error have to say; `ui` does not know `api`. */
+/**
+ * The explanations that an ApiError or any other Error can have. The type is defined here because `ui` must
+ * not import `api`.
+ */
 interface ExplainedError {
   message?: string
   fix?: string | null
   requestId?: string | null
-  /** When a limit that is reached has room again, ISO 8601. */
+  /** The time in ISO 8601 at which a reached limit allows requests again. */
   freesAt?: string | null
 }
 
@@ -21,7 +24,10 @@ export interface ErrorStateProps {
   className?: string
 }
 
-/** A failure with its cause, its fix where the server named one, and a way to try again. */
+/**
+ * Shows a failure with its cause, with its fix if the server named one, and with a retry button if `onRetry`
+ * is given.
+ */
 export function ErrorState({ error, title, onRetry, className }: ErrorStateProps) {
   const { t, i18n } = useTranslation()
   const { message, fix, requestId, freesAt } = explain(error)

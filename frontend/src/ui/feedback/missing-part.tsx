@@ -5,7 +5,10 @@ import { reloadIfServerThere } from '@/lib/browser/reload-once'
 import { Button } from '@/ui/form/button'
 import { Notice } from './notice'
 
-/** Shown for a part of the page that did not arrive. Only a reload fetches it again, once the server answers. */
+/**
+ * Replaces a part of the page that could not be loaded. Only a reload of the page loads the part again, and
+ * the server must answer for that.
+ */
 export function MissingPart({ title }: { title?: string }) {
   const { t } = useTranslation()
   const [state, setState] = useState<'missing' | 'asking' | 'away'>('missing')

@@ -26,7 +26,10 @@ export interface NoticeProps {
   className?: string
 }
 
-/** A boxed remark in the flow of a page. Danger is announced at once, the others politely. */
+/**
+ * A box with a remark inside a page. Screen readers announce the tone `danger` at once, and the other tones
+ * when they are idle.
+ */
 export function Notice({ tone, title, children, action, className }: NoticeProps) {
   const Icon = ICONS[tone]
   return (
@@ -35,7 +38,7 @@ export function Notice({ tone, title, children, action, className }: NoticeProps
       className={clsx('flex items-start gap-3 rounded-lg border px-4 py-3 text-sm', TONES[tone], className)}
     >
       <Icon aria-hidden className="mt-0.5 size-4 shrink-0" />
-      {/* Where there is little room, the button goes below the text instead of taking half of its width. */}
+      {/* If there is little room, the button goes below the text. The text then has the whole width. */}
       <div className="flex min-w-0 flex-1 flex-wrap items-start gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 basis-56">
           {title && <p className="font-medium wrap-anywhere">{title}</p>}

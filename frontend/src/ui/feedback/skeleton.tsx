@@ -1,11 +1,11 @@
 import clsx from 'clsx'
 
-/** A grey stand-in of the shape that is loading; size it with `className`. */
+/** A grey placeholder for content that is loading. `className` sets its size. */
 export function Skeleton({ className }: { className?: string }) {
   return <span aria-hidden="true" className={clsx('block animate-pulse rounded-md bg-hover', className)} />
 }
 
-/** Several lines of it, announced once. */
+/** Several skeleton lines. Screen readers announce them once. */
 export function SkeletonList({
   rows,
   label,

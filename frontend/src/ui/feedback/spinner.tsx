@@ -1,6 +1,9 @@
 import clsx from 'clsx'
 
-/** Decorative: say in words (or aria-busy) what is awaited. */
+/**
+ * A decoration without a meaning for screen readers. The caller must say what is loading, in words or with
+ * aria-busy.
+ */
 export function Spinner({ className }: { className?: string }) {
   return (
     <svg viewBox="0 0 16 16" aria-hidden="true" className={clsx('size-4 animate-spin', className)}>

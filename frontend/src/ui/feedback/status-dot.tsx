@@ -11,9 +11,9 @@ const TONES: Record<Tone, string> = {
 
 export interface StatusDotProps {
   tone: Tone
-  /** The state in words; colour alone says nothing to many. */
+  /** The state in words, because many users cannot tell the colours apart. */
   label: string
-  /** Something is going on right now. */
+  /** True while something is in progress. */
   isActive?: boolean
   className?: string
 }

@@ -1,7 +1,10 @@
 import { Toaster as Sonner } from 'sonner'
 import { useTheme } from '@/lib/browser/theme'
 
-/** Mounted once. Show one with `toast.success(text)` or `toast.error(text, { description })` from sonner. */
+/**
+ * The place where toasts appear. The app mounts it once. `toast.success(text)` and `toast.error(text, {
+ * description })` from sonner show a toast.
+ */
 export function Toaster() {
   return (
     <Sonner

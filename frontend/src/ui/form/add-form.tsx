@@ -5,10 +5,10 @@ import { Button } from './button'
 
 export interface AddFormProps {
   onSubmit: FormEventHandler<HTMLFormElement>
-  /** What the button says. */
+  /** The text of the button. */
   label: string
   isBusy: boolean
-  /** Why the last attempt failed; null if it did not. */
+  /** The reason why the last attempt failed. Null if it did not fail. */
   error: Error | null
   /** The title of the error. */
   errorTitle: string
@@ -16,7 +16,7 @@ export interface AddFormProps {
   children: ReactNode
 }
 
-/** The form above a list that adds an entry to it. */
+/** A form above a list. The form adds an entry to the list. */
 export function AddForm({ onSubmit, label, isBusy, error, errorTitle, children }: AddFormProps) {
   return (
     <form onSubmit={onSubmit} noValidate className="mb-5 flex flex-col gap-3">

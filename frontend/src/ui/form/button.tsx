@@ -17,7 +17,7 @@ const SIZES: Record<ButtonSize, string> = {
   md: 'h-10 gap-2 px-4 text-sm',
 }
 
-/** The look of a button for things that are links: `<Link className={buttonClass()}>`. */
+/** Returns the classes that make a link look like a button: `<Link className={buttonClass()}>`. */
 export function buttonClass(
   variant: ButtonVariant = 'secondary',
   size: ButtonSize = 'md',
@@ -36,7 +36,9 @@ export interface ButtonProps extends ComponentProps<'button'> {
   variant?: ButtonVariant
   size?: ButtonSize
   icon?: ReactNode
-  /** Shows a spinner and refuses clicks; the label stays, so the width does too. */
+  /**
+   * If true, the button shows a spinner and ignores clicks. The label stays, so the width does not change.
+   */
   isBusy?: boolean
 }
 

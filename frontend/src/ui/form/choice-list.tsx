@@ -14,7 +14,7 @@ export interface ChoiceListProps<Value> {
   onChoose: (value: Value) => void
 }
 
-/** One of a few, each with a sentence on what it means. */
+/** A choice of one among a few options. Each option has a sentence that explains it. */
 export function ChoiceList<Value extends string | null>({
   label,
   choices,

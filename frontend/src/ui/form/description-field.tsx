@@ -8,7 +8,10 @@ export interface DescriptionFieldProps {
   onChange: (description: string) => void
 }
 
-/** What people read beside something that the organisation or a team gives them. */
+/**
+ * The field for a description. People read the description beside an item that the organisation or a team
+ * gives them.
+ */
 export function DescriptionField({ label, description, onChange }: DescriptionFieldProps) {
   const { t } = useTranslation()
   return (

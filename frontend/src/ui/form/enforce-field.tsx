@@ -5,7 +5,7 @@ export interface EnforceFieldProps {
   onChange: (isEnforced: boolean) => void
 }
 
-/** Whether lower levels can override a value. */
+/** The field that decides whether lower levels can override a value. */
 export function EnforceField({ isEnforced, onChange }: EnforceFieldProps) {
   const { t } = useTranslation()
   return (

@@ -12,14 +12,16 @@ export interface FieldProps {
   label: ReactNode
   hint?: ReactNode
   error?: ReactNode
-  /** "Optional" and the like, at the end of the label's line. */
+  /** A short note at the end of the label's line, such as "Optional". */
   note?: ReactNode
-  /** Receives the ids that tie the control to label, hint and error. */
+  /**
+   * Renders the control. It receives the ids that connect the control with the label, the hint and the error.
+   */
   children: (control: FieldControlProps) => ReactNode
   className?: string
 }
 
-/** A labelled control with its hint and its error. */
+/** A control with its label, its hint and its error. */
 export function Field({ label, hint, error, note, children, className }: FieldProps) {
   const id = useId()
   const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')

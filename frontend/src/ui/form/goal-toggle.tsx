@@ -9,12 +9,15 @@ const DEFAULT_ROUNDS = 10
 const MAX_ROUNDS = 1000
 
 export interface GoalToggleProps {
-  /** How often a judge may send the agent back; null: the task is no goal. */
+  /** How often a judge may send the agent back to work. Null means that the task is not a goal. */
   rounds: number | null
   onChange: (rounds: number | null) => void
 }
 
-/** Whether the agent works on a task until it is really done, and for how many rounds at most. */
+/**
+ * The control for a goal: the agent works on the task until a judge finds it done, for at most `rounds`
+ * rounds.
+ */
 export function GoalToggle({ rounds, onChange }: GoalToggleProps) {
   const { t } = useTranslation()
   const isOn = rounds !== null
@@ -51,7 +54,8 @@ export function GoalToggle({ rounds, onChange }: GoalToggleProps) {
         {(control) => (
           <Input
             {...control}
-            // What is being typed stands; it counts once it is a number of rounds.
+            // The field keeps an invalid text while the user types. `onChange` is called only with a valid
+            // number of rounds.
             key={String(isOn)}
             type="number"
             min={1}

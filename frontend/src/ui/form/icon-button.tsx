@@ -3,11 +3,13 @@ import type { ComponentProps, ReactNode } from 'react'
 import { Tooltip } from '@/ui/overlay/tooltip'
 
 export interface IconButtonProps extends ComponentProps<'button'> {
-  /** What it does: the accessible name and the tooltip. */
+  /** The action of the button. It is the accessible name and the text of the tooltip. */
   label: string
   icon: ReactNode
   size?: 'sm' | 'md'
-  /** Without one it takes no Escape away from what it stands in. */
+  /**
+   * An open tooltip consumes the Escape key. Without a tooltip, Escape reaches the element around the button.
+   */
   hasTooltip?: boolean
 }
 

@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import type { ComponentProps } from 'react'
 
-/** Shared by every text control. */
+/** The classes that all text controls share. */
 export const CONTROL_CLASS = clsx(
   'w-full rounded-md border border-border-strong/60 bg-raised text-text transition-colors duration-100',
   'hover:border-border-strong focus:border-accent focus:outline-2 focus:outline-offset-0 focus:outline-accent/35',

@@ -8,11 +8,11 @@ export interface RepositoryFieldProps extends Omit<
 > {
   label: string
   error?: string
-  /** Of the field with its label. */
+  /** The class of the field together with its label. */
   className?: string
 }
 
-/** Where the name of a repository is typed in. */
+/** A text field for the name of a repository. */
 export function RepositoryField({ label, error, className, ...input }: RepositoryFieldProps) {
   return (
     <Field label={label} error={error} className={className}>

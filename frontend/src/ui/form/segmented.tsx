@@ -9,7 +9,7 @@ export interface SegmentedProps<T extends string> {
   onValueChange: (value: T) => void
 }
 
-/** One of few choices, all visible. */
+/** A choice of one among a few options that are all visible. */
 export function Segmented<T extends string>({ label, value, options, onValueChange }: SegmentedProps<T>) {
   return (
     <RadioGroup.Root

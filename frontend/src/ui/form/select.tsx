@@ -3,7 +3,7 @@ import { ChevronDown } from 'lucide-react'
 import type { ComponentProps } from 'react'
 import { CONTROL_CLASS } from './input'
 
-/** The platform's own select: its keyboard, its touch picker. */
+/** The select element of the browser. It has the keyboard control and the touch picker of the platform. */
 export function Select({ className, children, ...props }: ComponentProps<'select'>) {
   return (
     <span className={clsx('relative block', className)}>

@@ -2,7 +2,7 @@ import clsx from 'clsx'
 import type { ComponentProps } from 'react'
 import { CONTROL_CLASS } from './input'
 
-/** Grows with its text up to its max-height (set one with `className`). */
+/** A text field that grows with its text up to its max-height. `className` sets the max-height. */
 export function Textarea({ className, ...props }: ComponentProps<'textarea'>) {
   return (
     <textarea

@@ -7,13 +7,16 @@ export const MAX_SHARE = 75
 export interface PanelDividerProps {
   /** The accessible name of the divider. */
   label: string
-  /** Share of the panel before it, in percent. */
+  /** The share of the panel before the divider, in percent. */
   share: number
   onMove: (share: number) => void
   onReset: () => void
 }
 
-/** Stands between two panels; to drag, or to move with the arrow keys. Double click resets. */
+/**
+ * A divider between two panels. The user drags it or moves it with the arrow keys. A double click resets its
+ * position.
+ */
 export function PanelDivider({ label, share, onMove, onReset }: PanelDividerProps) {
   const move = (next: number) => onMove(Math.min(MAX_SHARE, Math.max(MIN_SHARE, next)))
 

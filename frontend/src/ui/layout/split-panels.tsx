@@ -15,23 +15,27 @@ export interface SidePanel extends Panel {
 
 export interface SplitPanelsProps {
   main: Panel
-  /** At least one; of several, one at a time shows. */
+  /** The side panels, at least one. If there are several, one of them is visible at a time. */
   sides: readonly SidePanel[]
-  /** Side by side with a divider, or one at a time behind tabs. */
+  /**
+   * If true, the panels are side by side with a divider. If false, one panel is visible at a time, behind
+   * tabs.
+   */
   isSplit: boolean
-  /** Where the browser remembers the position of the divider. */
+  /** The key under which the browser stores the position of the divider. */
   storageKey: string
   label: string
   dividerLabel: string
-  /** Share of the main panel in percent, until the user moves the divider. */
+  /** The share of the main panel in percent, until the user moves the divider. */
   initialShare?: number
 }
 
 const MAIN = 'main'
 
 /**
- * Panels that stay mounted and laid out, also behind a tab and when the window gets narrow: what was
- * scrolled or opened in them stays. A side panel is first built when it is first shown.
+ * Panels that stay mounted and laid out, even when they are behind a tab or the window becomes narrow. This
+ * keeps their scroll position and their opened parts. A side panel is mounted when it is shown for the first
+ * time.
  */
 export function SplitPanels(props: SplitPanelsProps) {
   const { main, sides, isSplit, storageKey, label, dividerLabel, initialShare = 50 } = props

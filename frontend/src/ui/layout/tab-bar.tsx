@@ -8,11 +8,14 @@ export interface TabBarProps<T extends string> {
   value: T
   onValueChange: (value: T) => void
   tabs: { value: T; label: ReactNode }[]
-  /** Names the panels: that of a tab has the id `panelId(base, value)`. */
+  /** The base of the panels' ids. The panel of a tab has the id `panelId(base, value)`. */
   panelBase: string
 }
 
-/** A row of underlined tabs. Their panels stand elsewhere in the page and stay as they are when the row changes. */
+/**
+ * A row of underlined tabs. The panels are elsewhere in the page. They do not change when the row of tabs
+ * changes.
+ */
 export function TabBar<T extends string>({ label, value, onValueChange, tabs, panelBase }: TabBarProps<T>) {
   return (
     <Tabs.Root value={value} onValueChange={(next) => onValueChange(next as T)}>

@@ -8,15 +8,15 @@ export interface ConfirmDialogProps {
   onOpenChange: (isOpen: boolean) => void
   title: ReactNode
   description: ReactNode
-  /** The verb, not "OK". */
+  /** The verb of the action, and not "OK". */
   confirmLabel: string
-  /** What not doing it means, where that is more than nothing. */
+  /** The label of the cancel button, if cancelling has an effect that the user must know. */
   cancelLabel?: string
   isBusy?: boolean
   onConfirm: () => void
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks the user to confirm an action that cannot be undone. */
 export function ConfirmDialog({
   confirmLabel,
   cancelLabel,

@@ -10,14 +10,14 @@ import { Input } from '@/ui/form/input'
 export interface CopyDialogProps {
   title: string
   description: string
-  /** The text to copy. `label` names its field. */
+  /** The text to copy. `label` is the name of the field that shows the text. */
   value: string
   label: string
   copyLabel: string
   onClose: () => void
 }
 
-/** Shows a text that the server sends only once, with a button that copies it. */
+/** Shows a text that the app server sends only once. A button copies the text. */
 export function CopyDialog({ title, description, value, label, copyLabel, onClose }: CopyDialogProps) {
   const { t } = useTranslation()
   const [isCopied, setCopied] = useState(false)

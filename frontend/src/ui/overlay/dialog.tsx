@@ -14,7 +14,10 @@ export interface DialogProps {
   className?: string
 }
 
-/** A modal with a title. Put the buttons into `DialogActions`. When it closes, the element that opened it has the focus. */
+/**
+ * A modal dialog with a title. The buttons belong in `DialogActions`. When the dialog closes, the element
+ * that opened it gets the focus.
+ */
 export function Dialog({ isOpen, onOpenChange, title, description, children, className }: DialogProps) {
   const { t } = useTranslation()
   const opener = useRef<HTMLElement | null>(null)
@@ -28,7 +31,8 @@ export function Dialog({ isOpen, onOpenChange, title, description, children, cla
               opener.current = openerOf(document.activeElement)
             }}
             onCloseAutoFocus={(event) => {
-              // The library looks for a trigger, which our dialogs do not have, and the page's body gets the focus.
+              // The library gives the focus to a trigger. Our dialogs have no trigger, so the body of the
+              // page would get the focus.
               event.preventDefault()
               opener.current?.focus()
             }}
@@ -60,7 +64,9 @@ export function Dialog({ isOpen, onOpenChange, title, description, children, cla
   )
 }
 
-/** Returns the button of the menu if `element` is in a menu, because the menu is gone when the dialog closes. */
+/**
+ * Returns the button of the menu if `element` is in a menu. The menu no longer exists when the dialog closes.
+ */
 function openerOf(element: Element | null): HTMLElement | null {
   const button = element?.closest('[role=menu]')?.getAttribute('aria-labelledby')
   const opener = button ? document.getElementById(button) : element

@@ -4,12 +4,15 @@ import { DropdownMenu as Primitive } from 'radix-ui'
 import type { ReactNode } from 'react'
 
 export interface DropdownMenuProps {
-  /** One button element. */
+  /** The element that opens the menu. It must be a single button element. */
   trigger: ReactNode
   children: ReactNode
   align?: 'start' | 'center' | 'end'
   side?: 'top' | 'bottom' | 'left' | 'right'
-  /** Called when the menu has closed. If it prevents the default, the button does not get the focus. */
+  /**
+   * Called when the menu has closed. If the function calls `preventDefault`, the button does not get the
+   * focus.
+   */
   onCloseAutoFocus?: (event: Event) => void
 }
 
@@ -70,7 +73,7 @@ export interface MenuRadioGroupProps<T extends string> {
   onValueChange: (value: T) => void
 }
 
-/** One choice out of few, with a tick at the present one. */
+/** A choice of one among a few options, with a tick at the current option. */
 export function MenuRadioGroup<T extends string>({
   label,
   value,

@@ -9,7 +9,7 @@ export interface LoadingImageProps {
   className?: string
 }
 
-/** A picture, or what stands for it until it is loaded. */
+/** Shows a picture. Shows a placeholder while the picture loads, and an error if it cannot be loaded. */
 export function LoadingImage({ picture, alt, className }: LoadingImageProps) {
   const { t } = useTranslation()
   if (picture.error)

@@ -2,7 +2,7 @@ import { Popover as Primitive } from 'radix-ui'
 import type { ReactNode } from 'react'
 
 export interface PopoverProps {
-  /** One button element. */
+  /** The element that opens the popover. It must be a single button element. */
   trigger: ReactNode
   label: string
   children: ReactNode
@@ -10,7 +10,7 @@ export interface PopoverProps {
   side?: 'top' | 'bottom' | 'left' | 'right'
 }
 
-/** A few controls beside the button that opens them. */
+/** A box with a few controls. The box opens beside the button that is its trigger. */
 export function Popover({ trigger, label, children, align = 'end', side }: PopoverProps) {
   return (
     <Primitive.Root>

@@ -1,17 +1,17 @@
 import { Tooltip as Primitive } from 'radix-ui'
 import type { ReactNode } from 'react'
 
-/** Mounted once, around the app. */
+/** The shared state of all tooltips. The app mounts it once, around all pages. */
 export const TooltipProvider = Primitive.Provider
 
 export interface TooltipProps {
   content: ReactNode
-  /** One element that can take a ref and focus. */
+  /** The element that has the tooltip. It must be a single element that can take a ref and the focus. */
   children: ReactNode
   side?: 'top' | 'right' | 'bottom' | 'left'
 }
 
-/** A hint on hover and focus. Never the only place of a fact. */
+/** A hint that appears on hover and on focus. A fact must not be in a tooltip only. */
 export function Tooltip({ content, children, side }: TooltipProps) {
   return (
     <Primitive.Root>

@@ -9,7 +9,7 @@ export interface ZoomableImageProps {
   className?: string
 }
 
-/** A picture that opens at its full size. */
+/** A picture that the user can open in its full size. */
 export function ZoomableImage({ src, alt, className }: ZoomableImageProps) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)

@@ -16,12 +16,12 @@ const SIGN: Record<ShownLine['type'], string> = { same: ' ', removed: '−', add
 
 export interface DiffLinesProps {
   lines: readonly ShownLine[]
-  /** Long lines go on below, so that nothing stands beyond the edge: for text that a user has to judge. */
+  /** Wraps long lines, so that the user can see all of the text. Use it for text that a user has to judge. */
   wraps?: boolean
   className?: string
 }
 
-/** Lines of a difference with their signs; see `withContext`. */
+/** Shows the lines of a diff with their signs. `withContext` makes these lines. */
 export function DiffLines({ lines, wraps = false, className }: DiffLinesProps) {
   return (
     <ScrollPre className={clsx('font-mono text-xs leading-relaxed', className)}>
@@ -37,7 +37,7 @@ export function DiffLines({ lines, wraps = false, className }: DiffLinesProps) {
   )
 }
 
-/** Runs of unchanged lines shrink to those near a change. */
+/** Shortens runs of unchanged lines to the lines near a change. */
 export function withContext(lines: readonly DiffLine[]): ShownLine[] {
   const isNear = new Uint8Array(lines.length)
   lines.forEach((line, index) => {

@@ -8,5 +8,5 @@ export function Kbd({ children }: { children: ReactNode }) {
   )
 }
 
-/** The modifier of shortcuts as this platform writes it. */
+/** The name of the modifier key of shortcuts on this platform. */
 export const MOD_KEY = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'

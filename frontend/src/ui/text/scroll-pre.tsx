@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import type { ComponentProps } from 'react'
 
-/** Preformatted text that may scroll; it takes the focus so that the keyboard can scroll it too. */
+/** Preformatted text that can scroll. It takes the focus, so that the keyboard can scroll it too. */
 export function ScrollPre({ className, ...props }: ComponentProps<'pre'>) {
   return (
     <pre

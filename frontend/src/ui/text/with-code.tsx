@@ -2,9 +2,9 @@ import { InlineCode } from './inline-code'
 
 const CODE = /`([^`]+)`/
 
-/** A plain sentence of the server's, in which commands and names stand between backticks. */
+/** A plain sentence of the app server. Commands and names in the sentence are between backticks. */
 export function WithCode({ text }: { text: string }) {
-  // What a pattern has caught stands at every second place of what it splits.
+  // A split with a capturing group puts the captured texts at the odd indexes.
   return text
     .split(CODE)
     .map((part, index) => (index % 2 ? <InlineCode key={index}>{part}</InlineCode> : part))

@@ -1,4 +1,4 @@
-"""A real Chromium over pages of the tests' own."""
+"""Fixtures with a real Chromium and a web server whose pages the tests define."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -14,11 +14,11 @@ from agent_runtime.tools.browser.tools import TOOLS
 from tests.support.web_site import WebSite, web_site
 
 LIMIT_SECONDS = 30.0
-"""Enough on a busy machine."""
+"""The time limit of a call of the browser. It is long enough for a busy machine."""
 
 
 class Driver:
-    """Calls the tools as a model does."""
+    """Calls the browser's tools with arguments like those of a model."""
 
     def __init__(self, session: BrowserSession) -> None:
         self.session = session
@@ -29,7 +29,7 @@ class Driver:
         return await tool.run(parse_arguments(tool, arguments))
 
     async def open(self, url: str, **arguments: Any) -> str:
-        """What is said of a page that could be opened."""
+        """Opens a page, checks that this succeeded, and returns the text of the result."""
         found = await self.call("navigate", url=url, **arguments)
         assert not found.is_error, found.text
         return found.text
@@ -38,7 +38,9 @@ class Driver:
         return (await self.call("get_state")).text
 
     async def number(self, name: str) -> int:
-        """Of the element whose line in a fresh state has this in it."""
+        """Returns the number of the first element whose line in a new result of `get_state`
+        contains `name`.
+        """
         state = await self.state()
         found = re.search(rf"^\[(\d+)\] .*{re.escape(name)}", state, re.MULTILINE)
         assert found, state

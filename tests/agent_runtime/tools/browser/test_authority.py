@@ -1,4 +1,6 @@
-"""The browser trusts the authority that speaks for hosts a credential is added to."""
+"""The browser trusts the app server's certificate authority. It signs for hosts to whose requests a
+credential is added.
+"""
 
 import shutil
 import ssl
@@ -32,12 +34,14 @@ class _Hello(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
+        """Prints nothing."""
 
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Iterator[tuple[str, bytes]]:
-    """The address of a server that the authority speaks for, and its certificate."""
+    """Yields the URL of an HTTPS server with a certificate of the app server's authority, and the authority's
+    certificate.
+    """
     config = Config(home=tmp_path / "home")
     config.home.mkdir()
     context: ssl.SSLContext = load_authority(config, load_cipher(config)).context_for("localhost")
@@ -67,7 +71,9 @@ async def test_a_page_of_a_host_with_a_credential_opens(
 
 
 async def test_a_second_start_in_the_same_profile_works(authority: tuple[str, bytes], tmp_path: Path) -> None:
-    """In containers the first start fails: Chromium's own sandbox is not available there."""
+    """In containers, Chromium's first start fails (its own sandbox is not available), and it is started
+    again.
+    """
     need_program("certutil")
     trust(tmp_path, authority[1])
     profile = make_private_dir("browser")

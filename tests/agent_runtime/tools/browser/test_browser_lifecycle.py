@@ -1,4 +1,6 @@
-"""The browser's life: it starts when it is needed, survives its own end, and leaves nothing behind."""
+"""The browser starts at the first call, is started again if it dies, and leaves no processes or files at its
+end.
+"""
 
 import asyncio
 import os
@@ -28,7 +30,7 @@ def members_of(group: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                # A process that has ended and was not yet waited for is a Z.
+                # State Z: the process has ended, but its parent has not waited for it yet.
                 fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
@@ -56,7 +58,7 @@ def leftovers_of_chromium() -> set[Path]:
 
 
 def port_listeners(group: int) -> list[str]:
-    """The inodes of listening sockets that its processes hold."""
+    """Returns the listening sockets that processes of the process group `group` hold, as `socket:[inode]`."""
     tables = ("/proc/net/tcp", "/proc/net/tcp6")
     rows = [line.split() for table in tables for line in Path(table).read_text().splitlines()[1:]]
     listening = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"}
@@ -114,7 +116,7 @@ async def test_a_browser_that_was_killed_is_started_anew_with_its_cookies(browse
     site.pages["/"] = "<script>document.cookie = 'a=b; max-age=1000'; localStorage.a = 'b'</script>"
     site.pages["/two"] = "<script>document.title = document.cookie</script>"
     await browser.open(site.url)
-    await browser.call("go_back")  # so that what the page has set is on its way to the disk
+    await browser.call("go_back")  # going to another page makes Chromium write the page's data to the disk
     first = browser.session.pid
     assert first is not None
     os.killpg(first, signal.SIGKILL)
@@ -151,7 +153,7 @@ async def test_where_chromium_cannot_sandbox_its_pages_it_goes_on_without(
     site.pages["/"] = "<title>Home</title>"
     refusing = tmp_path / "programs" / "chromium"
     refusing.parent.mkdir()
-    # It has ended long before its socket closes, while what it started still holds its standard error.
+    # The process ends before its socket closes, and its child process still holds its standard error open.
     refusing.write_text(
         f"""#!/bin/bash
 case " $* " in *" --no-sandbox "*) exec {find_chromium()} "$@";; esac
@@ -223,7 +225,7 @@ async def test_a_recording_is_a_folder_of_pictures_and_a_page_that_plays_them(
     site.pages["/"] = (
         "<title>Counting</title><script>setInterval(() => document.body.append('x'), 50)</script>"
     )
-    assert (await browser.call("start_recording")).is_error  # nothing to be seen yet
+    assert (await browser.call("start_recording")).is_error  # no page is open yet
     await browser.open(site.url)
 
     assert not (await browser.call("start_recording")).is_error
@@ -242,7 +244,9 @@ async def test_a_recording_is_a_folder_of_pictures_and_a_page_that_plays_them(
 
 
 async def test_the_browser_makes_no_calls_by_itself(browser: Driver, site: WebSite):
-    """Each such call would be refused to the agent, and shown to people as one that they may allow."""
+    """The proxy would refuse a request that Chromium makes by itself, and users would be
+    asked to allow it.
+    """
     site.pages["/"] = "<title>Page</title><input name='q'>"
     called = asyncio.Event()
     asked: list[str] = []
@@ -257,7 +261,7 @@ async def test_the_browser_makes_no_calls_by_itself(browser: Driver, site: WebSi
         set_way_out(f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
         try:
             await browser.open(site.url)
-            # The first came within a second of its start.
+            # In the past, the first such request came within a second after the start.
             with suppress(TimeoutError):
                 async with asyncio.timeout(QUIET_SECONDS):
                     await called.wait()

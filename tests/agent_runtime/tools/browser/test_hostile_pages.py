@@ -1,4 +1,4 @@
-"""Pages that do what a browser's user would rather not have."""
+"""Tests of web pages that try to harm the user or to stop the browser."""
 
 import json
 from http.server import BaseHTTPRequestHandler

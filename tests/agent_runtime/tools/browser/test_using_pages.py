@@ -1,4 +1,4 @@
-"""Finding one's way on a page: addresses, elements, fields, text, tabs."""
+"""Tests of using pages: opening addresses, finding elements, filling fields, reading text, switching tabs."""
 
 import base64
 from pathlib import Path

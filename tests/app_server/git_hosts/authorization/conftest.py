@@ -1,4 +1,6 @@
-"""A git host that users can sign in to, and an app server where it is registered."""
+"""Fixtures for the tests of sign-ins at git hosts: a git host with OAuth, and an app server where the host
+is registered.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ def host() -> Iterator[OAuthHost]:
 
 @dataclass(frozen=True)
 class Door:
-    """The host as it is registered here, and a user at it."""
+    """A git host with OAuth, and the app server with an HTTP client of its owner."""
 
     app: App
     client: httpx.AsyncClient
@@ -45,7 +47,9 @@ class Door:
         return saved
 
     async def begin(self, app_id: str) -> dict[str, str]:
-        """Goes to the host and agrees there. Returns what the browser brings back."""
+        """Starts a sign-in at the git host and agrees there. Returns the parameters that the browser brings
+        back to the app server.
+        """
         reply = await self.client.post(SIGN_INS, json={"app_id": app_id})
         assert reply.status_code == 200, reply.text
         return self.host.allow(reply.json()["authorization_url"])
@@ -58,11 +62,15 @@ class Door:
         return credential
 
     async def who(self) -> httpx.Response:
-        """Asks the host, through the client of its kind, who the user is."""
+        """Asks the git host, through the app server, which account the token belongs to. Returns the app
+        server's reply.
+        """
         return await self.client.get("/api/v1/users/git-info", params={"host": self.host.origin})
 
     async def grow_old(self, *, expired: bool = False) -> None:
-        """Lets the time pass until the token is to be renewed, or until it has expired."""
+        """Changes the stored times of all tokens, so that they must be renewed now. `expired`: the tokens
+        have also expired.
+        """
         before = now() - timedelta(seconds=1)
         values = {"renew_at": before} | ({"expires_at": before} if expired else {})
         async with self.app.database.session() as session:

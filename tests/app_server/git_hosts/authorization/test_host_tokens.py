@@ -1,4 +1,4 @@
-"""Tokens that expire: renewed once, by one server, and never lost."""
+"""Tests of tokens that expire: one server renews them once, and no new token is lost."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ API = "/api/v1"
 
 
 def of_another_server(app: App) -> HostTokens:
-    """What a second app server on the same database has."""
+    """Returns the `HostTokens` of a second app server on the same database."""
     state = app.state
     return HostTokens(app.database, state["cipher"], state["http"], state["guarded_http"])
 
@@ -63,7 +63,7 @@ async def test_clients_renew_before_a_call_and_after_a_refusal(door: Door) -> No
     await door.grow_old()
     assert (await door.who()).json()["login"] == "ada"
     assert door.host.renewals == 1
-    door.host.live.clear()  # the host has revoked it before its time
+    door.host.live.clear()  # the git host has revoked the token before its end
     assert (await door.who()).json()["login"] == "ada"
     assert door.host.renewals == 2
 
@@ -73,7 +73,7 @@ async def test_a_refused_renewal_asks_for_a_reconnection(door: Door) -> None:
     await door.connect()
     door.host.refreshers.clear()
     await door.grow_old()
-    # The token is still valid, so it is used.
+    # The token cannot be renewed, but it is still valid, so it is used.
     assert (await door.who()).json()["login"] == "ada"
     assert (await door.credential())["needs_reconnect"] is True
     assert await door.audited() == [

@@ -1,4 +1,6 @@
-"""Tokens of an installation of a GitHub App: for one repository, for an hour, proven with the app's key."""
+"""Tests of tokens for an installation of a GitHub App: each is for one repository and one hour. The app
+server requests them with the app's private key.
+"""
 
 from typing import Any
 
@@ -43,7 +45,7 @@ async def test_git_gets_a_token_for_one_repository(door: Door, key: RSAKey, owne
     first = await tokens.credentials(owner.id, harbour)
     assert (first.username, host.of_repository[first.password]) == ("x-access-token", "harbour")
     assert await tokens.credentials(owner.id, harbour) == first
-    # Other repositories can only be read if they are public.
+    # There is no token for other repositories, so only public ones can be read.
     assert await tokens.credentials(owner.id, parse_address(f"{host.origin}/team/other", None)) is None
     assert await tokens.credentials(owner.id, parse_address(f"{host.origin}/else/harbour", None)) is None
 

@@ -1,4 +1,6 @@
-"""Signing in to git hosts: a real server that grants tokens, and what the user gets of it."""
+"""Tests of sign-ins at git hosts, with a real server that issues tokens: the stored token, and what the user
+sees.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -14,7 +16,8 @@ from tests.app_server.git_hosts.authorization.conftest import APPS, CREDENTIALS,
 from tests.app_server.problems import assert_problem
 from tests.support.oauth_host import CLIENT_SECRET
 
-# Kinds of hosts, with the API at the stand-in, and the scopes that are asked for.
+# Each kind of git host, with the path of its API at the test server, and the scopes that the app server
+# requests.
 KINDS = [
     ("github", "/api/v3", "repo read:org"),
     ("gitlab", "/api/v4", "api write_repository"),
@@ -86,7 +89,7 @@ async def test_a_sign_in_belongs_to_the_browser_that_began_it(door: Door) -> Non
     headers = {"Authorization": f"Bearer {key}", "Cookie": f"slipway_git={cookie}"}
     async with http_client(door.app.public, headers=headers) as other:
         assert_problem(await other.post(f"{SIGN_INS}/finish", json=back), 400, "git_sign_in_expired")
-        # An administrator may call hosts of the private network, other users may not.
+        # Administrators may use hosts in the private network. Other users may not.
         began = await other.post(SIGN_INS, json={"app_id": app["id"]})
         other.headers["Cookie"] = f"slipway_git={began.cookies['slipway_git']}"
         own = door.host.allow(began.json()["authorization_url"])

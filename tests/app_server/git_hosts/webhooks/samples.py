@@ -1,4 +1,4 @@
-"""Bodies of webhooks as hosts send them, changed for a test."""
+"""Bodies of webhooks as git hosts send them. A test can change fields."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""What deliveries say: the hosts' own samples for GitHub and GitLab, and small ones for the others."""
+"""Tests of reading webhook deliveries: with samples of the git hosts for GitHub and GitLab, and with small
+samples for the others.
+"""
 
 from collections.abc import Callable
 from typing import Any

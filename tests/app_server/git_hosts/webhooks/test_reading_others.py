@@ -1,4 +1,6 @@
-"""What the webhooks of Bitbucket, Azure DevOps, Forgejo and Gitea say, and what is refused."""
+"""Tests of reading webhooks of Bitbucket, Azure DevOps, Forgejo and Gitea: what they contain, and which are
+refused.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Whether a delivery is genuine: valid, a byte flipped, stale, without a secret, for each provider."""
+"""Tests of webhook signatures for each provider: a valid one is accepted; a changed byte, an old delivery or
+a missing secret is refused.
+"""
 
 import base64
 import hashlib
@@ -65,7 +67,8 @@ def test_without_a_secret_nothing_is_genuine(
 @pytest.mark.parametrize(
     ("provider", "headers"),
     [
-        # What Gitea sends if its secret is empty, and what an empty secret would sign.
+        # The signature that Gitea sends if its secret is empty, and signatures that are made with an empty
+        # secret.
         (GitProvider.FORGEJO, {"x-gitea-signature": "", "x-hub-signature-256": "sha256="}),
         (GitProvider.FORGEJO, {"x-forgejo-signature": hexed("")}),
         (GitProvider.GITHUB, {"x-hub-signature-256": f"sha256={hexed('')}"}),

@@ -1,4 +1,6 @@
-"""People with passwords, and browsers that are signed in. Hashes are made with cheap parameters."""
+"""Fixtures for the tests of passwords: people with passwords, and signed-in browsers. Passwords are hashed
+with cheap parameters, to save time.
+"""
 
 import time
 from collections.abc import AsyncIterator
@@ -31,7 +33,10 @@ def cheap(**parameters: int) -> PasswordHashing:
 
 
 class Site:
-    """A server, by which people sign in."""
+    """An app server with cheap password hashing, and helpers with which people sign in.
+
+    state: shared objects that replace those of the app server, by name.
+    """
 
     def __init__(self, app: App, **state: Any) -> None:
         self.app = app
@@ -44,7 +49,9 @@ class Site:
 
     @asynccontextmanager
     async def browser(self, user: User | None = None) -> AsyncIterator[httpx.AsyncClient]:
-        """One that is signed in as the user by a link; None: not signed in."""
+        """Yields the HTTP client of a browser that has signed in as the user by a link. None: the browser is
+        not signed in.
+        """
         async with http_client(self.public, headers=ORIGIN) as client:
             if user is not None:
                 async with self.app.database.session() as session:
@@ -54,13 +61,17 @@ class Site:
 
     @asynccontextmanager
     async def ada(self, login_name: str = "ada") -> AsyncIterator[httpx.AsyncClient]:
-        """The signed-in browser of a member with a password."""
+        """Yields the signed-in browser of a new member, Ada, who has set a password."""
         async with self.browser(await self.person()) as browser:
             (await set_password(browser, login_name=login_name)).raise_for_status()
             yield browser
 
     async def sign_in(self, address: str = "192.0.2.1", **wanted: Any) -> httpx.Response:
-        """The answer to a browser without a cookie."""
+        """Signs in with a login name and a password, from this client address and without a cookie. Returns
+        the reply.
+
+        wanted: further or other fields of the request body.
+        """
         transport = httpx.ASGITransport(self.public, client=(address, 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost:3000") as client:
             body = {"login_name": "ada", "password": PASSWORD, **wanted}
@@ -78,16 +89,18 @@ async def set_password(browser: httpx.AsyncClient, **wanted: Any) -> httpx.Respo
 
 
 async def enrol(browser: httpx.AsyncClient) -> tuple[pyotp.TOTP, list[str]]:
-    """The authenticator app, and the recovery codes."""
+    """Adds an authenticator app to the user's account. Returns the authenticator and the recovery codes."""
     begun = await browser.post("/api/v1/totp", json={"current_password": PASSWORD})
     authenticator = pyotp.TOTP(begun.raise_for_status().json()["secret"])
-    # An older code, so that the one of now can be used later.
+    # Confirms with the code before the current one, so that the test can still use the current code.
     code = authenticator.at(time.time() - totp.STEP_SECONDS)
     confirmed = await browser.post("/api/v1/totp/confirmation", json={"code": code})
     return authenticator, confirmed.raise_for_status().json()["codes"]
 
 
 def acts_as(browser: httpx.AsyncClient, reply: httpx.Response) -> None:
-    """The browser keeps what a sign-in has answered."""
+    """Stores the cookies of a sign-in's reply in the browser, and the page proof, a value that the page
+    sends together with the cookie.
+    """
     browser.cookies.update(reply.cookies)
     keep(browser, reply)

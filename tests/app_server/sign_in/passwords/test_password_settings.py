@@ -1,4 +1,6 @@
-"""A user sets, changes and removes a password, and adds an authenticator app."""
+"""Tests of a user's password settings: the user sets, changes and removes a password, and adds an
+authenticator app.
+"""
 
 import asyncio
 import time
@@ -219,7 +221,7 @@ async def test_weak_passwords_are_refused_with_their_reason(site: Site, app: App
             for password in passwords:
                 reply = await set_password(browser, login_name="lovelace", password=password)
                 assert_problem(reply, 400, code)
-        # The same letters, written in two ways.
+        # The same letter "é" in two Unicode forms.
         assert (await set_password(browser, password="cafe\u0301 und Kuchen")).is_success
     assert (await site.sign_in(password="caf\u00e9 und Kuchen")).is_success
     async with app.database.read() as session:

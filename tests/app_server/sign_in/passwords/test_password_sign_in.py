@@ -1,4 +1,6 @@
-"""Signing in with a login name and a password, and what of it a stranger can see or hold up."""
+"""Tests of signing in with a login name and a password: what an attacker can learn from the answers, and how
+guesses are slowed down.
+"""
 
 import asyncio
 import statistics
@@ -141,7 +143,9 @@ async def test_guesses_at_one_account_are_slowed_down_on_all_servers_together(si
 
 async def test_blocks_grow_to_a_quarter_of_an_hour_and_a_success_forgives(site: Site, app: App) -> None:
     async def pass_time(span: timedelta) -> timedelta:
-        """The block that was left."""
+        """Moves the stored times of the throttle back by `span`, as if this time had passed. Returns for how
+        long the last failure blocked the account.
+        """
         async with app.database.session() as session:
             row = (await session.scalars(select(SignInThrottle).where(SignInThrottle.failures >= 10))).one()
             assert row.blocked_until is not None

@@ -5,7 +5,10 @@ import { InlineDiff } from '../text/inline-diff'
 import { cellCall } from '../tools/cell-call'
 import { changedLines, fileCall, type FileCall } from '../tools/file-call'
 
-/** What a waiting action would do. Commands and paths are shown completely, so that the user can judge them. */
+/**
+ * Shows the effect of a waiting action. Commands and paths are shown completely, so that the user can judge
+ * them.
+ */
 export function ActionPreview(asked: Pick<EventOf<'ActionEvent'>, 'action' | 'tool_name'>) {
   const file = fileCall(asked.action)
   if (file !== null) return <FilePreview call={file} />

@@ -6,12 +6,15 @@ import { CONFIRMATION_MODES, type AppConversation } from '@/api/types'
 import { useConversation } from '@/events/use-conversation'
 import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
 
-/** Shows the confirmation mode: when the agent asks before it acts. The user can change it while the agent works. */
+/**
+ * Shows the confirmation mode, which says when the agent asks before it acts. The user can change it while
+ * the agent works.
+ */
 export function ConfirmationModeMenu({ conversation }: { conversation: AppConversation }) {
   const { id, sandbox_status, start_status } = conversation
   const { t } = useTranslation()
   const changeSeq = useConversation((state) => state.view.confirmationModeChangedSeq)
-  // Only the agent server knows the mode, after it has created the conversation.
+  // Only the agent server knows the mode, and only after it has created the conversation.
   const canTell = start_status === 'READY' && sandbox_status === 'RUNNING'
   const query = useQuery({ ...conversationModeQuery(id, changeSeq), enabled: canTell })
   const change = useSetConversationMode(id)

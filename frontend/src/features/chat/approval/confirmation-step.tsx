@@ -15,11 +15,11 @@ export type StepAnswer = 'allow' | 'reject'
 interface ConfirmationStepProps {
   action: PendingAction
   answer: StepAnswer | null
-  /** Null if there is only one step. */
+  /** Called with the answer for this step. Null if there is only one step. */
   onAnswer: ((answer: StepAnswer) => void) | null
 }
 
-/** One action that waits: what the agent wants to do, the risk, and the answer for this action alone. */
+/** One waiting action: what the agent wants to do, the risk, and the user's answer for this action alone. */
 export function ConfirmationStep({
   action: { event, risk, reasons, ...action },
   answer,
@@ -114,8 +114,8 @@ function AskedBySubAgent({ asked }: { asked: AskedAction }) {
 }
 
 /**
- * Returns the model's summary of the action. Without one, the runtime repeats the arguments, which are shown below
- * anyway.
+ * Returns the model's summary of the action. Returns null if the model wrote none: the runtime then repeats
+ * the arguments, which are shown below anyway.
  */
 function saidSummary({ summary, tool_name }: PendingAction['event']): string | null {
   return summary && !summary.startsWith(`${tool_name}: {`) ? summary : null

@@ -18,7 +18,8 @@ export function Confirmation() {
   const view = useConversation((state) => state.view)
   const actions = useMemo(() => (isWaiting ? pendingActions(view) : []), [isWaiting, view])
   if (actions.length === 0) return null
-  // Another batch of actions is another question, so text that was typed for this one is dropped.
+  // Another batch of actions is another question. The key then removes the text that the user typed for the
+  // previous one.
   return <Question key={actions[0]?.event.id} actions={actions} />
 }
 
@@ -142,7 +143,9 @@ function Keys({ children }: { children: string }) {
   )
 }
 
-/** Ctrl+Enter (⌘↵) approves and Ctrl+Backspace rejects, unless there is text in the field that has the focus. */
+/**
+ * Ctrl+Enter (⌘↵) approves and Ctrl+Backspace rejects, unless there is text in the field that has the focus.
+ */
 function useAnswerShortcuts({ onApprove, onReject }: { onApprove: () => void; onReject: () => void }) {
   useEffect(() => {
     function handleKeyDown(event: globalThis.KeyboardEvent) {

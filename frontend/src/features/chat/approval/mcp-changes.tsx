@@ -9,7 +9,10 @@ import { DiffLines, type ShownLine } from '@/ui/text/diff-lines'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** A tool that has changed since its approval: the difference, and the possible answers. Shown one at a time. */
+/**
+ * Shows a tool that has changed since its approval: the difference, and the possible answers. If several
+ * tools have changed, they are shown one at a time.
+ */
 export function McpChanges() {
   const changes = useConversation((state) => state.view.mcpChanges)
   const [change, ...others] = changes.filter(({ isRefused }) => !isRefused)
@@ -70,7 +73,9 @@ function Change({ change, othersCount }: { change: McpChange; othersCount: numbe
 const TYPES: Record<string, ShownLine['type']> = { '-': 'removed', '+': 'added', '@': 'skipped' }
 const HEAD_LINES = 2
 
-/** Returns the lines of a unified diff, without its header and its first line that marks a place. */
+/**
+ * Returns the lines of a unified diff, without its header and without the first line that marks a position.
+ */
 function linesOf(difference: string): ShownLine[] {
   return difference
     .split('\n')

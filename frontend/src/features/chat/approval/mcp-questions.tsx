@@ -85,7 +85,7 @@ function Question({ question, othersCount }: { question: McpQuestion; othersCoun
   )
 }
 
-/** The complete address, so that the user can judge it before opening it. */
+/** A link that shows the complete address, so that the user can judge it before opening it. */
 function PageLink({ url }: { url: string }) {
   const { t } = useTranslation()
   if (!/^https?:\/\//i.test(url)) return <p className="text-sm text-danger">{t('mcp_question.no_page')}</p>

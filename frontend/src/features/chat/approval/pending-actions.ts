@@ -10,7 +10,7 @@ export interface PendingAction {
   asks: boolean
 }
 
-/** Returns the actions of the batch that waits, in order. */
+/** Returns the actions of the waiting batch, in order. */
 export function pendingActions({ items, openActions }: ConversationView): PendingAction[] {
   const analysis = items.findLast(
     (item) => item.type === 'event' && eventIs(item.event, 'SecurityAnalysisEvent'),

@@ -5,12 +5,14 @@ import type { Command } from './commands'
 export interface CommandMenuProps {
   id: string
   commands: Command[]
-  /** Index of the command that Enter chooses. */
+  /** The index of the command that the Enter key chooses. */
   active: number
   onPick: (command: Command) => void
 }
 
-/** The commands that begin with the typed text. The focus stays in the composer, which handles the keys. */
+/**
+ * Lists the commands that begin with the typed text. The focus stays in the composer, which handles the keys.
+ */
 export function CommandMenu({ id, commands, active, onPick }: CommandMenuProps) {
   const { t } = useTranslation()
   return (
@@ -27,7 +29,7 @@ export function CommandMenu({ id, commands, active, onPick }: CommandMenuProps) 
           role="option"
           aria-selected={index === active}
           onMouseDown={(event) => {
-            // Pressing must not take the focus from the composer.
+            // A click must not take the focus from the composer.
             event.preventDefault()
             onPick(command)
           }}

@@ -1,6 +1,6 @@
 import type { Skill, SkillInput } from '@/api/types'
 
-/** A skill that is called by name, as in `/release 1.4`. */
+/** A skill that the user calls by name, as in `/release 1.4`. */
 export interface Command {
   /** The name with its slash. */
   trigger: string

@@ -118,7 +118,10 @@ export function Composer() {
   )
 }
 
-/** Esc focuses the composer; Ctrl+. (⌘.) stops the agent. Keys that a menu or dialog has handled are ignored. */
+/**
+ * The Escape key focuses the composer, and Ctrl+. (⌘.) stops the agent. Keys that a menu or dialog has
+ * handled are ignored.
+ */
 function useShortcuts({ onFocus, onStop }: { onFocus: () => void; onStop: () => void }) {
   useEffect(() => {
     function handleKeyDown(event: globalThis.KeyboardEvent) {

@@ -10,7 +10,7 @@ interface Props {
   setText: (text: string) => void
 }
 
-/** The completion of `/name` in the composer. `handleKeyDown` says whether it has used the key. */
+/** The completion of `/name` in the composer. `handleKeyDown` returns whether it has handled the key. */
 export function useCommands({ conversationId, text, setText }: Props) {
   const id = useId()
   const isReady = useConversation(({ view }) => view.conversation?.start_status === 'READY')
@@ -29,7 +29,7 @@ export function useCommands({ conversationId, text, setText }: Props) {
   function handleKeyDown(event: KeyboardEvent): boolean {
     const command = found[active]
     if (command === undefined || event.nativeEvent.isComposing) return false
-    // A complete name is sent as it is.
+    // The name is complete, so Enter sends the message.
     if (event.key === 'Enter' && command.trigger === text) return false
     const actions: Record<string, () => void> = {
       ArrowDown: () => setAt((active + 1) % found.length),

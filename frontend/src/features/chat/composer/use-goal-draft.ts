@@ -11,7 +11,7 @@ const AT_REST: ReadonlySet<AgentStatus> = new Set<AgentStatus>([
   'stuck',
 ])
 
-/** Whether the text becomes a goal. While the agent works, it cannot be given a goal. */
+/** Returns whether the text becomes a goal. An agent that is working cannot be given a goal. */
 export function useGoalDraft(conversationId: string) {
   const [chosen, setRounds] = useState<number | null>(null)
   const isPossible = useConversation((state) => AT_REST.has(agentStatus(state)))

@@ -9,11 +9,15 @@ import { useComposerDraft } from './composer-draft'
 
 export interface Outgoing {
   send: (text: string) => void
-  /** Sends a failed message again under its own id. If it has arrived before, this changes nothing. */
+  /**
+   * Sends a failed message again with the same id. If the message had arrived before, this changes nothing.
+   */
   retry: (message: OutgoingMessage) => void
   /** Puts a failed message back into the composer. */
   takeBack: (message: OutgoingMessage) => void
-  /** Takes a waiting message back, so that the agent does not get it, and puts it back into the composer. */
+  /**
+   * Withdraws a waiting message, so that the agent does not get it, and puts its text back into the composer.
+   */
   withdraw: (message: OutgoingMessage) => void
 }
 

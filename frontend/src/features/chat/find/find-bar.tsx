@@ -8,7 +8,9 @@ import type { Find } from './use-find'
 
 export interface FindBarProps {
   find: Find
-  /** Grows each time the user asks for the bar. Then its field gets the focus. */
+  /**
+   * A counter that grows each time the user opens the search. Then the field of the search gets the focus.
+   */
   asked: number
   onClose: () => void
 }

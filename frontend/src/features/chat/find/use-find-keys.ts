@@ -1,8 +1,9 @@
 import { useEffect, type RefObject } from 'react'
 
 /**
- * Ctrl+F (Cmd+F) in the chat opens our search, because the browser's own finds only what is in the page. In the field
- * of our search it is the browser's again. Escape in the search or in the timeline closes it.
+ * The keys of the search. Ctrl+F (Cmd+F) in the chat opens our search, because the browser's search finds
+ * only text that is in the page. In the field of our search, the key opens the browser's search. Escape in
+ * the search or in the timeline closes our search.
  */
 export function useFindKeys(
   chat: RefObject<HTMLElement | null>,

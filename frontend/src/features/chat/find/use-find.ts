@@ -8,13 +8,13 @@ const DELAY_MS = 200
 export interface Find {
   text: string
   setText: (text: string) => void
-  /** What is searched for: the text, once the user has stopped typing. */
+  /** The searched text. It is updated when the user has stopped typing. */
   words: string
-  /** The match that is shown. */
+  /** The match that is shown now. */
   match: EventMatch | null
-  /** Its number, counted from the newest. */
+  /** The number of the shown match, counted from the newest match. */
   number: number
-  /** Null: not known yet. */
+  /** The number of all matches. Null while it is not known. */
   count: number | null
   error: unknown
   showOlder: () => void
@@ -36,7 +36,7 @@ export function useFind(conversationId: string, isOpen: boolean): Find {
   function showOlder() {
     if (index >= matches.length) return
     if (index + 1 < matches.length || pages.hasNextPage) setPosition({ words, index: index + 1 })
-    // The next page is asked for before it is needed.
+    // The next page is loaded before the user needs it.
     if (index + 2 >= matches.length && pages.hasNextPage && !pages.isFetching) void pages.fetchNextPage()
   }
 

@@ -3,7 +3,10 @@ import { useEffect, type RefObject } from 'react'
 const NAME = 'find'
 const WORD = /[\p{L}\p{N}]+/gu
 
-/** Marks the words that are searched for in the rows that are in the page, where the browser can. */
+/**
+ * Marks the searched words in the rows that are in the page. Does nothing if the browser does not support
+ * this.
+ */
 export function useHighlights(content: RefObject<HTMLElement | null>, words: string) {
   useEffect(() => {
     const pattern = patternOf(words)
@@ -25,7 +28,10 @@ export function useHighlights(content: RefObject<HTMLElement | null>, words: str
   }, [content, words])
 }
 
-/** As on the server: a single letter stands for itself, other words also for the words that they begin. */
+/**
+ * Returns the pattern of the words, with the rules of the server. A single letter matches only itself. Other
+ * words also match the beginning of longer words.
+ */
 function patternOf(words: string): RegExp | null {
   const wanted = words.match(WORD)
   if (wanted === null) return null

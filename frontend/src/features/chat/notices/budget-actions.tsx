@@ -5,7 +5,10 @@ import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
 import { useDollars } from '@/lib/hooks/use-dollars'
 
-/** Ways to continue after the budget is spent: the same amount again, several times the amount, or no limit. */
+/**
+ * Ways to continue after the budget is spent. The user can add the same amount again, add several times the
+ * amount, or remove the limit.
+ */
 export function BudgetActions() {
   const { t } = useTranslation()
   const dollars = useDollars()

@@ -4,7 +4,7 @@ import { useConversation, useConversationStore } from '@/events/use-conversation
 import { useNow } from '@/lib/hooks/use-now'
 import { Button } from '@/ui/form/button'
 
-/** Says that the page may be out of date, and when the next attempt to connect is. */
+/** Says that the page may be out of date, and when the page tries to connect again. */
 export function ConnectionBanner() {
   const { t } = useTranslation()
   const store = useConversationStore()

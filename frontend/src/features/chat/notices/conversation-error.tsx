@@ -7,7 +7,7 @@ import { Notice } from '@/ui/feedback/notice'
 import { BudgetActions } from './budget-actions'
 import { SpendingActions } from './spending-actions'
 
-/** Why a run ended. Until the conversation continues, also says what to do about it. */
+/** Explains why a run ended. Until the conversation continues, it also says what the user can do. */
 export function ConversationError({ event }: { event: EventOf<'ConversationErrorEvent'> }) {
   const { t } = useTranslation()
   const canContinue = useConversation((state) => CAN_CONTINUE.has(agentStatus(state)))
@@ -64,8 +64,8 @@ const ADVICE_BY_ACTION: Partial<Record<string, string>> = {
 }
 
 /**
- * Returns the advice that fits. The code is more exact than the classification, but newer servers may use unknown
- * codes.
+ * Returns the advice that fits the error. The code is more exact than the classification. But newer servers
+ * may send unknown codes.
  */
 function advice({ code, classification }: EventOf<'ConversationErrorEvent'>): string {
   const { user_action, retryable = false } = classification ?? {}

@@ -9,7 +9,10 @@ import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** The goal of the agent: the progress, what the judge found missing last, and buttons to stop and resume it. */
+/**
+ * The goal of the agent: the progress, the last remark of the judge on what is missing, and buttons to stop
+ * and resume the goal.
+ */
 export function GoalStrip() {
   const goal = useConversation((state) => state.view.goal)
   return goal && <Strip goal={goal} />

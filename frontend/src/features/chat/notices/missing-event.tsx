@@ -6,7 +6,10 @@ import { useConversation, useConversationStore } from '@/events/use-conversation
 import { Notice } from '@/ui/feedback/notice'
 import { showsEvent } from '../timeline/rows'
 
-/** Looks for the event that a link leads to, also far before the newest. Says so if it is not in the timeline. */
+/**
+ * Loads the event that a link leads to, also if it is far before the newest event. Says so if the event is
+ * not in the timeline.
+ */
 export function MissingEvent({ eventId }: { eventId: string | null }) {
   const { t } = useTranslation()
   const store = useConversationStore()
@@ -22,7 +25,7 @@ export function MissingEvent({ eventId }: { eventId: string | null }) {
   const isLoading = useConversation(({ older }) => older.isLoading)
   useEffect(() => {
     if (isShown) lookedFor.current = eventId
-    // Once for each event: the reader may leave the passage.
+    // Each event is searched for only once, because the user may leave the passage.
     if (eventId === null || !isMissing || lookedFor.current === eventId) return
     if (isIn(store.getState().view, eventId)) {
       store.leavePassage()

@@ -5,7 +5,8 @@ import type { AppConversation } from '@/api/types'
 import { Popover } from '@/ui/overlay/popover'
 
 /**
- * Shows how much of the last prompts came from the vendor's cache. If this has fallen, warns with the likely cause.
+ * Shows how much of the last prompts came from the vendor's cache. If this share has fallen, it warns with
+ * the likely cause.
  */
 export function PromptCache({ cache }: { cache: NonNullable<AppConversation['prompt_cache']> }) {
   const { t } = useTranslation()

@@ -5,7 +5,7 @@ import type { ConversationView } from '@/events/fold/reduce'
 import { isAwake } from '@/events/status'
 import { useNow } from '@/lib/hooks/use-now'
 
-/** Explains why no reply comes: the model could not be asked. Says when it is asked again. */
+/** Explains why no reply comes: the model could not be called. Says when the next call happens. */
 export function RetryLine() {
   const retry = useConversation((state) =>
     state.connection.state === 'open' && isAwake(state) ? state.view.retry : null,

@@ -12,7 +12,10 @@ import { HostLost } from './host-lost'
 
 const FAILED_STATES: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['ERROR', 'MISSING'])
 
-/** Why the sandbox was stopped or cannot be reached, how to fix that, and a button to start it again. */
+/**
+ * Explains why the sandbox was stopped or cannot be reached, and how to fix that. Has a button that starts it
+ * again.
+ */
 export function SandboxFailure() {
   const { conversationId } = useComposerDraft()
   const sandboxId = useConversation(({ view: { conversation } }) => conversation?.sandbox_id)

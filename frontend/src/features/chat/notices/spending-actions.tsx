@@ -6,8 +6,8 @@ import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
 
 /**
- * Ways to continue after the user's own limit is reached: a fifth more, or the same amount once more, only in this
- * period.
+ * Ways to continue after the user's spending limit is reached. The user can add a fifth of the limit, or the
+ * whole limit once more. Both apply to the present period only.
  */
 export function SpendingActions() {
   const { t } = useTranslation()

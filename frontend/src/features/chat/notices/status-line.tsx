@@ -55,7 +55,10 @@ export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }
   )
 }
 
-/** For a conversation that has events: what its sandbox waits for. The row of the start is far up the page. */
+/**
+ * Says what the sandbox of a conversation with events waits for. In such a conversation, the row of the start
+ * is far above and not visible.
+ */
 function Waiting() {
   const detail = useConversation(({ view: { startTask, items } }) =>
     startTask?.status === 'WAITING_FOR_SANDBOX' && items.length > 0 ? startTask.detail : null,

@@ -19,8 +19,8 @@ function tokensOf(used: UsedTokens | null | undefined): number {
 }
 
 /**
- * Shows the conversation's cost so far with its limit, and how full the model's context is. The cost of programs in
- * the sandbox is included, and is also shown separately.
+ * Shows the conversation's cost so far with its limit, and how full the model's context is. The cost of
+ * programs in the sandbox is included, and is also shown separately.
  */
 export function Usage({ conversation }: { conversation: AppConversation }) {
   const { t, i18n } = useTranslation()

@@ -29,8 +29,8 @@ const REMEMBERED = 500
 const known = new Map<string, StyleProps>()
 
 /**
- * Returns the classes and the style of an element. `code`: the parameters of an escape sequence, as in `1;31`. Returns
- * null for unknown codes.
+ * Returns the classes and the style of an element. `code` has the parameters of an escape sequence, such as
+ * `1;31`. Returns null for unknown codes.
  */
 export function stylePropsOf(code: string): StyleProps | null {
   const remembered = known.get(code)
@@ -65,13 +65,16 @@ function toStyleProps(code: string): StyleProps {
   return { className: classes.join(' '), style }
 }
 
-/** Returns the name of one of our own colours, or else the value, as in `255, 0, 0`. */
+/** Returns the name of one of our own colours. For other colours, returns the value, such as `255, 0, 0`. */
 function colour(name: string | null | undefined, value: string | null | undefined): string | null {
   if (!name || !value) return null
   return BASIC.test(name) ? `var(--${name})` : `rgb(${value})`
 }
 
-/** Converts the positions of `styles` from characters to code units: in JavaScript an emoji has two code units. */
+/**
+ * Converts the positions of `styles` from characters to code units: in JavaScript an emoji has two code
+ * units.
+ */
 export function inCodeUnits(text: string, styles: readonly TextStyle[]): readonly TextStyle[] {
   if (!/[\ud800-\udbff]/.test(text)) return styles
   const places = [0]
@@ -81,8 +84,8 @@ export function inCodeUnits(text: string, styles: readonly TextStyle[]): readonl
 }
 
 /**
- * Cuts the text from `offset` on into pieces with one style each. Positions of `styles` are code units from the
- * beginning.
+ * Splits the text into pieces with one style each. `offset` is the position of the text in the whole output.
+ * Positions of `styles` are code units from the beginning of the whole output.
  */
 export function styledPieces(text: string, styles: readonly TextStyle[], offset = 0): StyledPiece[] {
   const found: StyledPiece[] = []

@@ -2,7 +2,10 @@
 // eslint-disable-next-line no-control-regex -- control characters are what this finds
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
 
-/** Returns terminal output as plain text: without colours, and without text that `\r` overwrote (progress bars). */
+/**
+ * Returns terminal output as plain text: without colours, and without text that `\r` overwrote (progress
+ * bars).
+ */
 export function plainTerminalText(output: string): string {
   return output
     .replace(ESCAPES, '')

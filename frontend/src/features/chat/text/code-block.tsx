@@ -10,7 +10,10 @@ import { HighlightedCode } from './highlighted-code'
 export interface CodeBlockProps {
   text: string
   language: string | null
-  /** Whether long lines are wrapped, so that all of the text is visible. Used for text that a user must judge. */
+  /**
+   * Whether long lines are wrapped, so that all of the text is visible. This is needed for text that a user
+   * must judge.
+   */
   wraps?: boolean
 }
 

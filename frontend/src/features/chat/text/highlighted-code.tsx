@@ -8,7 +8,9 @@ const COLOURED_CHARACTERS = 20_000
 type Syntax = typeof syntaxModule
 let loadedSyntax: Syntax | null = null
 
-/** Code with colours. The highlighter is loaded when it is first needed. Until then, the code has no colours. */
+/**
+ * Code with colours. The highlighter is loaded when it is first needed. Until then, the code has no colours.
+ */
 export function HighlightedCode({ text, language }: Pick<CodeBlockProps, 'text' | 'language'>) {
   const syntax = useSyntax(language !== null && text.length <= COLOURED_CHARACTERS)
   const isColoured = syntax !== null && language !== null && syntax.knowsLanguage(language)

@@ -7,7 +7,7 @@ const FOLDED_LINES = 24
 
 export interface InlineDiffProps {
   lines: readonly DiffLine[]
-  /** Whether long lines are wrapped: see `DiffLines`. */
+  /** Whether long lines are wrapped. See `DiffLines`. */
   wraps?: boolean
 }
 

@@ -8,8 +8,8 @@ import { CodeBlock } from './code-block'
 const PLUGINS = [remarkGfm]
 
 /**
- * Renders Markdown. Raw HTML stays text, and pictures become links: text of an agent must not make the browser call
- * other hosts.
+ * The components that render Markdown. Raw HTML stays text, and pictures become links, because text of an
+ * agent must not make the browser call other hosts.
  */
 const COMPONENTS: Components = {
   a: ({ href, children }) => <OutsideLink href={href}>{children}</OutsideLink>,
@@ -85,7 +85,7 @@ function TaskBox({ isDone }: { isDone: boolean }) {
   )
 }
 
-/** A link. Without an address (the renderer drops unsafe ones) only its text is shown. */
+/** A link. If it has no address, only its text is shown. The renderer removes unsafe addresses. */
 function OutsideLink({ href, children }: { href: string | undefined; children: ReactNode }) {
   if (!href) return <>{children}</>
   return (

@@ -4,7 +4,10 @@ const MarkdownContent = lazy(() =>
   import('./markdown-content').then((module) => ({ default: module.MarkdownContent })),
 )
 
-/** Text of the agent. It is plain text until the Markdown renderer is loaded, which is not part of the first load. */
+/**
+ * Text of the agent as Markdown. The renderer is loaded separately. Until then, the text is shown as plain
+ * text.
+ */
 export function Markdown({ text }: { text: string }) {
   return (
     <Suspense fallback={<p className="wrap-anywhere whitespace-pre-wrap">{text}</p>}>

@@ -12,10 +12,12 @@ const MAX_CHARACTERS = 200_000
 
 export interface OutputBlockProps {
   text: string
-  /** Which end is more useful: the last lines of a command's output, or the first lines of a file. */
+  /**
+   * The end of a long text that is shown: the last lines of a command's output, or the first lines of a file.
+   */
   keep?: 'start' | 'end'
   isError?: boolean
-  /** How the text is coloured. */
+  /** The colours of the text, by position. */
   styles?: readonly TextStyle[]
 }
 
@@ -47,7 +49,7 @@ export function OutputBlock({ text: whole, keep = 'end', isError, styles = PLAIN
         className={clsx(
           'px-3 py-2 font-mono text-xs leading-relaxed',
           isOpen && 'max-h-[32rem]',
-          // An error is read as a sentence; output is read line by line.
+          // An error is a sentence, so its lines are wrapped. Output is read line by line.
           isError ? 'wrap-anywhere whitespace-pre-wrap text-danger' : 'whitespace-pre',
         )}
       >

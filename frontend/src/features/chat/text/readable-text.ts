@@ -1,8 +1,12 @@
-/** Changes a tool's text for the model into text for people: without instructions to the model. Pure. */
+/**
+ * Changes a tool's text, which is written for the model, into text for people. It removes instructions to the
+ * model. Pure.
+ */
 import type { TFunction } from 'i18next'
 
 /**
- * output: of a command; only our own notice in it is changed. answer: of any tool. error: the reason of a failure.
+ * `output` is the output of a command: only our own notice in it is changed. `answer` is the answer of any
+ * tool. `error` is the reason of a failure.
  */
 export type TextKind = 'output' | 'answer' | 'error'
 
@@ -52,7 +56,7 @@ const NOTICES: readonly Notice[] = [
   },
   { pattern: /^\[The cell has printed nothing\.\]$/g, toText: (t) => t('tool.no_output') },
   { pattern: /\n*\[Files it mentions lie in [^\n]+\]$/g, toText: () => '' },
-  // These follow the report of a sub-agent: its cost, and what happened to its changes.
+  // These notices follow the report of a sub-agent. They state its cost, and what happened to its changes.
   {
     pattern: /^TO DO: its changes conflict with yours in (.+?)\. Nothing in your working directory [^\n]*$/gm,
     toText: (t, files = '') => t('told.conflict', { files }),
@@ -123,7 +127,10 @@ function named(t: TFunction, text: string): string {
   })
 }
 
-/** Removes instructions line by line. Lines with line numbers may quote a file after an error, so they stay. */
+/**
+ * Removes instructions line by line. Lines with line numbers are kept, because they may quote a file after an
+ * error.
+ */
 function withoutInstructions(text: string): string {
   return text
     .split('\n')

@@ -5,8 +5,8 @@ import { repositoryName } from '@/lib/text/repository-name'
 const PROJECT = /^.*?\/workspace\/project(?=\/|$)\/?/
 
 /**
- * Returns `path` relative to the conversation's directory, which is the repository's directory if there is one. Paths
- * outside of it do not change.
+ * Returns `path` relative to the conversation's directory, which is the repository's directory if there is
+ * one. Paths outside of it do not change.
  */
 export function shortPath(path: string, repository: string | null): string {
   if (!PROJECT.test(path)) return path

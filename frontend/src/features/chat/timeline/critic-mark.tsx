@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { CriticResult } from '@/events/wire/types'
 import { useRowState } from './row-state'
 
-/** A critic's judgement of the work so far: the score, and the reason when it is opened. */
+/** A critic's judgement of the work so far. It shows the score, and the reason when the user opens it. */
 export function CriticMark({ result }: { result: CriticResult | null | undefined }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useRowState('critic', false)

@@ -15,7 +15,8 @@ export function EventMenu({ item, showsRaw, onToggleRaw }: EventMenuProps) {
   const { t } = useTranslation()
   const { onCopyLink, onReplay, onFork } = useEventActions()
   const id = item.type === 'tool' ? item.action.id : item.event.id
-  // If a copy ended between a call and its result, the call would look failed. So the copy includes the result.
+  // If a copy ended between a call and its result, the call would look failed. So the copy includes the
+  // result.
   const lastId = item.type === 'tool' ? (item.outcome?.id ?? id) : id
   return (
     <DropdownMenu

@@ -21,7 +21,7 @@ import { RestoredRow } from './restored-row'
 import { RewindRow } from './rewind-row'
 import { contentText } from './rows'
 
-/** One event that is a row by itself. An event of an unknown kind is shown as JSON. */
+/** One event that has a separate row. An event of an unknown kind is shown as JSON. */
 export function EventRow({ event }: { event: ConversationEvent }) {
   const { t } = useTranslation()
   if (eventIs(event, 'MessageEvent'))
@@ -65,7 +65,7 @@ function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {
   )
 }
 
-/** A message from the runtime to the agent, for instance that the agent repeats itself. */
+/** A message from the runtime to the agent, for example that the agent repeats itself. */
 function NudgeRow({ event }: { event: EventOf<'MessageEvent'> }) {
   const { t } = useTranslation()
   return (

@@ -5,7 +5,7 @@ import type { Forked } from '@/events/fold/forked'
 import { formatDateTime } from '@/lib/text/time'
 import { Marker } from './marker'
 
-/** The events above were copied from another conversation. */
+/** The row that says that the events above were copied from another conversation. */
 export function ForkedRow({ forked: { originalId, asOf }, at }: { forked: Forked; at: string }) {
   const { t } = useTranslation()
   return (

@@ -14,7 +14,9 @@ const TONES: Record<HookVerdict, string> = {
   passed: '',
 }
 
-/** A hook that ran: its name and its decision. When it is opened, shows the command and its output. */
+/**
+ * A hook that ran: its name and its decision. When the user opens it, it shows the command and its output.
+ */
 export function HookRow({ event }: { event: EventOf<'HookExecutionEvent'> }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useRowState('hook', false)

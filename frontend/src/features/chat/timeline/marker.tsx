@@ -26,7 +26,7 @@ export function Marker({ icon, text, at, isOpen }: MarkerProps) {
   )
 }
 
-/** A divider in small text. It shows more when it is opened. */
+/** A divider in small text. It shows its content when the user opens it. */
 export function ExpandableMarker({
   children,
   ...marker

@@ -56,7 +56,7 @@ export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
   )
 }
 
-/** Returns who wrote a message, if this is not the reader. */
+/** Returns the name of the person who wrote a message. Returns null if the current user wrote it. */
 function useWriter({ sender }: EventOf<'MessageEvent'>): string | null {
   const conversation = useConversation(({ view }) => view.conversation)
   // The reader of a link has no account, and the link's stream has no data about the conversation.

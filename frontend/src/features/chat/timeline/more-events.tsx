@@ -6,10 +6,13 @@ import { Button } from '@/ui/form/button'
 import { Spinner } from '@/ui/feedback/spinner'
 import type { Row } from './rows'
 
-/** So far from the first or the last row, the rows beyond it are loaded. */
+/** The distance from an end of the list at which more events are loaded. */
 const NEAR_PX = 1500
 
-/** Returns a function that loads more events when the scroller is near an end. Also fills a list that is too short to scroll. */
+/**
+ * Returns a function that loads more events when the scroller is near an end. Also fills a list that is too
+ * short to scroll.
+ */
 export function useMoreEvents(scroller: RefObject<HTMLElement | null>, rows: readonly Row[]): () => void {
   const store = useConversationStore()
   const load = (isNearStart: boolean, isNearEnd: boolean) => {
@@ -30,7 +33,7 @@ export function useMoreEvents(scroller: RefObject<HTMLElement | null>, rows: rea
   }
 }
 
-/** Says at an end of the list that more events are on their way, or why they are not. */
+/** The row at an end of the list. It says that more events are loading, or why they could not be loaded. */
 export function MoreEvents() {
   const { t } = useTranslation()
   const store = useConversationStore()

@@ -7,7 +7,10 @@ import { useRowState } from './row-state'
 
 const ICON: Record<Proof['status'], LucideIcon> = { verified: ShieldCheck, unverified: CircleDashed }
 
-/** Whether commands have shown that the finished work is right. When it is opened, lists these commands. */
+/**
+ * Says whether commands have shown that the finished work is right. When the user opens it, it lists these
+ * commands.
+ */
 export function ProofRow({ proof }: { proof: Proof }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useRowState('proof', false)

@@ -3,7 +3,7 @@ import type { Restored } from '@/events/fold/restored'
 import { formatDateTime } from '@/lib/text/time'
 import { Notice } from '@/ui/feedback/notice'
 
-/** The machine was lost, and the files are older than the events above. */
+/** The row that says that the machine was lost, and that the files are older than the events above. */
 export function RestoredRow({ restored: { asOf, lostEvents } }: { restored: Restored }) {
   const { t } = useTranslation()
   const title = asOf ? t('restored.title', { time: formatDateTime(asOf) }) : t('restored.title_anew')

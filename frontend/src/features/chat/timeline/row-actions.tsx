@@ -3,7 +3,7 @@ import type { Rewind } from '@/events/fold/rewind'
 import type { EventOf } from '@/events/wire/types'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** Extension points: with these functions, the page adds controls to rows of the timeline. */
+/** Functions with which the page adds controls to rows of the timeline. */
 export interface RowActions {
   /** Returns a control beside a message of the user. `putBack` puts a text into the composer. */
   messageAction?: (message: EventOf<'MessageEvent'>, putBack: (text: string) => void) => ReactNode

@@ -3,18 +3,20 @@ import { createContext, useContext, useState, type ReactNode } from 'react'
 const RowStatesContext = createContext<Map<string, unknown> | null>(null)
 const ScopeContext = createContext('')
 
-/** Remembers which parts of a row are open, because rows are removed from the page when they are out of view. */
+/**
+ * Remembers which parts of a row are open, because rows are removed from the page when they are out of view.
+ */
 export function RowStateProvider({ children }: { children: ReactNode }) {
   const [states] = useState(() => new Map<string, unknown>())
   return <RowStatesContext value={states}>{children}</RowStatesContext>
 }
 
-/** The row whose state the components inside use. */
+/** Sets the row whose state the components inside use. */
 export function RowStateScope({ rowKey, children }: { rowKey: string; children: ReactNode }) {
   return <ScopeContext value={rowKey}>{children}</ScopeContext>
 }
 
-/** A part of a row with separate state. `name` is unique within the row. */
+/** Gives a part of a row a separate state. `name` is unique within the row. */
 export function RowPartStateScope({ name, children }: { name: string; children: ReactNode }) {
   return <ScopeContext value={`${useContext(ScopeContext)}/${name}`}>{children}</ScopeContext>
 }

@@ -12,7 +12,7 @@ import { eventIs, type ConversationEvent } from '@/events/wire/types'
 import { hookVerdict } from './hook-verdict'
 
 export type Row =
-  /** The row where the page puts the start's progress. */
+  /** The row in which the page shows the progress of the start. */
   | { type: 'start'; key: string }
   | { type: 'item'; key: string; item: TimelineItem }
   | { type: 'streaming'; key: string; item: StreamingItem }
@@ -39,8 +39,8 @@ function isTechnicalItem(item: TimelineItem, before: TimelineItem | undefined): 
 }
 
 /**
- * Whether this is the message that tells the agent about its goal. It follows a goal step with the same content for
- * people.
+ * Returns whether this is the message that tells the agent about its goal. The goal step before it has the
+ * same content for people.
  */
 function isGoalMessage(event: ConversationEvent, before: TimelineItem | undefined): boolean {
   return before?.type === 'goal' && event.source === 'environment' && eventIs(event, 'MessageEvent')
@@ -50,7 +50,7 @@ export function countTechnical(items: readonly TimelineItem[]): number {
   return items.reduce((count, item, index) => count + Number(isTechnicalItem(item, items[index - 1])), 0)
 }
 
-/** Whether the timeline shows the event only as a technical one. */
+/** Returns whether the timeline shows the event only together with the technical events. */
 export function isTechnicalEvent(items: readonly TimelineItem[], eventId: string | null): boolean {
   if (eventId === null) return false
   return items.some((item, index) => showsEvent(item, eventId) && isTechnicalItem(item, items[index - 1]))
@@ -84,8 +84,8 @@ function passingMark(item: TimelineItem | undefined): string | null {
 }
 
 /**
- * Returns the index of the row that shows the event: directly, as an action, or as an answer. Returns -1 if there is
- * none.
+ * Returns the index of the row that shows the event: directly, as an action, or as an answer. Returns -1 if
+ * there is none.
  */
 export function rowOfEvent(rows: readonly Row[], eventId: string | null): number {
   if (eventId === null) return -1

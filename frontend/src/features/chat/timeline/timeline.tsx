@@ -24,8 +24,8 @@ export interface TimelineProps {
 }
 
 /**
- * The conversation from top to bottom. Only visible rows are in the page. The view follows the end until the user
- * scrolls up.
+ * The conversation from top to bottom. Only visible rows are in the page. The view follows the end until the
+ * user scrolls up.
  */
 export function Timeline({ rows, start, linkedEventId = null, foundWords = '' }: TimelineProps) {
   const { t } = useTranslation()
@@ -54,13 +54,13 @@ export function Timeline({ rows, start, linkedEventId = null, foundWords = '' }:
   const { leftAt, handleScroll, leave } = useAutoScroll(scroller, content, virtualizer, lastKey, isAtNow)
   const loadNear = useMoreEvents(scroller, rows)
 
-  // Users who send a message want to see it, so the view scrolls to the end.
+  // A user who sends a message wants to see it, so the view scrolls to the end.
   const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
   useLayoutEffect(() => {
     if (lastSent !== undefined) virtualizer.scrollToEnd()
   }, [lastSent, virtualizer])
 
-  // From a part of the log, the end is reached when the rows are those of now.
+  // If a passage of the log is shown, the view can scroll to the end only after the rows are the newest rows.
   const goesToEnd = useRef(false)
   useLayoutEffect(() => {
     if (!isAtNow || !goesToEnd.current) return

@@ -33,7 +33,7 @@ afterEach(() => vi.unstubAllGlobals())
 it('stays at the end when rows go and come back', () => {
   const { hook, scrollTo, scrollToEnd, resize } = follow()
   scrollTo(800, 1000)
-  scrollTo(0, 300) // most rows are removed: the browser has to scroll up
+  scrollTo(0, 300) // most rows are removed, so the browser has to scroll up
   box.scrollHeight = 1000 // the rows come back
   resize('content')
   expect(scrollToEnd).toHaveBeenCalledTimes(1)
@@ -52,7 +52,7 @@ it('leaves the reader alone who has scrolled up', () => {
 it('does not follow the end of a part of the log', () => {
   const { scrollTo, scrollToEnd, resize } = follow(false)
   scrollTo(800, 1000)
-  box.scrollHeight = 2000 // the next part
+  box.scrollHeight = 2000 // the next part of the content arrives
   resize('content')
   expect(scrollToEnd).not.toHaveBeenCalled()
 })

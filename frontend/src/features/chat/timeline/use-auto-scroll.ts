@@ -1,23 +1,25 @@
 import type { Virtualizer } from '@tanstack/react-virtual'
 import { useCallback, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 
-/** A position this close to the end counts as the end. */
+/** The distance in pixels from the end that still counts as the end. */
 export const AT_END_PX = 60
 
 export interface AutoScroll {
   /** The last row at the moment when the user left the end. Null while the view follows the end. */
   leftAt: string | null
   handleScroll: () => void
-  /** Stops following the end, before something else is scrolled to. */
+  /** Stops following the end. It must be called before something else is scrolled to. */
   leave: () => void
 }
 
 /**
- * Keeps a list at its end until the user scrolls up. Only scrolling up counts. The distance to the end also grows when
- * the window is resized, or when rows are measured again or come back. Then the list still follows the end.
+ * Keeps a list at its end until the user scrolls up. Only scrolling up stops this. The distance to the end
+ * also grows when the window is resized, or when rows are measured again or come back. In these cases the
+ * list continues to follow the end.
  *
- * content: what the scroller scrolls. Its height changes where the scroller's own does not. isAtNow: whether the
- * last row is the newest event. The end of a part of the log is not followed.
+ * `content` is the element that the scroller scrolls. Its height changes, while the height of the scroller
+ * stays the same. `isAtNow` says whether the last row is the newest event. The end of a passage of the log is
+ * not followed.
  */
 export function useAutoScroll(
   scroller: RefObject<HTMLElement | null>,
@@ -34,11 +36,12 @@ export function useAutoScroll(
   function handleScroll() {
     const element = scroller.current
     if (element === null) return
-    // Read from the page, because the virtualizer is told of this scroll only after us.
+    // The value is read from the page, because the virtualizer receives this scroll event later than this
+    // code.
     const top = element.scrollTop
     const isAtEnd = element.scrollHeight - element.clientHeight - top <= AT_END_PX
     if (isAtEnd) isFollowing.current = isAtNow
-    // When it has become shorter, the browser or the list has moved it, not the reader.
+    // If the content has become shorter, the browser or the list has scrolled, and not the user.
     else if (top < lastTop.current && element.scrollHeight >= lastHeight.current) isFollowing.current = false
     lastTop.current = top
     lastHeight.current = element.scrollHeight

@@ -5,7 +5,7 @@ import { actionIs, type Action } from '@/events/wire/types'
 export interface BrowserCall {
   /** The end of the translation key of the verb. */
   verb: string
-  /** The object of the call, as far as the call alone names it. */
+  /** The object of the call, if the call alone names it. */
   subject: string
   isAddress?: boolean
 }
@@ -21,7 +21,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   BrowserStopRecordingAction: 'stop_recording',
 }
 
-/** Returns `action` as a call of the browser. Returns null for all other actions. */
+/** Returns `action` as a call of a browser tool. Returns null for all other actions. */
 export function browserCall(action: Action | null | undefined): BrowserCall | null {
   if (actionIs(action, 'BrowserNavigateAction'))
     return { verb: 'navigate', subject: action.url, isAddress: true }
@@ -36,7 +36,7 @@ export function browserCall(action: Action | null | undefined): BrowserCall | nu
   return verb === undefined ? null : { verb, subject: '' }
 }
 
-/** Returns the call with data from the answer, which names the element and the page. */
+/** Returns the call with data from the answer. The answer names the element and the page. */
 export function answeredCall(call: BrowserCall, answer: string): BrowserCall {
   const [, element] = /^(?:Clicked|Filled in) (.*?)\.(?: |$)/m.exec(answer) ?? []
   if (element !== undefined) return { ...call, subject: call.subject.replace(/\[\d+\]$/, element) }

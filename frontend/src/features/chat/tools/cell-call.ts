@@ -1,4 +1,7 @@
-/** Reads calls of notebook cells. They are sent as calls of an MCP tool, whose arguments may be anything. Pure. */
+/**
+ * Reads calls of notebook cells. They are sent as calls of an MCP tool, so their arguments can have any form.
+ * Pure.
+ */
 import { actionIs, type EventOf } from '@/events/wire/types'
 
 export interface CellCall {
@@ -7,7 +10,10 @@ export interface CellCall {
   isRestart: boolean
 }
 
-/** Returns the cell that a call runs. Returns null for all other calls, also of another tool with the same name. */
+/**
+ * Returns the cell that a call runs. Returns null for all other calls, including calls of another tool with
+ * the same name.
+ */
 export function cellCall({
   tool_name,
   action,

@@ -33,8 +33,8 @@ export function fileCall(action: Action | null | undefined): FileCall | null {
 }
 
 /**
- * Returns the verb of the call, as a translation key. Only the arguments of the call say that an edit replaces
- * several places, and the user who must confirm the call has to know this.
+ * Returns the verb of the call, as a translation key. Only the arguments of the call say whether an edit
+ * replaces several places. The user who must approve the call has to know this.
  */
 export function verbOf(call: FileCall, toolArguments: string | undefined): string {
   const { overwrite, replace_all } = parsed(toolArguments)
@@ -51,7 +51,8 @@ function parsed(text: string | undefined): Record<string, unknown> {
 }
 
 /**
- * Returns the edit as lines. The observation knows the whole file. Before it comes, returns what the action asks for.
+ * Returns the edit as lines. The observation has the whole file. Until it arrives, returns the lines of the
+ * request.
  */
 export function changedLines(call: FileCall, observation: Observation | null): DiffLine[] {
   if (call.command === 'view' || call.command === 'list') return []
@@ -84,7 +85,10 @@ export interface FilePatch {
   lines: DiffLine[]
 }
 
-/** Returns a patch file by file: as it was applied, if the observation tells, else as it was requested. */
+/**
+ * Returns a patch file by file: the applied patch if the observation contains it, and else the requested
+ * patch.
+ */
 export function filePatches(patch: string, observation: Observation | null): FilePatch[] {
   const commit = observationIs(observation, 'ApplyPatchObservation') ? observation.commit : null
   if (!commit) return askedPatches(patch)

@@ -20,7 +20,7 @@ const ICONS = {
   undo_edit: FileMinus,
 }
 
-/** One file that was read or changed, or one listed directory, for all file tools. */
+/** One file that was read or changed, or one listed directory. All file tools use this card. */
 export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'action'> & { call: FileCall }) {
   const { t } = useTranslation()
   const shownPath = useShortPath(call.path)
@@ -75,7 +75,7 @@ export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'actio
   )
 }
 
-/** Whether the call only reads. Its result is for the agent, so it is shown on request only. */
+/** Returns whether the call only reads. Its result is for the agent, so it is shown on request only. */
 function isLook({ command }: FileCall): boolean {
   return command === 'view' || command === 'list'
 }

@@ -9,7 +9,9 @@ import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
-/** Shows the arguments and the answer of a tool that has no separate renderer, such as an MCP or client tool. */
+/**
+ * Shows the arguments and the answer of a tool that has no separate renderer, such as an MCP or client tool.
+ */
 export function GenericTool({
   event,
   outcome,

@@ -8,7 +8,7 @@ import { ToolCard } from './tool-card'
 import type { NoteCall } from './note-call'
 import { observationOf, type ToolProps } from './tool-props'
 
-/** A note that the agent writes for later conversations, or its search in the existing notes. */
+/** A note that the agent writes for later conversations, or the agent's search in the existing notes. */
 export function MemoryTool({ event, outcome, state, call }: Omit<ToolProps, 'action'> & { call: NoteCall }) {
   const { t } = useTranslation()
   const Icon = call.command === 'search' ? NotebookText : NotebookPen

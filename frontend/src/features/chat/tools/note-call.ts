@@ -1,11 +1,12 @@
 /**
- * Reads calls of the tools for notes. They are sent as calls of an MCP tool, whose arguments may be anything. Pure.
+ * Reads calls of the tools for notes. They are sent as calls of an MCP tool, so their arguments can have any
+ * form. Pure.
  */
 import { actionIs, type EventOf } from '@/events/wire/types'
 
 export interface NoteCall {
   command: 'create' | 'update' | 'delete' | 'search'
-  /** The title or name of the note, or the words of a search. */
+  /** The title or the name of the note, or the searched words. */
   subject: string
   text: string
 }
@@ -13,7 +14,8 @@ export interface NoteCall {
 const WRITES: ReadonlySet<unknown> = new Set(['create', 'update', 'delete'])
 
 /**
- * Returns the call of a tool for notes. Returns null for all other calls, also of another tool with the same name.
+ * Returns the call of a tool for notes. Returns null for all other calls, including calls of another tool
+ * with the same name.
  */
 export function noteCall({ tool_name, action }: EventOf<'ActionEvent'>): NoteCall | null {
   if (!actionIs(action, 'MCPToolAction')) return null

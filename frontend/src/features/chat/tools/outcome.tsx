@@ -11,8 +11,8 @@ import { OriginalText } from '../text/readable-block'
 import type { ToolState } from './tool-card'
 
 /**
- * Returns the state of a tool call. An open call counts as running only while the agent runs; otherwise it was cut
- * off.
+ * Returns the state of a tool call. An open call is running only while the agent runs. Otherwise, the call
+ * was interrupted.
  */
 export function toolState(outcome: Outcome | null, isAgentRunning: boolean): ToolState {
   if (outcome === null) return isAgentRunning ? 'running' : 'unanswered'
@@ -21,13 +21,15 @@ export function toolState(outcome: Outcome | null, isAgentRunning: boolean): Too
   return outcome.observation.is_error ? 'failed' : 'done'
 }
 
-/** Whether a stop by the user, or a crash, cut the call off. The agent cannot correct that. */
+/** Returns whether a stop by the user, or a crash, interrupted the call. The agent cannot correct that. */
 function wasInterrupted({ classification }: EventOf<'AgentErrorEvent'>): boolean {
   const { kind, retryable, user_action } = classification ?? {}
   return kind === 'agent_action' && retryable === true && user_action === 'none'
 }
 
-/** Shows the elapsed time while the call runs or waits. Later shows a word if it did not end well. */
+/**
+ * Shows the elapsed time while the call runs or waits. After a bad end of the call, it shows a word for that.
+ */
 export function ToolStatus({ state, since }: { state: ToolState; since: string }) {
   const { t } = useTranslation()
   switch (state) {
@@ -74,10 +76,13 @@ function RunningFor({ since }: { since: string }) {
   )
 }
 
-/** The text with which the runtime tells the agent that the user sent a message instead of an answer. */
+/**
+ * The text with which the runtime tells the agent that the user sent a message and did not approve the
+ * action.
+ */
 const ANSWERED_BY_MESSAGE = 'The user did not approve this and wrote a message instead, which follows.'
 
-/** Why there is no observation: the call was not possible, or a user or a hook refused it. */
+/** Explains why there is no observation: the call was not possible, or a user or a hook refused it. */
 export function Refusal({ outcome }: { outcome: Outcome | null }) {
   const { t } = useTranslation()
   if (eventIs(outcome, 'AgentErrorEvent')) {

@@ -12,7 +12,10 @@ import { filePatches, type FilePatch } from './file-call'
 import { LineCounts } from './line-counts'
 import { observationOf, type ToolProps } from './tool-props'
 
-/** A patch, with one diff for each file. If the patch has failed, shows the reason above the requested changes. */
+/**
+ * A patch, with one diff for each file. If the patch has failed, shows the reason above the requested
+ * changes.
+ */
 export function PatchTool({ event, outcome, state, action }: ToolProps<ActionByKind['ApplyPatchAction']>) {
   const { t } = useTranslation()
   const observation = observationOf(outcome)

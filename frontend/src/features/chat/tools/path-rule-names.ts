@@ -14,7 +14,7 @@ function nameIn(quoted: string): string {
   try {
     return String(JSON.parse(quoted))
   } catch {
-    // A sandbox may send any data.
+    // The text is not valid JSON. A sandbox may send any data.
     return quoted
   }
 }

@@ -33,8 +33,8 @@ const BY_KIND: ReadonlyMap<string, Render> = new Map([
 ])
 
 /**
- * Registers a renderer for several kinds, or for calls that differ by their arguments. The first one that fits is
- * used.
+ * Registers a renderer for several kinds, or for calls that differ by their arguments. The first one that
+ * fits is used.
  */
 const BY_CALL: readonly Render[] = [
   (action, common) => call(fileCall(action), common, FileTool),

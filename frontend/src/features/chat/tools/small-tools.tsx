@@ -27,7 +27,7 @@ export function ThinkTool({ event, outcome, state, action }: ToolProps<ActionByK
   )
 }
 
-/** The agent's last message: what it did. It looks different from its other messages. */
+/** The agent's last message, which says what it did. It looks different from the agent's other messages. */
 export function FinishTool({ action }: ToolProps<ActionByKind['FinishAction']>) {
   const { t } = useTranslation()
   return (
@@ -80,7 +80,7 @@ export function TaskTrackerTool({
 }: ToolProps<ActionByKind['TaskTrackerAction']>) {
   const { t } = useTranslation()
   const observation = observationOf(outcome)
-  // A call that only views the list has no list in its arguments; the answer has it.
+  // A call that only views the list has no list in its arguments. Then the answer contains the list.
   const listed = observationIs(observation, 'TaskTrackerObservation') ? observation.task_list : undefined
   const tasks = listed ?? action.task_list ?? []
   const done = tasks.filter((task) => task.status === 'done').length

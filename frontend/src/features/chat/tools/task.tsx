@@ -159,7 +159,7 @@ function TaskTimeline({ task, isLive }: { task: DelegatedTask; isLive: boolean }
   const { conversationId } = useComposerDraft()
   const query = useQuery({
     ...subConversationQuery(conversationId, task.conversation_id),
-    // The log of a sub-agent is only in the sandbox, and no stream has it.
+    // The log of a sub-agent is only in the sandbox, and no stream sends it. So it is loaded repeatedly.
     refetchInterval: ({ state }) => (isLive || isAsleep(state.error) ? LIVE_MS : false),
   })
   const rows = useMemo(() => rowsOf(query.data ?? []), [query.data])
@@ -183,7 +183,7 @@ function isAsleep(error: unknown): boolean {
   return isApiError(error) && error.code === 'sandbox_not_running'
 }
 
-/** The log in the form for the timeline. Positions count from the beginning of this log. */
+/** Returns the log as rows for the timeline. Positions count from the beginning of this log. */
 function rowsOf(events: readonly ConversationEvent[]) {
   const frames = events.map((event, index) => ({ type: 'durable', seq: index + 1, event }) as const)
   return itemRows(fold(emptyView, frames).items, false)

@@ -21,7 +21,7 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
   const raw = live?.text ?? contentText(observation?.content ?? [])
   const output = plainTerminalText(raw).trimEnd()
   const given = live?.styles ?? result?.metadata?.styles
-  // The positions of colours do not fit a text that was cleaned here.
+  // If this code has changed the text, the positions of the colours are wrong.
   const styles = given && raw.startsWith(output) ? inCodeUnits(raw, given) : undefined
   const shown = readableText(t, output, 'output')
   const summary = ownSummary(event)
@@ -57,7 +57,9 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
   )
 }
 
-/** Returns the styles after one piece of the text was replaced: the styles behind it move. */
+/**
+ * Returns the styles after one piece of the text was replaced. The styles behind the piece get new positions.
+ */
 function moved(styles: readonly TextStyle[], before: string, after: string): readonly TextStyle[] {
   if (before === after) return styles
   const length = Math.min(before.length, after.length)
@@ -70,8 +72,8 @@ function moved(styles: readonly TextStyle[], before: string, after: string): rea
 }
 
 /**
- * Returns the name of the shell, if the agent has named one. The protocol has no field for it, so it is read from the
- * arguments.
+ * Returns the name of the shell, if the agent has named one. The protocol has no field for the name, so it is
+ * read from the arguments.
  */
 function sessionOf(event: EventOf<'ActionEvent'>): string | null {
   return /"session":\s*"([\w.-]{1,32})"/.exec(event.tool_call?.arguments ?? '')?.[1] ?? null
@@ -88,7 +90,9 @@ function Command({ action }: { action: ActionByKind['TerminalAction'] }) {
   )
 }
 
-/** The exit code of a command that had not ended at the time of the observation. Null means the same. */
+/**
+ * The exit code of a command that had not ended at the time of the observation. Null has the same meaning.
+ */
 const NOT_ENDED = -1
 
 function hasFailed(code: number | null | undefined): boolean {

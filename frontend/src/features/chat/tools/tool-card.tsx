@@ -13,7 +13,7 @@ export interface ToolCardProps {
   /** The outcome in short: exit code, line counts, elapsed time. */
   status?: ReactNode
   state: ToolState
-  /** Used until the reader opens or closes the card. It may change with the outcome. */
+  /** Whether the card is open until the user opens or closes it. The value may change with the outcome. */
   isOpenByDefault?: boolean
   children?: ReactNode
 }

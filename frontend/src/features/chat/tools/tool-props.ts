@@ -15,8 +15,8 @@ export function observationOf(outcome: Outcome | null): Observation | null {
 }
 
 /**
- * Returns the agent's own summary of a call. Ignores the runtime's replacement, which only repeats the call ("tool:
- * {…}").
+ * Returns the agent's own summary of a call. Ignores the runtime's replacement, which only repeats the call
+ * ("tool: {…}").
  */
 export function ownSummary({ summary, tool_name }: EventOf<'ActionEvent'>): string | null {
   return summary && !summary.startsWith(`${tool_name}: {`) ? summary : null

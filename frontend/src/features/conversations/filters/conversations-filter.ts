@@ -4,13 +4,13 @@ import { nextDayOf, startOfDay } from '@/lib/text/days'
 const ARCHIVED = { archived: true, all: null } as const
 export type ArchivedFilter = keyof typeof ARCHIVED
 
-/** What the list shows; each value is empty if it does not matter. */
+/** The filter of the list. An empty value means any value, except for `archived`. */
 export interface ConversationsFilter {
   search: string
   repository: string
   status: string
   tag: string
-  /** Empty: only those that are not archived. */
+  /** If it is empty, only conversations that are not archived are shown. */
   archived: ArchivedFilter | ''
   model: string
   branch: string
@@ -42,7 +42,10 @@ export function isFiltered(filter: ConversationsFilter): boolean {
   return Object.values(filter).some(Boolean)
 }
 
-/** The filter of an address; `q` is the search. An unknown value of `archived` does not matter. */
+/**
+ * Returns the filter of an address. The parameter `q` is the search. An unknown value of `archived` is
+ * ignored.
+ */
 export function filterOfParams(params: URLSearchParams): ConversationsFilter {
   const archived = params.get('archived') ?? ''
   return {
@@ -59,13 +62,13 @@ export function filterOfParams(params: URLSearchParams): ConversationsFilter {
   }
 }
 
-/** The inverse of `filterOfParams`. */
+/** Returns the parameters of the address for a filter. It is the inverse of `filterOfParams`. */
 export function paramsOfFilter({ search, ...others }: ConversationsFilter): Record<string, string> {
   const chosen = Object.entries({ q: search, ...others }).filter(([, value]) => value)
   return Object.fromEntries(chosen) as Record<string, string>
 }
 
-/** The search of the API. `search` and `repository` as they are in the filter. */
+/** Returns the parameters of the API's search for a filter. */
 export function searchOfFilter(filter: ConversationsFilter): ConversationSearch {
   return {
     words: filter.search,

@@ -7,11 +7,11 @@ import type { ConversationsFilter } from './conversations-filter'
 
 export interface MoreFiltersProps {
   filter: ConversationsFilter
-  /** Is given the values that change. */
+  /** Called with the changed values only. */
   onFilterChange: (change: Partial<ConversationsFilter>) => void
 }
 
-/** Filters for model, branch, owner and time. A filter without a choice is not shown. */
+/** The filters for model, branch, owner and time. A filter without choices is not shown. */
 export function MoreFilters({ filter, onFilterChange }: MoreFiltersProps) {
   const { t } = useTranslation()
   const choices = useQuery(filterChoicesQuery()).data
@@ -81,12 +81,12 @@ function DayFilter({ label, value, min, max, onValueChange }: DayFilterProps) {
   )
 }
 
-/** A value and its text. */
+/** A value and its displayed text. */
 type Choice = [value: string, text: string]
 
 interface ChoiceFilterProps {
   label: string
-  /** The text for no value. */
+  /** The text of the choice that allows any value. */
   any: string
   value: string
   choices: readonly Choice[]

@@ -5,12 +5,12 @@ import { tagText } from '@/lib/text/tags'
 import { Select } from '@/ui/form/select'
 
 export interface TagFilterProps {
-  /** `key`, or `key:value`; empty: any. */
+  /** `key`, or `key:value`. Empty means any tag. */
   value: string
   onValueChange: (value: string) => void
 }
 
-/** Chooses one of the tags that there are. Nothing is shown where there are none. */
+/** Lets the user choose one of the existing tags. Shows nothing if there are no tags. */
 export function TagFilter({ value, onValueChange }: TagFilterProps) {
   const { t } = useTranslation()
   const { data: tags = [] } = useQuery(tagsQuery())

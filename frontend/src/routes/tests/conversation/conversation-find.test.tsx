@@ -65,7 +65,7 @@ it('finds words in the whole conversation, and shows each match', async () => {
   await user.keyboard('{Enter}')
   expect(await marked('Ship number 38')).not.toBeNull()
   expect(asked).toEqual(['number', 'number'])
-  // The third one is far before the events that are loaded.
+  // The third match is far before the loaded events.
   await user.click(within(bar).getByRole('button', { name: 'Show the older match' }))
   expect(await marked('Ship number 5')).not.toBeNull()
   expect(within(bar).getByText('3 of 3, newest first')).toBeVisible()

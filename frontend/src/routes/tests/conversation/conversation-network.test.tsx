@@ -80,7 +80,10 @@ describe('a host that was refused', () => {
           HttpResponse.json({ mode: 'allowlist', repository: null, allowed: [], refused: [refused] }),
         ),
         http.post('*/network/answer', () =>
-          problem(409, { code: 'too_many_hosts', detail: '500 hosts are listed already, which is the limit.' }),
+          problem(409, {
+            code: 'too_many_hosts',
+            detail: '500 hosts are listed already, which is the limit.',
+          }),
         ),
       ],
     })

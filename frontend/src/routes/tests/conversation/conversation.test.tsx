@@ -7,7 +7,10 @@ import { ID, openConversation, timeline } from '@/test/open-conversation'
 import { action, observation, statusChange, userMessage } from '@/test/sample-log'
 import { server } from '@/test/server'
 
-/** Leaves it to the button: on a busy machine the page would be connected again before a test has looked at it. */
+/**
+ * Delays automatic reconnects, so that only the button connects again. On a busy machine, the page would
+ * reconnect before the test checks it.
+ */
 function keepFromTryingAgain() {
   const { setTimeout } = window
   const later = (callback: () => void, milliseconds?: number) =>

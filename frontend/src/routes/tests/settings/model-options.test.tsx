@@ -79,7 +79,13 @@ test('a model is tested, and what works is shown with its cost', async () => {
     seconds: 1.5,
     refusal: null,
   }
-  const noCache = { ...trial, caching: null, caching_skipped: 'no_cache', cached_tokens: 0, native_tool_calling: false }
+  const noCache = {
+    ...trial,
+    caching: null,
+    caching_skipped: 'no_cache',
+    cached_tokens: 0,
+    native_tool_calling: false,
+  }
   const results = [trial, noCache]
   const { user } = renderApp({
     url: '/settings/models',

@@ -6,7 +6,7 @@ import { fakeNote, fakeProposal } from '@/test/agent-factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 
-/** Notes as a server keeps them; `sent` collects changes. */
+/** Serves notes as a server stores them. `sent` collects the changes. */
 function openMemory(notes: MemoryNote[], change?: () => Response) {
   const stored = [...notes]
   const sent: unknown[] = []

@@ -45,5 +45,7 @@ test('the rule shows what it would do, and deletes only after it was confirmed',
 
 test('only administrators see the rule', async () => {
   renderApp({ url: '/settings/retention', user: fakeUser({ role: 'member' }) })
-  expect(await screen.findByText('Only administrators of the installation set the retention rule.')).toBeVisible()
+  expect(
+    await screen.findByText('Only administrators of the installation set the retention rule.'),
+  ).toBeVisible()
 })

@@ -9,7 +9,7 @@ import { server } from '@/test/server'
 
 const ENDPOINT = '*/api/v1/sign-in/password'
 
-/** Answers each sign-in in turn: a refusal, or null for success. */
+/** Answers the sign-ins one after the other: with a refusal, or with success for null. */
 function answering(...refusals: ((() => Response) | null)[]) {
   const asked: unknown[] = []
   const handler = http.post(ENDPOINT, async ({ request }) => {

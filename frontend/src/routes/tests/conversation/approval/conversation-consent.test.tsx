@@ -9,7 +9,7 @@ import { openConversation } from '@/test/open-conversation'
 
 const RUNNING = { conversation: { sandbox_status: 'RUNNING' as const } }
 
-/** A repository with these offers; answers change their state, as on a real server. */
+/** Serves a repository with these offers. Answers change the state of the offers, as on a real server. */
 function offers(items: ExecutableWithState[], refuse?: () => Response) {
   const answers: unknown[] = []
   const body = () => HttpResponse.json({ directory: 'engine', repository: 'github.com/ada/engine', items })

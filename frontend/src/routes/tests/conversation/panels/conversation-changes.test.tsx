@@ -134,7 +134,7 @@ describe('the changes', () => {
     await user.click(screen.getByRole('tab', { name: 'Preview' }))
     stream.send({ type: 'conversation', conversation: { ...archived, title: 'Later' } })
     expect(await screen.findByText('Later')).toBeVisible()
-    // Of the changes, and of the pages.
+    // The text appears twice: in the changes and in the preview.
     await waitFor(() => expect(screen.getAllByText('The next message wakes it.')).toHaveLength(2))
     expect(asked).toEqual([])
   })

@@ -64,7 +64,8 @@ describe('the preview', () => {
     expect(await screen.findByText(/^Link copied/)).toBeVisible()
     await user.click(screen.getByRole('button', { name: 'Load the page again' }))
     expect(await screen.findByTitle('Page of port 5173')).toBeVisible()
-    // Opened by itself, since there is no other; chosen; loaded again.
+    // Three requests: the page opens the only port itself, the user chooses the port, and the user loads it
+    // again.
     expect(asked).toEqual([{ port: 5173 }, { port: 5173 }, { port: 5173 }])
   })
 
