@@ -2,8 +2,8 @@
 (which forwards requests to models) share: loading the library, building the arguments of a call, and reading
 its errors.
 
-The engine and the gateway make the calls themselves: the engine must be able to cancel a call, and the
-gateway sends a call only to one network address.
+The engine and the gateway make the calls themselves, because the engine must be able to cancel a call, and
+the gateway must limit a call to the network addresses of the vendor.
 """
 
 import os
@@ -74,7 +74,7 @@ def status_of(error: Exception) -> int | None:
 
 def refusal_in(error: Exception) -> Exception:
     """Returns the exception that contains the vendor's HTTP reply. If the vendor refuses during a stream,
-    litellm wraps this exception in another one without headers.
+    litellm wraps this exception in another exception, which has no headers.
     """
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, Exception) else error
@@ -92,7 +92,7 @@ def headers_of(error: Exception) -> dict[str, str]:
 
 
 def asked_wait(error: Exception) -> float | None:
-    """Returns the seconds that the vendor asks to wait, from the headers or the text of its error. Returns
-    None if the vendor states no time.
+    """Returns how many seconds the vendor asks the caller to wait before the next request. The vendor states
+    this in the headers or the text of its error. Returns None if the vendor states no time.
     """
     return asked_seconds(headers_of(error), words_of(refusal_in(error)))

@@ -8,8 +8,8 @@ CHUNK_BYTES = 1 << 18
 
 
 class StreamedZip:
-    """A writer of a zip archive that is written in pieces. Add files and send the bytes that `take` yields;
-    at the end, send the bytes that `close` yields.
+    """A writer of a zip archive that is sent in pieces. Call `add` for each file and send the bytes that
+    `take` yields. At the end, send the bytes that `close` yields.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class StreamedZip:
             self._written.data.clear()
 
     def close(self) -> Iterator[bytes]:
-        """Writes the end of the archive and yields all bytes that were not taken yet."""
+        """Writes the end of the archive and yields all bytes that `take` has not yielded yet."""
         self.archive.close()
         yield from self.take(at_least=1)
 

@@ -24,24 +24,24 @@ _KEY = secrets.token_bytes(16)
 
 
 def marked(text: str, source: str, event_id: str) -> str:
-    """Adds a mark before and after the text of a tool result, which tell the model that the text is data and
-    no instruction. `source`: the tool that returned the text. `event_id`: the random id of the tool result's
-    event.
+    """Adds a mark before and after the text of a tool result. The marks tell the model that the text is data
+    and no instruction. `source`: the tool that returned the text. `event_id`: the random id of the tool
+    result's event.
 
-    The marks contain the end of this id. The id is made after the text, so the author of the text cannot know
-    the end mark. A replay of the conversation gives the same marks.
+    The marks contain the last characters of this id. The id is created after the text, so the author of the
+    text cannot know the end mark. A replay of the conversation gives the same marks.
     """
     mark = event_id[-12:]
     return f'<untrusted from="{source}" mark="{mark}">\n{_harmless(text)}\n</untrusted mark="{mark}">'
 
 
 def of_repository(text: str, file: str) -> str:
-    """Returns a text from a repository between marks, in the form that is stored in the log. `file`: the path
-    of the file that contains the text; the path is not trusted either.
+    """Returns a text from a repository between marks. The event log stores the text with these marks. `file`:
+    the path of the file that contains the text; the path is not trusted either.
 
     The mark is computed from the text and a secret key of this process, so the author cannot know the mark.
-    The same text of the same file gives the same mark, so the prompt stays equal and the vendor can use its
-    prompt cache.
+    The same text of the same file gives the same mark, so the prompt stays the same and the vendor can use
+    its prompt cache.
     """
     mark = blake2b(f"{file}\n{text}".encode(), key=_KEY, digest_size=6).hexdigest()
     name = _harmless(json.dumps(file, ensure_ascii=False))
@@ -57,8 +57,8 @@ def failure(tool: str, why: str) -> str:
 
 def marked_failure(text: str, tool: str, event_id: str) -> str:
     """Returns the text of a failed tool call as the model sees it: with marks around the reason, which may
-    contain foreign text. `text`: a logged result; if it is not the text that `failure` makes, it is returned
-    unchanged, because the runtime wrote it.
+    contain foreign text. `text`: a logged result. A text that `failure` has not made is returned unchanged,
+    because the runtime wrote it.
     """
     opening = failure(tool, "")
     if not text.startswith(opening):

@@ -10,8 +10,8 @@ from email.utils import parsedate_to_datetime
 
 UNREACHABLE = "llm_vendor_unreachable"
 WRONG_BASE_URL = "llm_base_url_wrong"
-"""Error codes of the app server's model gateway. UNREACHABLE: no server answers at the model's URL.
-WRONG_BASE_URL: a server answers at this URL, but it is not a model server.
+"""An error code of the app server's model gateway: a server answers at the model's URL, but it is not a model
+server. The constant before this one, UNREACHABLE, is the code if no server answers at the URL.
 """
 
 OPENAI_URL = "https://api.openai.com/v1"

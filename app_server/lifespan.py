@@ -317,7 +317,9 @@ async def _open_jobs(
     audit_stream: StreamDelivery,
     stack: AsyncExitStack,
 ) -> Jobs:
-    """Registers the functions that run each kind of background job, and starts the worker that calls them."""
+    """Registers one function for each kind of background job, and starts the worker that calls these
+    functions.
+    """
     jobs = Jobs(database, pubsub)
     jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days, unsent_after), TRIM_EVERY)
     jobs.schedule(audit_delivery.KIND, audit_stream.run, audit_delivery.EVERY, audit_delivery.POLICY)

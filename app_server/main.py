@@ -1,7 +1,7 @@
 """Creates the two FastAPI apps of the server, with their middleware and their routers.
 
 The public app serves browsers and API clients. The inner app serves sandboxes and accepts no cookies. Both
-apps share the objects that `lifespan` opens; handlers take these objects as parameters
+apps share the objects that `lifespan` opens; route functions take these objects as parameters
 (core/server_objects.py).
 """
 

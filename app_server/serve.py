@@ -1,5 +1,5 @@
-"""Runs the app server: the network listeners for users and for sandboxes, in one event loop, from the check
-of the ports to a clean shutdown.
+"""Runs the app server. It opens the ports, and accepts requests of users and of sandboxes in one event loop
+until it is stopped.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ async def serve(config: Config, announce: Announce) -> None:
 def _keep_what_stands() -> None:
     """Excludes the objects that exist after the server start from garbage collection. These objects are
     needed until the server stops. If the garbage collector checked these objects too, each full collection
-    would block the event loop for twice the time.
+    would block the event loop twice as long as it does without them.
     """
     gc.collect()
     gc.freeze()

@@ -62,8 +62,8 @@ class Resources(BaseModel):
 
 
 class ServerInfo(BaseModel):
-    """The state of this server, in a reply. `uptime`: for how many seconds the server has run. `idle_time`:
-    always 0. `resources`: the resource use of the server.
+    """The reply with the state of this server. `uptime`: for how many seconds the server has run.
+    `idle_time`: always 0. `resources`: the resource use of the server.
     """
 
     uptime: float

@@ -8,8 +8,8 @@ from agent_runtime.llm.config import LLM
 
 
 class IterativeRefinement(BaseModel):
-    """The settings that make the agent continue while the score that a critic (a judge of the agent's work)
-    gives is below `success_threshold`. The critic makes the agent continue at most `max_iterations` times.
+    """The settings that make the agent continue while a critic (a judge of the agent's work) gives a score
+    below `success_threshold`, but at most `max_iterations` times.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -21,8 +21,8 @@ class IterativeRefinement(BaseModel):
 class _Critic(BaseModel):
     """The base class of all critics (judges of the agent's work). `mode`: with `all_actions`, the critic
     judges every reply of the agent; with `finish_and_message`, only the last reply before the agent stops.
-    `iterative_refinement`: below which score, and how often, the agent must continue; None means that the
-    agent need never continue because of a score.
+    `iterative_refinement`: the score below which the agent must continue, and the maximum number of times;
+    None means that no score makes the agent continue.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -38,7 +38,7 @@ class PassCritic(_Critic):
 
 
 class EmptyPatchCritic(_Critic):
-    """A critic (a judge of the agent's work) that accepts it if a file in the repository has changed."""
+    """A critic (a judge of the agent's work) that accepts work if a file in the repository has changed."""
 
     kind: Literal["EmptyPatchCritic"] = "EmptyPatchCritic"
 

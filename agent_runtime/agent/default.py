@@ -17,10 +17,10 @@ files, the agent uses the terminal.
 def default_agent(llm: LLM) -> Agent:
     """Returns an agent that can read, search, change and run code, and keep a plan of its work.
 
-    Long conversations are summarized by the model `llm`, too, before they fill the model's context window.
-    The cost of summaries is counted under the usage id `condenser`. A model that takes a reasoning effort
-    gets the effort `medium`, unless `llm` sets another effort. If the model is good at writing patches, the
-    agent also gets the tool `apply_patch`. To change the configuration, copy the result:
+    The model `llm` also summarizes long conversations before they fill its context window. The cost of
+    summaries is counted under the usage id `condenser`. A model that supports a reasoning effort gets the
+    effort `medium`, unless `llm` sets another effort. If the model is good at writing patches, the agent also
+    gets the tool `apply_patch`. To change the configuration, copy the result:
     `default_agent(llm).model_copy(update={"mcp_config": {...}})`.
     """
     model = _with_effort(llm)

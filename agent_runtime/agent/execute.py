@@ -65,8 +65,8 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
 def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErrorEvent:
     """Returns the error event for a tool call that was interrupted and will never have a result.
 
-    `by`: who or what interrupted the call, as in "by the user". `may_have_run`: whether the tool may have
-    begun to run.
+    `by`: a text that says who or what interrupted the call, such as "by the user". `may_have_run`: whether
+    the tool may have begun to run.
     """
     if may_have_run:
         text = (

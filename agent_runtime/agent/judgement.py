@@ -1,5 +1,5 @@
 """Asks a model for a judgement in the form of JSON and parses the reply. The caller gives the question and
-the form of the judgement, a pydantic model.
+the form of the judgement, a pydantic class.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,9 +44,9 @@ async def ask_verdict(
     """Asks a model for a judgement of the agent's work and returns it as an object of the pydantic class
     `form`. Raises LLMError if the request fails or if none of the model's answers fits this class.
 
-    `question`: builds the text of the question; its argument is the maximum length of the conversation's
-    record (its messages) in the text. If the text does not fit into the model's context window, the model is
-    asked again with a shorter record. `usage_id`: the name under which the cost of these requests is counted.
+    `question`: builds the text of the question; its argument is the maximum length of the data to judge, such
+    as the conversation's messages. If the text does not fit into the model's context window, the model is
+    asked again with shorter data. `usage_id`: the name under which the cost of these requests is counted.
     `on_reply`: called with each reply, to count its cost.
     """
     judge = llm.model_copy(update={"usage_id": usage_id, "stream": False})

@@ -76,8 +76,8 @@ def _nudge(text: str) -> MessageEvent:
 
 def _notices(reply: Reply) -> list[Event]:
     """Returns an event that informs people that a fallback model has answered instead of the usual model, and
-    why. The event explains a change of style in the replies. Returns an empty list if the usual model has
-    answered.
+    why. People then understand why the style of the replies changes. Returns an empty list if the usual model
+    has answered.
     """
     if not reply.passed_over or reply.answered_by is None:
         return []
@@ -130,10 +130,10 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
     """Returns the data that the model's vendor added to a reply, such as signatures, and that the vendor
-    expects back in later prompts. Returns None if the reply has no such data; then any vendor's model can get
-    the reply in a later prompt. `call`: the tool call for which the data is returned; None if the event is a
-    message. `is_first`: whether the event is the first one of the reply; the first event also has the data of
-    the whole reply.
+    expects back in later prompts. Returns None if the reply has no such data; then a later prompt with this
+    reply can be sent to any vendor's model. `call`: the tool call for which the data is returned; None if the
+    event is a message. `is_first`: whether the event is the first one of the reply; the first event also has
+    the data of the whole reply.
     """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))

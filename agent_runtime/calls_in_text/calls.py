@@ -66,8 +66,8 @@ class _Written:
     @property
     def closing(self) -> int:
         """The index in `shape` at which the closing tag of this tool call begins. It is -1 if the call has no
-        closing tag. It is also -1 if a parameter's closing tag follows the last closing tag of a call,
-        because this last closing tag is then a part of the parameter's value.
+        closing tag. It is also -1 if the last `</function>` is a part of a parameter's value, which is the
+        case if a `</parameter>` follows it.
         """
         if proper := list(_CLOSING.finditer(self.shape)):
             return proper[-1].end() - len(_CLOSING_TAG)

@@ -141,9 +141,9 @@ def _is_harmony(text: str) -> bool | None:
 
 
 def _counts(token: str, rest: str) -> bool | None:
-    """Returns True if a special token inside a message is really a token of the Harmony format. Returns False
-    if the message's text only mentions the token. Returns None if more of the reply is needed to decide.
-    `rest`: the text after the token.
+    """Returns True if a special token inside a message is part of the Harmony format. Returns False if the
+    message's text only mentions the token. Returns None if more of the reply is needed to decide. `rest`: the
+    text after the token.
     """
     match token:
         case "end" | "call" | "return":

@@ -28,11 +28,11 @@ class _Scan:
 
 
 def hidden(text: str, *, was_cut: bool) -> str:
-    """Returns the text with each tool call that is inside a parameter's value of another call replaced by the
-    same number of dots. A parser then finds only the outer calls.
+    """Returns the text with each tool call that is inside a parameter's value of another call replaced by
+    dots, one for each character. A parser then finds only the outer calls.
 
     A call counts as inside a value only if the value's closing tag follows the call. If there is no such tag,
-    the model may have forgotten the closing tags of the first call, so the second call counts as a separate
+    the model may have forgotten the closing tags of the outer call, so the inner call counts as a separate
     call. `was_cut`: whether the reply was cut off. If True, the closing tag of the last value may be missing
     for this reason, so calls inside the last value are replaced, too.
     """

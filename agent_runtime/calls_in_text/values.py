@@ -19,8 +19,8 @@ _NESTED = {"array": list, "object": dict}
 
 
 def kinds_of_parameters(tool: Mapping[str, Any]) -> dict[str, Kinds]:
-    """Returns the JSON types of each parameter of a tool. `tool`: in the format of the OpenAI chat
-    completions API.
+    """Returns the JSON types of each parameter of a tool. `tool`: the definition of the tool in the format of
+    the OpenAI chat completions API.
     """
     properties = tool["function"].get("parameters", {}).get("properties", {})
     return {name: _kinds(schema) or TEXT for name, schema in properties.items()}

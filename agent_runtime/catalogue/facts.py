@@ -57,7 +57,7 @@ class Facts:
 
     @property
     def takes_effort(self) -> bool:
-        """Whether a reasoning effort may be sent to this model. True also if the catalogue does not say which
-        efforts the model accepts: an effort is sent only if the user has set one.
+        """Whether a reasoning effort may be sent to this model. Also True if the catalogue does not say which
+        efforts the model accepts, because an effort is sent only if the user has set one.
         """
         return self.efforts is None or bool(self.efforts)

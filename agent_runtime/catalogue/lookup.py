@@ -67,8 +67,8 @@ def _facts(name: str) -> Facts:
 
 def _caches(merged: Mapping[str, Any]) -> bool | None:
     """Returns whether the vendor of a model caches prompts. `merged`: the model's entry in the catalogue.
-    Returns True if the entry has a price for cached input tokens, or has the field `marks_cache`. Returns
-    None if the entry has no price at all.
+    Returns True if the entry has a price for cached input tokens, or if its field `marks_cache` is true.
+    Otherwise returns None if the entry has no price at all, and False if it has only other prices.
     """
     if merged.get("marks_cache"):
         return True

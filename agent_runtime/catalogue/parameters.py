@@ -22,8 +22,8 @@ def names_max_completion_tokens(model: str) -> bool:
 
 
 def has_cache_key(model: str) -> bool:
-    """Returns whether the model's vendor has the parameter `prompt_cache_key`, with which calls that have
-    equal keys use the same prompt cache.
+    """Returns whether the model's vendor has the parameter `prompt_cache_key`. Requests with the same value
+    of this parameter use the same prompt cache.
     """
     vendor = model.partition("/")[0]
     return vendor == "moonshot" or (vendor in _HAS_CACHE_KEY and is_model_of_openai(model))

@@ -67,7 +67,9 @@ def _refuse_differences(before: Agent, after: Agent, now: Agent) -> None:
 
 
 def _comparable(agent: Agent) -> JsonObject:
-    """Returns the agent as JSON without the fields that are not stored. Equal agents give equal JSON."""
+    """Returns the agent as JSON that contains only the fields which are stored with a conversation. Equal
+    agents give equal JSON.
+    """
     data = agent.model_dump(mode="json")
     context = data["agent_context"] or NO_CONTEXT.model_dump(mode="json")
     data["agent_context"] = {name: item for name, item in context.items() if name not in _NOT_KEPT}
@@ -77,7 +79,7 @@ def _comparable(agent: Agent) -> JsonObject:
 
 def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
     """Returns a copy of the stored agent (`stands`) without the MCP servers and skills that plugins have
-    added later, because the agent that a program passes (`given`) need not contain these additions.
+    added later, because the agent that a program passes (`given`) does not have to contain these additions.
     """
     servers, context = stands["mcp_config"], stands["agent_context"]
     count = len(given["agent_context"]["skills"])
@@ -90,7 +92,7 @@ def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
 
 def _differences(stands: Any, given: Any, path: str = "") -> Iterator[str]:
     """Yields the names of the fields in which two JSON values differ, such as `condenser.max_size`. `path`:
-    the name of the field that contains the two values.
+    the name of the field that contains the two values; empty for whole agents.
     """
     if isinstance(stands, dict) and isinstance(given, dict):
         for name in sorted({*stands, *given}):

@@ -10,8 +10,8 @@ logger = logging.getLogger(__name__)
 
 
 def write_completion(llm: LLM, event: LLMCompletionLogEvent) -> None:
-    """Writes the log of one model call to a file in the folder that the model's settings name. If the write
-    fails, logs the failure.
+    """Writes the log of one model call to a file in the model's folder for logs (`log_completions_folder`).
+    If the write fails, logs the failure.
     """
     folder = Path(llm.log_completions_folder)
     try:

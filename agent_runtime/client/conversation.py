@@ -53,9 +53,9 @@ from agent_runtime.wire import (
 class Conversation:
     """A dialogue with an agent. Use the object in a `with` block, or call `close` at the end.
 
-    All methods can be called from any thread. Callbacks may call all methods except `close` and those that
-    wait for a run: `run`, `wait`, and `pursue_goal` and `resume_goal` unless `blocking` is False. A method
-    that fails raises a ConversationError. A run is the agent's work from its start until it stops.
+    All methods can be called from any thread. Callbacks must not call `close` or a method that waits for a
+    run: `wait`, and `run`, `pursue_goal` and `resume_goal` with `blocking=True`. A method that fails raises a
+    ConversationError. A run is the agent's work from its start until it stops.
     """
 
     def __init__(
@@ -82,13 +82,13 @@ class Conversation:
     ) -> None:
         """Starts a new conversation, or opens the existing conversation `conversation_id` in its last state.
 
-        An existing conversation uses its stored settings. Only the agent's models and keys may be changed.
-        `workspace`: where the agent works: a directory of this machine, or a server with a directory.
+        An existing conversation uses its stored settings; only the models and keys of `agent` may differ.
+        `workspace`: the directory of this machine, or of a server, in which the agent works.
         `persistence_dir`: where logs of local conversations are stored; if None, `close` deletes the log.
 
         `callbacks`: functions that are called once with every new event of the log, in order, in a separate
         thread. `stream_callbacks`: functions that are called with the pieces of replies, if the LLM has
-        `stream=True`. `confirmation_policy`: which actions need your confirmation; None means none. Before
+        `stream=True`. `confirmation_policy`: which actions need your confirmation; by default, none. Before
         such an action, `run` returns. Another `run` approves the waiting actions, `reject_pending_actions`
         rejects them. `security_analyzer`: rates the risk of actions, in addition to Slipway's built-in rules.
 
@@ -98,11 +98,11 @@ class Conversation:
         tools of this program that the agent may call. Your callbacks get the calls. If a tool has
         `awaits_answer`, answer its calls with `answer_client_tool`. For other tools, the agent does not wait.
 
-        `consent`: which of the project's hooks, MCP servers and plugins may run: hashes from
-        `workspace.executables()`, or a function that gets each executable and returns whether it may run. By
-        default, none runs. `secrets`: by name of an environment variable. A command gets the variable if the
-        command contains the name. A secret is a value, or an address where the value is looked up at each use
-        (`LocalAgentServer.get_secrets`). Values are never shown to the model or stored on disk: give them
+        `consent`: the hashes (from `workspace.executables()`) of the project's hooks, MCP servers and plugins
+        that may run, or a function that gets each executable and returns whether it may run. By default, none
+        runs. `secrets`: by name. A command that contains the name gets the secret as an environment variable.
+        A secret is a value, or an address where the value is looked up at each use
+        (`LocalAgentServer.get_secrets`). Secrets are never shown to the model or stored on disk: pass them
         again when you reopen the conversation. `max_iteration_per_run`: how often one run may ask the model.
         """
         if not isinstance(workspace, LocalWorkspace | RemoteWorkspace):
@@ -157,7 +157,7 @@ class Conversation:
         return self._session.call(self._session.link.final_response())
 
     def send_message(self, message: str | Message) -> None:
-        """Adds a message of the user to the log. Does not start a run; an active run answers the message."""
+        """Adds a message of the user to the log. Does not start the agent, but a working agent replies."""
         said = message if isinstance(message, Message) else Message.of("user", message)
         # The id makes it safe to send once more when the connection breaks.
         request = SendMessageRequest(id=new_id(), role=said.role, content=said.content)
@@ -176,7 +176,7 @@ class Conversation:
             self.wait()
 
     def wait(self) -> None:
-        """Waits until this conversation has no active run. Raises the errors that `run` raises."""
+        """Waits until the agent has stopped. Raises the errors that `run` raises."""
         self._refuse_in_callback("wait")
         ending = self._session.begin(self._session.until_ended())
         try:
@@ -196,7 +196,7 @@ class Conversation:
             raise
 
     def set_confirmation_policy(self, policy: Policy) -> None:
-        """Sets which actions of the agent need confirmation. Applies from the model's next reply on."""
+        """Sets which actions of the agent need confirmation, from the model's next reply on."""
         self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
@@ -236,7 +236,7 @@ class Conversation:
         """Adds a plugin and informs the agent about it. `plugin_ref`: the name of one of the user's plugins,
         or the directory or repository of a plugin. Raises ConversationError `plugin_not_found`,
         `plugin_not_fetched` or `plugin_unusable` (not loadable). Raises ConversationError `consent_required`
-        for a plugin of the project: use `consent` to add such a plugin.
+        for a plugin of the project: call the method `consent` instead.
         """
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
@@ -261,7 +261,7 @@ class Conversation:
             self.wait()
 
     def stop_goal(self) -> None:
-        """Stops the work on the goal. An active run continues, but no model judges its result."""
+        """Stops the work on the goal. A working agent continues, but no model judges its result."""
         self._session.call(self._session.link.stop_goal())
 
     def resume_goal(self, *, blocking: bool = True) -> None:
@@ -274,11 +274,11 @@ class Conversation:
             self.wait()
 
     def pause(self) -> None:
-        """Asks a run to stop before its next request to the model. A running command is not interrupted."""
+        """Asks the agent to stop before its next model call. A running command is not interrupted."""
         self._session.call(self._session.link.pause())
 
     def interrupt(self) -> None:
-        """Stops a run at once: drops the model's unfinished reply and ends a running command."""
+        """Stops the agent at once: drops the model's unfinished reply and ends a running command."""
         self._session.call(self._session.link.interrupt())
 
     def condense(self) -> None:
@@ -288,13 +288,13 @@ class Conversation:
         self._session.call(self._session.link.condense())
 
     def ask_agent(self, question: str) -> str:
-        """Asks the agent a question, also during a run. Returns the answer. Adds nothing to the log."""
+        """Asks the agent a question, also while it works. Returns the answer. Adds nothing to the log."""
         return self._session.call(self._session.link.ask(question))
 
     def navigate(self, event_id: str | None) -> None:
         """Resets the conversation to an earlier event, or to the beginning if `event_id` is None, so that it
         continues from there. Files are not changed, and the log still contains the later events. Raises
-        EventNotFoundError if there is no such event. Raises AlreadyRunningError if a run is active.
+        EventNotFoundError if there is no such event. Raises AlreadyRunningError if the agent works.
         """
         self._session.call(self._session.link.navigate(event_id))
 
@@ -369,8 +369,8 @@ class Conversation:
 
     def close(self) -> None:
         """Stops the agent and frees all resources. For a conversation on a server, only ends the connection;
-        the agent continues. May be called twice. If a run in this process was active, the log records this.
-        After the conversation is opened again, the next `run` continues the interrupted run.
+        the agent continues. May be called twice. An agent that was working in this process continues its work
+        at the next `run` after the conversation is opened again.
         """
         self._session.close()
         atexit.unregister(self.close)

@@ -1,5 +1,5 @@
-"""Stores the open conversations of one program, which are the conversations whose engines are in this
-process: the main conversation, which the program has opened, and the conversations of its sub-agents.
+"""Stores the open conversations of one program, which are the conversations whose agents run in this process:
+the main conversation, which the program has opened, and the conversations of its sub-agents.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class InProcessHost:
-    """The collection of all open conversations (conversations whose engines are in this process) of one
+    """The collection of all open conversations (conversations whose agents run in this process) of one
     program that uses this library: the main conversation and the conversations of its sub-agents. This object
     creates, finds and closes the conversations of the sub-agents. Their logs are stored in the same directory
     as the log of the main conversation.

@@ -29,8 +29,8 @@ class DockerWorkspace(RemoteWorkspace):
     """A RemoteWorkspace in a container on this machine. `close`, or the end of the program, removes the
     container with all its files.
 
-    The container has no privileges and limited resources, but it can reach the network, because the agent
-    inside asks the model. A model server on this machine can be reached from the container as
+    The container has no privileges and limited resources, but it can reach the network, because the agent in
+    the container calls a model. A model server on this machine can be reached from the container as
     `host.docker.internal`.
     """
 

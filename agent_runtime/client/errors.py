@@ -15,8 +15,8 @@ from agent_runtime.events.errors import ConversationErrorEvent
 
 
 class ConversationRunError(ConversationError):
-    """The error that is raised when a run ended with an error. A later call of `Conversation.run` continues
-    where the run stopped. `event`: the event with the reason.
+    """The error that is raised when a run (the agent's work until it stops) ended with an error. A later call
+    of `Conversation.run` continues where the run stopped. `event`: the event with the reason.
     """
 
     def __init__(self, event: ConversationErrorEvent) -> None:
@@ -25,8 +25,8 @@ class ConversationRunError(ConversationError):
 
 
 class StuckError(ConversationRunError):
-    """The error that is raised when a run was stopped because the agent repeated the same steps. A new
-    message from the user may help the agent.
+    """The error that is raised when the agent was stopped because it repeated the same steps. A new message
+    from the user may help the agent.
     """
 
     def __init__(self) -> None:
@@ -35,8 +35,8 @@ class StuckError(ConversationRunError):
 
 
 class WorkspaceError(ConversationError):
-    """The error that is raised when a call of a workspace was refused or failed. `output`: the last output of
-    the failed command or container; empty if there is no output.
+    """The error that is raised when an operation of a workspace was refused or has failed. `output`: the last
+    output of the failed command or container; empty if there is no output.
     """
 
     def __init__(self, code: str, detail: str, fix: str | None = None, *, output: str = "") -> None:
@@ -49,6 +49,6 @@ class WorkspaceError(ConversationError):
 
 
 class DisconnectedError(WorkspaceError):
-    """The error that is raised when the agent server has not answered for too long, or no longer has this
+    """The error that is raised when the agent server has not answered for too long, or no longer has the
     conversation.
     """

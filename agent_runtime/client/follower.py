@@ -21,7 +21,7 @@ class Follower:
 
     `events`: all events of the log so far. `delivered_seq`: the position of the last event that was passed to
     the callbacks. `beat`: a counter that grows each time the state of the conversation may have changed, for
-    example because its run has stopped. `connections`: how often the follower has connected to the
+    example because the agent has stopped. `connections`: how often the follower has connected to the
     conversation. `failure`: the error with which `follow` failed; None if it has not failed.
     """
 
@@ -54,8 +54,8 @@ class Follower:
             raise self.failure
 
     async def until_beat(self, *, after: int) -> None:
-        """Waits until the counter `beat` is greater than `after`, which means that the run may have stopped.
-        Also returns if a callback has failed.
+        """Waits until the counter `beat` is greater than `after`, which means that the agent may have
+        stopped. Also returns if a callback has failed.
         """
         await self.until(lambda: self.beat > after or self._callbacks.failure is not None)
 

@@ -21,8 +21,9 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 def check(response: httpx.Response) -> httpx.Response:
     """Returns the HTTP response of an agent server if its status means success. Otherwise raises the error
-    that the response describes. The error code in the response determines the class of the error:
-    ConversationError or WorkspaceError if the code has no separate class.
+    that the response describes. The error code in the response determines the class of the error. For a code
+    without a special class, the response to a request about conversations raises ConversationError; all other
+    responses raise WorkspaceError.
     """
     if response.is_success:
         return response
@@ -58,7 +59,7 @@ async def persist(
     server has not answered after `patience_seconds`.
 
     `is_repeatable`: whether the request may be repeated even if the server may have received it already. If
-    False, the request is repeated only if the connection to the server failed.
+    False, the request is repeated only if no connection to the server could be made.
     """
     again = httpx.TransportError if is_repeatable else httpx.ConnectError
     deadline = asyncio.get_running_loop().time() + patience_seconds

@@ -1,4 +1,4 @@
-"""Connects a Conversation to a conversation engine in this process."""
+"""Connects a Conversation to the engine that runs its agent in this process."""
 
 import shutil
 import tempfile
@@ -56,8 +56,9 @@ from agent_runtime.wire import (
 
 
 class InProcess:
-    """The link between a Conversation and a conversation engine in this process. The log of the conversation
-    is stored below `persistence_dir`; without `persistence_dir` the log is temporary.
+    """The link between a Conversation and the engine that runs its agent in this process. The log of the
+    conversation is stored below the directory `persistence_dir`; if this argument is None, the log is
+    temporary.
     """
 
     patience_seconds = 60.0

@@ -1,5 +1,5 @@
-"""The interface between a Conversation object and the engine that runs the conversation, in this process or
-on an agent server.
+"""The interface between a Conversation object and the engine that runs the agent, in this process or on an
+agent server.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -68,16 +68,17 @@ class Link(Protocol):
     async def interrupt(self) -> None: ...
 
     async def condense(self) -> None:
-        """Asks the conversation engine to replace older events in the model's prompt by a summary. Raises
-        NoCondenserError if the agent has no condenser. Raises NothingToCondenseError if there is nothing to
-        replace.
+        """Asks the engine that runs the agent to replace older events in the model's prompt by a summary.
+        Raises NoCondenserError if the agent has no condenser. Raises NothingToCondenseError if there is
+        nothing to replace.
         """
 
     async def ask(self, question: str) -> str: ...
 
     async def navigate(self, event_id: str | None) -> None:
         """Makes the conversation continue from an earlier event, or from its beginning if `event_id` is None.
-        Raises EventNotFoundError if there is no such event. Raises AlreadyRunningError if a run is active.
+        Raises EventNotFoundError if there is no such event. Raises AlreadyRunningError if the agent is
+        working.
         """
 
     async def checkpoints(self) -> CheckpointList: ...
@@ -116,15 +117,15 @@ class Link(Protocol):
         """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:
-        """Sets a goal for the agent and starts a run, which continues until a judge (a model) finds that the
-        goal is reached. Raises AlreadyRunningError if a run is active.
+        """Sets a goal for the agent. The agent then works until a judge (a model) finds that the goal is
+        reached. Raises AlreadyRunningError if the agent is already working.
         """
 
     async def stop_goal(self) -> None: ...
 
     async def resume_goal(self) -> None:
-        """Continues a stopped goal and starts a run. Raises NoGoalToResumeError if there is no stopped goal.
-        Raises AlreadyRunningError if a run is active.
+        """Continues the agent's work on a stopped goal. Raises NoGoalToResumeError if there is no stopped
+        goal. Raises AlreadyRunningError if the agent is already working.
         """
 
     async def answer_client_tool(self, answer: ClientToolAnswer) -> None:

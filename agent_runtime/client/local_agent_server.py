@@ -26,9 +26,9 @@ class LocalAgentServer(RemoteWorkspace):
     """The agent server of the sandbox in which the program runs, as a RemoteWorkspace. It is used by programs
     such as automations.
 
-    At the end of a `with` block, the object sends the success or failure of the block to
-    AUTOMATION_CALLBACK_URL, if that variable is set. The report may be lost, so its receiver must not depend
-    on it.
+    If the environment variable AUTOMATION_CALLBACK_URL is set, the object reports to this URL at the end of a
+    `with` block whether the block has succeeded. The report may be lost, so its receiver must not depend on
+    it.
     """
 
     def __init__(

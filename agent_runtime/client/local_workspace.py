@@ -24,7 +24,7 @@ _INTO_FILES = 'exec >"$1" 2>"$2"; eval "$3"'
 
 class LocalWorkspace:
     """A workspace in a directory of this machine. The directory is created if it does not exist. Agents in
-    this workspace run commands as your own user, without any sandbox.
+    this workspace run commands as the user who started the program, without any sandbox.
     """
 
     alive = True
@@ -102,7 +102,7 @@ class LocalWorkspace:
         return find_executables(Path(self.working_dir))
 
     def close(self) -> None:
-        """Does nothing: a local workspace holds no resources."""
+        """Does nothing, because a local workspace holds no resources."""
 
     def _path(self, path: str | Path) -> Path:
         return Path(self.working_dir, path)

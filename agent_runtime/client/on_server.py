@@ -1,4 +1,4 @@
-"""Connects a Conversation to a conversation engine on an agent server."""
+"""Connects a Conversation to the engine that runs its agent on an agent server."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Self
@@ -215,8 +215,8 @@ class OnServer:
         self._change_request({"agent": revealed(self._agent)})
 
     def _change_request(self, update: JsonObject) -> None:
-        """Changes the stored request that creates this conversation. The link sends this request again after
-        a restart of the server.
+        """Changes the request by which this link creates the conversation. The link stores the request,
+        because it must send the request again after a restart of the server.
         """
         self._request = self._request.model_copy(update=update)
 

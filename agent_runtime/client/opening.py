@@ -1,5 +1,5 @@
-"""Functions that a Conversation uses when it is created: they connect it to its engine, convert
-configurations to JSON, and select the project's executables that may run.
+"""Functions that a Conversation uses when it is created: they connect it to the engine that runs its agent,
+convert configurations to JSON, and select the project's executables that may run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +27,8 @@ def link_to(
     request: StartConversationRequest,
     persistence_dir: str | Path | None,
 ) -> Link:
-    """Returns the link of a conversation to its engine: in this process, or on the server of a
-    RemoteWorkspace.
+    """Returns the link of a conversation to the engine that runs its agent: in this process, or on the server
+    of a RemoteWorkspace.
 
     Raises ConversationError `tool_not_found` if the workspace is on a server, and the agent has a tool that
     the server cannot import. Raises ValueError if the workspace is on a server and `persistence_dir` is

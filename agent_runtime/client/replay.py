@@ -1,4 +1,4 @@
-"""Yields the prompts of a stored conversation: for each reply, the prompt that the model received."""
+"""Yields the prompts of a stored conversation: for each reply of the model, the prompt that led to it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +14,8 @@ from agent_runtime.conversation.spec import Spec
 
 def replay(persistence_dir: str | Path, conversation_id: UUID) -> Iterator[Prompted]:
     """Yields the full list of messages of each model call in a conversation that is stored in
-    `persistence_dir`, in order. The messages are computed from the event log, as they were for the original
-    call. Calls no model, runs no tool and writes nothing.
+    `persistence_dir`, in order. The messages are computed from the event log and are the same as in the
+    original call. Calls no model, runs no tool and writes nothing.
 
     Raises ConversationError `conversation_not_found` if there is no such conversation. Raises
     ConversationError `conversation_in_use` if another process has the conversation open.

@@ -41,7 +41,7 @@ class ConversationSession:
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Runs a coroutine in the session's thread, waits for it and returns its result. `work`: a coroutine
-        of the link; the link can be used only in the session's thread.
+        that uses the link, which can be used only in the session's thread.
         """
         self._refuse_closed(work)
         return self.thread.call(work)
@@ -62,7 +62,7 @@ class ConversationSession:
 
     def events(self) -> Sequence[AnyEvent]:
         """Returns the events of the conversation's log. The returned sequence grows when new events arrive.
-        While an event callback of the user runs, the sequence ends with the event that the callback got.
+        While an event callback of the program runs, the sequence ends with the event that the callback got.
         """
         if not self.callbacks.is_here and not self.is_closed:
             self.thread.call(self._catch_up())
@@ -70,7 +70,7 @@ class ConversationSession:
 
     async def start(self) -> None:
         """Starts a run: the agent works until it has finished, waits for confirmation, or is stopped. If a
-        run is already going on, that run continues and no error is raised.
+        run is already active, it continues and no error is raised.
         """
         # Counted before the start, because a restarted server may get our keys only while the run begins.
         connections = self._follower.connections
@@ -131,9 +131,9 @@ class ConversationSession:
         await self._follower.until(lambda: self._follower.delivered_seq >= last_seq)
 
     async def _look(self) -> tuple[bool, ConversationRunError | None]:
-        """Returns whether no run is going on, and the error with which the last run ended (None if it ended
-        without an error). If no run is going on, all events of the last run are delivered before this method
-        returns.
+        """Returns two values: whether the agent is not working, and the error with which its last run ended
+        (None if it ended without an error). If the agent is not working, all events of its last run are
+        delivered before this method returns.
         """
         status = (await self.link.info()).execution_status
         if status is not ExecutionStatus.RUNNING:
@@ -167,8 +167,8 @@ class ConversationSession:
         return next((e for e in reversed(self._follower.events) if isinstance(e, kind)), _UNRECORDED)
 
     def _error_of_run(self) -> ConversationErrorEvent | None:
-        """Returns the event with the reason why the last run has stopped, such as an exhausted budget.
-        Returns None if there is no such event.
+        """Returns the event with the reason why the agent's last run has stopped, such as an exhausted
+        budget. Returns None if there is no such event.
         """
         for event in reversed(self._follower.events):
             if isinstance(event, ConversationErrorEvent):
@@ -188,8 +188,8 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Returns whether a run that ended with this error can continue. This is the case if a restart of the
-    server caused the error: the run was cut off, or the server had lost the API keys. Returns False if
+    """Returns whether the run that ended with this error can be continued. This is the case if a restart of
+    the server caused the error: the run was cut off, or the server had lost the API keys. Returns False if
     `error` is None.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

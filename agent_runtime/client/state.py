@@ -54,7 +54,7 @@ class ConversationStats(BaseModel):
 
 
 class ConversationState:
-    """The state of a conversation. Each property asks the engine of the conversation, so its value is always
+    """The state of a conversation. Each property asks the engine that runs the agent, so its value is always
     current.
     """
 

@@ -1,8 +1,8 @@
 """Shortens the prompt of a model: selects older messages to remove from the prompt, and asks a model to
 summarize these messages.
 
-The event log keeps all messages; only the prompt is shortened. The function `plan` has no side effects; the
-function `summarize` sends a request to a model.
+The event log still contains all messages; only the prompt is shortened. The function `plan` has no side
+effects; the function `summarize` sends a request to a model.
 """
 
 import math
@@ -173,9 +173,9 @@ def plan(
 
 
 def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool:
-    """Returns whether requests of the condenser (an object that shortens the prompt) can use the prompts of
-    the agent that the model's vendor has cached. This is the case if the agent's model caches prompts, and
-    the condenser uses the same model at the same URL with the same API key.
+    """Returns whether requests of the condenser (an object that shortens the prompt) can use the agent's
+    prompts in the vendor's prompt cache. This is the case if the agent's model caches prompts, and the
+    condenser uses the same model at the same URL with the same API key.
     """
     own = condenser.llm
     return agent_llm.caching_prompt and (own.model, own.base_url, own.api_key) == (

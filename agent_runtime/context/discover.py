@@ -10,12 +10,12 @@ contain instructions or a skill with the same name, the first source in this ord
 5. public skills, as the app server sent them.
 
 The name of instructions from an additional repository contains the repository's directory
-(`../lamp/AGENTS.md`), so that it differs from the names in the repository of the working directory. Skills
-keep their names. Only if a repository that was searched before has a skill of the same name, the directory is
-put before the name (`lamp/deploy`).
+(`../lamp/AGENTS.md`), so that it differs from the names in the repository of the working directory. The name
+of a skill is changed only if a repository that was searched before has a skill of the same name: then the
+repository's directory is put before the name (`lamp/deploy`).
 
-The search blocks the thread, but only for a short time: few directories are read, and large files are left
-out. A file that cannot be used is reported, and the search continues.
+The search blocks the thread, but only for a short time, because few directories are read and large files are
+left out. A file that cannot be used is reported, and the search continues.
 """
 
 import os

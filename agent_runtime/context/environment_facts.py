@@ -1,7 +1,7 @@
 """Collects facts about the agent's machine and workspace for the prompt: date, operating system, shell, git
 state, and the project's commands.
 
-The facts are added to the prompt once, at the beginning of a conversation, and the event log keeps the text.
+The facts are added to the prompt once, at the beginning of a conversation, and the event log stores the text.
 If the prompt changed with the time or with each commit, the vendor's prompt cache could not be used. Names
 that come from the repository are checked, because they could contain instructions to the model. This module
 only reads files; the module git_state runs git.

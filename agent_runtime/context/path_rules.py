@@ -1,5 +1,5 @@
-"""Handles path rules. A path rule is an instruction that applies only to certain files. The model gets a path
-rule together with the first tool result that involves a matching file.
+"""Selects the path rules that the model gets. A path rule is an instruction that applies only to certain
+files. The model gets a path rule together with the first tool result that involves a matching file.
 
 The tool results in the event log contain the text of each path rule that the model has got, and this text
 contains the rule's name. So the log alone shows which path rules the model already has. When a summary

@@ -1,5 +1,5 @@
 """The instructions and skills of an agent. Some are always in the system prompt, some are added to a message
-that contains a keyword, and some are read by the agent on request.
+that contains a keyword, and some are read by the agent with a tool.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -32,8 +32,9 @@ class Skill(BaseModel):
 
     `triggers`: words; a trigger that begins with a slash calls the skill by name, and values for the skill's
     inputs may follow. `paths`: globs of files, relative to the directory `paths_below`, or to the working
-    directory if that is None. `origin`: who provides the skill, such as the project or the user. `source`:
-    the file or URL from which the skill was read. `directory`: the directory with the skill's other files.
+    directory if `paths_below` is None. `origin`: who provides the skill, such as the project or the user.
+    `source`: the file or URL from which the skill was read. `directory`: the directory with the skill's other
+    files.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -133,7 +134,7 @@ class SkillFile(BaseModel):
 
 class AgentContext(BaseModel):
     """The skills and texts that a client adds for an agent, and settings that say which other skills are
-    loaded. Unknown fields are kept unchanged.
+    loaded. Unknown fields are stored unchanged.
 
     `skills`: complete skills as JSON. `skill_files`: skill files that the app server sends.
     `system_message_suffix`, `user_message_suffix`: texts that are added to the end of the system prompt and

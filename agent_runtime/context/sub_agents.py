@@ -97,8 +97,8 @@ def find_sub_agents(
 ) -> tuple[list[SubAgent], list[LeftOut]]:
     """Returns the definitions of all available sub-agents, and a list of the files that were not used or were
     used only in part. The order is: definitions of the projects in the order of `projects`, definitions of
-    the user (in `home`), built-in definitions. Of several definitions with the same name, only the first is
-    returned.
+    the user (in the directory `home`; none if it is None), built-in definitions. Of several definitions with
+    the same name, only the first is returned.
 
     The function blocks for a limited time. Files that are not valid are skipped.
     """

@@ -154,8 +154,8 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """Returns the output of a command for the model, followed by how the command ended and by the directory
-    in which it ran. `metadata`: the data about the command; its field `suffix` says how the command ended. If
+    """Returns the text that the model gets about a command: its output, how it ended, and the directory in
+    which it ran. `metadata`: the data about the command; its field `suffix` says how the command ended. If
     `suffix` does not contain the exit code, the exit code is added.
     """
     suffix = metadata.get("suffix") or ""
@@ -174,7 +174,7 @@ def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
 
 
 def _content(parts: Sequence[Content]) -> str | list[ChatMessage]:
-    """Converts the parts of a message's content for a chat message. Returns a plain text if all parts are
+    """Converts the parts of a message to the content of a chat message. Returns a plain text if all parts are
     texts, because not every vendor accepts a list of parts. Otherwise returns a list of parts.
     """
     if all(isinstance(part, TextContent) for part in parts):

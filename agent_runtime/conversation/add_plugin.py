@@ -38,9 +38,9 @@ def add_plugin(
 
     A part is left out if the conversation already has a part of the same kind and name, for example a skill
     with the same name. Raises HookConfigError if the hooks are not valid. Raises pydantic.ValidationError if
-    a skill, a sub-agent or an MCP server is not valid. `consent`: the directory of a repository and the hash
-    that identifies the executables in it that the user has approved. `consent` is set only for a plugin that
-    consists of such executables; it is None for every other plugin.
+    a skill, a sub-agent or an MCP server is not valid. `consent`: the directory of a repository, and the hash
+    of its executables (such as hooks) that the user has approved. It is set only if the plugin consists of
+    these executables; otherwise it is None.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -72,8 +72,9 @@ async def take_up(
     directory: str | None = None,
 ) -> None:
     """Adds executables of a repository (such as hooks and MCP servers) to the conversation after the user has
-    approved them. `hashes`: the hashes of the executables that the user has approved. An MCP server is left
-    out if the conversation already has an MCP server with the same name.
+    approved them. `executables`: loads the executables from the repository. `hashes`: the hashes of the
+    executables that the user has approved. An MCP server is left out if the conversation already has an MCP
+    server with the same name.
 
     `directory`: the directory of an additional repository; None means the conversation's first repository.
     Raises PluginError if the executables cannot be loaded. Raises HookConfigError if hooks are not valid.
@@ -92,10 +93,10 @@ async def take_up(
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, executables: ApprovedExecutables
 ) -> None:
-    """Gives the agent's MCP servers the secrets that they lack, for example after a restart of the server.
-    The secrets are in the configurations of the conversation's plugins, and of the executables in the
-    conversation's repository that the user has approved. So the function loads these plugins and executables
-    again. Does nothing if no secrets are missing. Raises PluginError if a plugin cannot be loaded.
+    """Gives the agent's MCP servers the secrets that they lack, for example after a restart of the agent
+    server. The function loads the conversation's plugins and the approved executables of its repository
+    again, because their configurations contain the secrets. Does nothing if no secrets are missing. Raises
+    PluginError if a plugin cannot be loaded.
     """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):

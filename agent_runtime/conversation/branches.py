@@ -1,4 +1,4 @@
-"""Returns a conversation to an earlier event, from which the conversation then continues. The later events
+"""Moves a conversation back to an earlier event, from which the conversation then continues. The later events
 stay in the log as an abandoned branch.
 """
 
@@ -10,8 +10,8 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionSt
 
 
 def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
-    """Returns the conversation to an earlier event, from which the conversation then continues. `event_id`:
-    the id of this event; None means the beginning of the conversation, before all events.
+    """Moves the conversation back to an earlier event, from which the conversation then continues.
+    `event_id`: the id of this event; None means the beginning of the conversation, before all events.
 
     Raises EventNotFoundError if there is no such event. Raises AlreadyRunningError during a run (work of the
     agent) or a condensation (the making of a summary that replaces older events).

@@ -144,12 +144,12 @@ class ConversationEngine:
 
     def send(self, message: Message, *, message_id: str | None = None, sender: str | None = None) -> bool:
         """Adds a message of a user to the log. If the agent is working, it reads the message before its next
-        request to the model. Returns True, or False if the log already has a message with this id; then
-        nothing is added.
+        request to the model. Returns True, or False if the log already has a message with the id
+        `message_id`; then nothing is added.
 
         `sender`: the name of the person who wrote the message. None means the owner of the conversation.
 
-        A new message rejects the actions that wait for confirmation.
+        A new message also rejects the agent's actions that wait for confirmation.
         """
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False
@@ -250,8 +250,8 @@ class ConversationEngine:
         self.publish_full_state()
 
     async def close(self) -> None:
-        """Stops all tasks and frees all resources of the conversation. The log keeps the last status, so that
-        the agent can continue interrupted work later. Calling this method twice is safe.
+        """Stops all tasks and frees all resources of the conversation. The last status stays in the log, so
+        that the agent can continue interrupted work later. Calling this method twice is safe.
         """
         if self.is_closed:
             return

@@ -40,15 +40,15 @@ def create_conversation(
     """Creates a conversation in `directory` and returns its engine. If an earlier creation in this directory
     was interrupted, the new conversation uses the files that the earlier creation has written.
 
-    Raises pydantic.ValidationError if the agent is not valid. Raises ToolNotFoundError for unknown tools.
-    Raises UnsupportedKindError for an unknown confirmation policy or security analyzer. Raises
+    Raises pydantic.ValidationError if the agent's configuration is not valid. Raises ToolNotFoundError for
+    unknown tools. Raises UnsupportedKindError for an unknown confirmation policy or security analyzer. Raises
     InvalidSecretError if a secret is not valid. Raises FileExistsError if the conversation already exists.
 
     `secrets`: the store for the secrets of the request. `key_encryption`: the cipher that encrypts API keys
-    on disk; if it is None, the keys are not stored. `signer`: signs the stored specification of the
-    conversation. `slots`: limits how many conversations run at the same time; None means no limit.
-    `delegation`: the functions that start sub-agents and child conversations. `git`: the state of the git
-    repository, which the prompt describes to the model; None if it is not known.
+    on disk; if it is None, the keys are not stored. `signer`: signs the stored specification (the data with
+    which the conversation is created). `slots`: limits how many conversations run at the same time; None
+    means no limit. `delegation`: the functions that start sub-agents and child conversations. `git`: the
+    state of the git repository, for the model's prompt; None if it is not known.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)

@@ -50,8 +50,9 @@ class Kept(BaseModel):
 
 
 def keep(log: EventLog, key_encryption: KeyEncryption | None, agent: Agent, secrets: Secrets) -> None:
-    """Encrypts and stores the keys in `agent` and in `secrets`, in place of the keys that were stored for the
-    conversation. Stores nothing if `key_encryption` is None, which means that encryption is not available.
+    """Encrypts and stores the API keys in `agent` and the values in `secrets`, in place of those that were
+    stored for the conversation before. Stores nothing if `key_encryption` is None, which means that
+    encryption is not available.
     """
     if key_encryption is None:
         return
@@ -63,7 +64,7 @@ def keep(log: EventLog, key_encryption: KeyEncryption | None, agent: Agent, secr
 
 
 def recall(log: EventLog, key_encryption: KeyEncryption | None) -> Kept | None:
-    """Returns the API keys and secrets that were stored for a conversation, decrypted. Returns None if
+    """Decrypts and returns the API keys and secrets that were stored for a conversation. Returns None if
     nothing is stored, or if the stored text cannot be decrypted or parsed.
     """
     encrypted = log.get_meta(_META) if key_encryption is not None else None

@@ -168,7 +168,7 @@ class NoGoalToResumeError(_Refusal):
 
 class EventNotFoundError(_Refusal):
     """The error that is raised when an event is not in the conversation's log, or when the conversation
-    cannot return to this event.
+    cannot be moved back to this event.
     """
 
     _code = "event_not_found"

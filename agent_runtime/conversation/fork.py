@@ -31,8 +31,8 @@ async def fork(
     source: ConversationEngine, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
 ) -> ConversationEngine:
     """Copies a conversation into `directory` and returns the copy's engine. The copy has the events up to
-    `wanted.from_event_id`; if that is None, the copy has all events. The agent of the copy does not start to
-    work. The copy uses the API key of the original conversation's model.
+    `wanted.from_event_id`; if this id is None, the copy has all events. The agent of the copy does not start
+    to work. The copy uses the API key of the original conversation's model.
 
     `delegation`: the functions with which the copy starts sub-agents. Raises EventNotFoundError if the event
     does not exist. Raises FileExistsError if the directory already holds a conversation.

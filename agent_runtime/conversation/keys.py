@@ -1,5 +1,5 @@
-"""Handles the API keys of a conversation's agent. Clients send the keys. They are added to the agent's
-configuration in memory, and stored encrypted in the log file, apart from the events.
+"""Adds API keys from clients to the configuration of a conversation's agent in memory, and stores the keys
+encrypted in the log file, apart from the events.
 """
 
 from agent_runtime.agent.agent import Agent, secrets_of
@@ -28,8 +28,8 @@ class ConversationKeys:
         return self._context.toolbox.lacks_keys
 
     def take(self, given: JsonObject) -> None:
-        """Adds the keys that a client sends again after a restart of the server, because the keys were not
-        stored on disk. `given`: the agent's configuration with its keys.
+        """Adds the API keys that a client sends again after a restart of the server, because the keys were
+        not stored on disk. `given`: the agent's configuration with these keys.
 
         Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError if `given` is
         not valid. Raises InvalidSecretError if a secret in it is not valid.
@@ -40,12 +40,14 @@ class ConversationKeys:
         self.keep()
 
     def fill(self, agent: Agent) -> None:
-        """Copies API keys from `agent` to the agent of this conversation, for each model and MCP server that
-        both agents have.
+        """Copies API keys from the configuration `agent` to the configuration of the conversation's agent,
+        for each model and MCP server that is in both configurations.
         """
         self._context.agent = with_keys(self._context.agent, agent)
         self._context.toolbox.take_keys(self._context.agent)
 
     def keep(self) -> None:
-        """Stores the current keys and secrets of the conversation encrypted, if encryption is available."""
+        """Encrypts and stores the current API keys and secrets of the conversation, if encryption is
+        available.
+        """
         keep(self._context.log, self.key_encryption, self._context.agent, self._context.secrets)

@@ -16,8 +16,8 @@ def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | 
     stored encrypted; it is not stored if encryption is not available.
 
     `condenser_llm`: the new model of the condenser (which summarizes older events). If it is None, a
-    condenser that used the agent's old model changes to the agent's new model. The conversation's budget
-    stays, unless the new model's configuration has a budget.
+    condenser that used the agent's old model changes to the agent's new model. If the new model's
+    configuration has a budget, it replaces the conversation's budget.
     """
     before = conversation.agent.llm
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)
@@ -33,7 +33,7 @@ def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | 
 def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
     """Returns a copy of the agent with a new model. `condenser_llm`: the new model of the agent's condenser
     (which summarizes older events); if it is None, a condenser that used the agent's old model changes to the
-    new model. The agent's budget stays, unless the new model's configuration has a budget.
+    new model. If `llm` has no budget, the copy gets the budget of the agent's old model.
     """
     llm = llm.model_copy(
         update={"max_budget_per_task": llm.max_budget_per_task or agent.llm.max_budget_per_task}

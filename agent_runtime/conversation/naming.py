@@ -12,16 +12,16 @@ from agent_runtime.llm.config import LLM
 _FROM_USER = Filter(kind="MessageEvent", source="user")
 
 SavedLLM = Callable[[str], LLM | None]
-"""A function that returns the model with this name from the saved models. The function returns None if there
-is no such model, or if the model cannot be called.
+"""A function that returns the saved model with the given name, or None if there is no such model or the model
+cannot be called.
 """
 
 
 class Naming:
     """An object that creates the title of one conversation in the background.
 
-    `saved_llm`: a function that returns the saved model with a given name; it is used to find the model that
-    the conversation's specification names for titles.
+    `saved_llm`: a function that returns the saved model with a given name; it is used if the request that
+    created the conversation names a model for titles.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -41,9 +41,9 @@ class Naming:
         """Creates a title from the user's first message and logs the title. A model suggests the title; if
         the model suggests no title, the first words of the message become the title.
 
-        Only the title is published, not the full state of the conversation: the client library openhands-sdk
-        would wrongly conclude that the agent has stopped if a full state arrived just after the agent's
-        start.
+        Only the title is published, not the full state of the conversation, because one of the client
+        libraries (openhands-sdk) would wrongly conclude that the agent has stopped if a full state arrived
+        just after the agent's start.
         """
         context = self._context
         first, _ = context.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)

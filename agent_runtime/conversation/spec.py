@@ -30,8 +30,8 @@ _SECRET_FIELDS = {
     "secrets",
 }
 _CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "value"}
-"""The names of the fields with secrets in the field `auth` of an MCP server. Other fields of `auth`, such as
-`strategy`, are not secret.
+"""The names of the secret fields inside the object `auth` of an MCP server's configuration. Other fields of
+`auth`, such as `strategy`, are not secret.
 """
 
 

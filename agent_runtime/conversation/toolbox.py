@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 
 class Toolbox:
-    """The tools that the agent of one conversation can use: its own tools, and the tools of its MCP servers
-    once the servers are connected.
+    """The tools that the agent of one conversation can use: the agent's own tools, and the tools of its MCP
+    servers after the servers have been connected.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Toolbox:
         ask_user: AskUser | None = None,
     ) -> None:
         """Creates the agent's own tools. MCP servers are connected later, by `prepare`. `delegation`: the
-        functions that start sub-agents. `approvals`: the MCP tools that the user has approved. `live`: gets
-        the output of running tool calls. `ask_user`: passes questions of MCP servers to the user; None means
-        that the servers cannot ask the user.
+        functions that start sub-agents. `approvals`: the MCP tools that the user has approved. `live`: the
+        object that collects the output of running tool calls. `ask_user`: passes questions of MCP servers to
+        the user; None means that the servers cannot ask the user.
 
         Raises ToolNotFoundError for an unknown tool. Raises pydantic.ValidationError if the configuration of
         an MCP server or client tool is not valid.
@@ -93,8 +93,8 @@ class Toolbox:
         return self._servers.have_lost_secrets
 
     def take_keys(self, agent: Agent) -> None:
-        """From now on, uses the API keys that the given agent's configuration contains for MCP servers.
-        Reconnects to servers whose secrets have changed.
+        """Replaces the API keys of the MCP servers by the keys in the configuration `agent`. Reconnects to
+        servers whose secrets have changed.
         """
         self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)

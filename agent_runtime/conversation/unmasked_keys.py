@@ -32,7 +32,7 @@ def without_keys(agent: Agent) -> Agent:
 
 
 def revealed(data: Agent | LLM) -> JsonObject:
-    """Returns the agent or model configuration as JSON with its keys in clear text."""
+    """Returns the agent or model configuration as JSON with its API keys in clear text."""
     shown: JsonObject = _revealed(data.model_dump())
     return shown
 

@@ -18,13 +18,13 @@ def approve(
     remember: bool = False,
     action_ids: Sequence[str] | None = None,
 ) -> None:
-    """Approves the waiting actions of the conversation or of its sub-agents. The actions are executed when
-    the agents continue. `remember`: if True, later actions of the same kinds as the approved actions need no
-    confirmation.
+    """Approves the actions that wait for confirmation in the conversation or in its sub-agents'
+    conversations. The actions are executed when the agents continue. `remember`: if True, later actions of
+    the same kinds as the approved actions need no confirmation.
 
-    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. Raises
-    NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions are not
-    those in `action_ids`.
+    `host`: finds the sub-agents' conversations. `action_ids`: the ids of the actions that the user saw; None
+    means all waiting actions. Raises NothingToConfirmError if no action waits. Raises
+    ConfirmationOutdatedError if the waiting actions are not those in `action_ids`.
     """
     asking = asking_below(conversation, host)
     if asking:
@@ -44,10 +44,11 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """Rejects the waiting actions of the conversation or of its sub-agents. The agent that asked gets the
-    reason when it continues. `action_ids`: the ids of the actions that the user saw; None means all waiting
-    actions. Raises NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting
-    actions are not those in `action_ids`.
+    """Rejects the actions that wait for confirmation in the conversation or in its sub-agents' conversations.
+    The agent that asked gets the reason when it continues. `host`: finds the sub-agents' conversations.
+    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. Raises
+    NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions are not
+    those in `action_ids`.
 
     `approved`: the ids of the waiting actions that the user approves and does not reject; they are executed
     at once. For an action of a sub-agent, pass the id of the tool call that started the sub-agent.
@@ -73,7 +74,7 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
     """Starts the parent of `conversation` again, and the parent's parent, and so on. `conversation`: the
     conversation of a sub-agent in which the user has approved or rejected the sub-agent's actions. The
     parents had waited for this decision. A parent continues to wait if another one of its sub-agents also
-    asks the user.
+    asks the user. `host`: finds the parents' conversations.
     """
     parent = _parent_of(conversation, host)
     if parent is not None and parent.is_waiting and not asking_below(parent, host):
@@ -84,6 +85,7 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
 def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
     """Returns the sub-agents of the conversation that wait for the user's confirmation, by the id of the tool
     call that started or resumed each of them. Only sub-agents whose tool call has no result yet are included.
+    `host`: finds the conversations of the sub-agents.
     """
     if not conversation.is_waiting:
         return {}

@@ -44,7 +44,7 @@ class Following:
         self._subscriptions.close()
 
     def note(self, status: TaskStatus = "running") -> None:
-        """Logs the current status, cost and last action of the task in the parent conversation."""
+        """Logs the status, cost and last action of the sub-agent's task in the parent conversation."""
         child, task = self._child, self._parent.state.tasks[self._task_id]
         doing = child.state.pending[-1] if child.state.pending else None
         last_action = (doing.summary or doing.tool_name) if doing else task.last_action

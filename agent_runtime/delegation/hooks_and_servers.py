@@ -1,9 +1,9 @@
-"""Collects the hooks and MCP servers of a sub-agent. These are the hooks and servers of the parent
-conversation, and the hooks and servers that the sub-agent's definition adds.
+"""Collects the hooks and MCP servers of a sub-agent: those of the topmost conversation (the one that no other
+conversation has started), and those that the sub-agent's definition adds.
 
-The hooks and servers of the definition apply only to this sub-agent. If this sub-agent starts other
-sub-agents, the other sub-agents get the hooks and servers of the topmost conversation (the one that no other
-conversation has started).
+A sub-agent gets a server of the topmost conversation only if the sub-agent's parent also has the server and
+the sub-agent's definition names no tools. The hooks and servers of a definition apply only to the sub-agent
+with this definition, and not to sub-agents that this sub-agent starts.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Commands:
     """The hooks and MCP servers of one sub-agent.
 
     `hooks`: the hooks in the JSON format that a request for a new conversation contains; None if there are
-    none. `servers`: the configuration of the MCP servers by name, with their keys.
+    none. `servers`: the configurations of the MCP servers, with API keys, by server name.
     """
 
     hooks: JsonObject | None
@@ -33,12 +33,12 @@ class Commands:
 
 
 def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
-    """Returns the part of a sub-agent's definition that the sub-agent may have and can use, and a message
-    about each removed part.
+    """Returns a sub-agent's definition without the parts that the sub-agent may not have or cannot use, and a
+    message about each removed part.
 
-    If a file of the repository contains the definition, its hooks and MCP servers are removed, because they
-    need the user's consent. The user has consented only to definitions in the request that started the
-    conversation.
+    If the definition comes from a file of the repository, the definition's hooks and MCP servers are removed,
+    because they need the user's consent. The user has consented only to definitions in the request that
+    started the conversation.
     """
     if definition.level == "project" and definition.runs_commands:
         return definition.without_commands(), (
@@ -74,8 +74,8 @@ def commands_of(
 def _moved(value: Any, old: Path, new: Path) -> Any:
     """Returns a copy of a configuration of hooks or MCP servers. In the copy, the paths of files that the
     user has approved begin with the directory `new` in place of the directory `old`, because the sub-agent
-    works in another git work tree than its parent. Each such file must have the same content in both work
-    trees.
+    works in another git work tree than its parent. The approved hashes of the files stay unchanged, so each
+    file must have the same content in both work trees.
     """
     match value:
         case dict():

@@ -20,8 +20,8 @@ class ConversationHost(Protocol):
     def trees(self) -> Path: ...
 
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the engine of the conversation with this id. If the conversation is only stored on disk,
-        loads it, provided that the process supports this. Returns None if there is no such conversation.
+        """Returns the engine of the conversation with this id. A conversation that is only stored on disk is
+        loaded first, if the process supports this. Returns None if there is no such conversation.
         """
 
     def create(
@@ -38,14 +38,15 @@ class ConversationHost(Protocol):
         """Returns the model that is saved under this name. Returns None if there is no such model."""
 
     async def put_away(self, conversation: ConversationEngine) -> None:
-        """Frees the resources of a conversation that has nothing to do now, such as its shells. The
-        conversation is not lost: afterwards, `find` still returns it.
+        """Frees the resources, such as shells, of a conversation that has nothing to do now. After that,
+        `find` still returns the conversation.
         """
 
 
 def above(conversation: ConversationEngine, host: ConversationHost) -> list[ConversationEngine]:
     """Returns the parent of `conversation` (the conversation that started it), the parent's parent, and so
-    on, nearest first. Returns an empty list for a conversation without a parent.
+    on, nearest first. Returns an empty list for a conversation without a parent. `host`: finds the
+    conversations.
     """
     found: list[ConversationEngine] = []
     parent_id = conversation.spec.parent_conversation_id

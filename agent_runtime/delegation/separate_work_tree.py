@@ -1,5 +1,5 @@
-"""Handles sub-agents that work in a separate git work tree: creates the work tree, merges the sub-agent's
-changes into the parent's working directory, and removes the work tree.
+"""Creates a separate git work tree for a sub-agent, merges the sub-agent's changes into the working directory
+of its parent (the conversation that started the sub-agent), and removes the work tree.
 """
 
 import logging

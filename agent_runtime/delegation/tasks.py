@@ -1,5 +1,5 @@
-"""Manages the sub-agents of one conversation: starts their tasks, waits for the end of the tasks, and returns
-the results.
+"""Starts the tasks of the sub-agents of one conversation, waits for the end of the tasks, and returns the
+results.
 """
 
 import asyncio
@@ -50,10 +50,9 @@ _TOOL = "task_tool_set"
 
 
 class SubAgents:
-    """The manager of the sub-agents that one conversation starts: it starts and resumes their tasks and
-    returns the results. `parent_id`: the id of the conversation that starts the sub-agents. `host`: the
-    object that finds and creates conversations; `host.find` must return the parent's engine before the first
-    task starts.
+    """An object that starts and resumes the tasks of the sub-agents of one conversation, and returns the
+    results. `parent_id`: the id of the conversation that starts the sub-agents. `host`: the object that finds
+    and creates conversations; `host.find` must return the parent's engine before the first task starts.
     """
 
     def __init__(self, parent_id: UUID, host: ConversationHost) -> None:
@@ -283,7 +282,7 @@ def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: 
 
 
 def _adopt(child: ConversationEngine, parent: ConversationEngine, own_servers: JsonObject) -> None:
-    """Updates a sub-agent's conversation from its parent: copies data that is not stored on disk, such as
+    """Updates a sub-agent's conversation from its parent: copies data that is not stored on disk, such as API
     keys, and settings of the parent that have changed since the sub-agent was created. `own_servers`: the MCP
     servers in the sub-agent's definition.
     """

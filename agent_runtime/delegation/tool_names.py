@@ -25,7 +25,7 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "task": ("task_tool_set",),
 }
 """Maps tool names of other programs to tools of this runtime. Files in `.claude/agents` use these tool names.
-The tools of this runtime can do what the tool of the other program can do, and as little else as possible.
+The tools of this runtime can do the work of the other program's tool, and little more.
 """
 
 ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}

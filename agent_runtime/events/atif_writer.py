@@ -35,8 +35,8 @@ class AtifMetrics(BaseModel):
 
 
 class AtifStats(BaseModel):
-    """The statistics of a conversation that a document in the Agent Trajectory Interchange Format (ATIF)
-    contains: tokens and cost of each model.
+    """The statistics in a document in the Agent Trajectory Interchange Format (ATIF): tokens and cost of each
+    model.
     """
 
     usage_to_metrics: dict[str, AtifMetrics] = {}

@@ -18,9 +18,9 @@ class ErrorClassification(BaseModel):
     """The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
     the user can do (`user_action`).
 
-    Developers must not add new allowed values to these fields: existing clients refuse a whole page (list) of
-    events if one value in it is unknown to them. The field `code` of the error's event says more exactly what
-    failed.
+    Developers must not add new allowed values to these fields, because existing clients refuse a whole page
+    (list) of events if it contains a value that they do not know. The field `code` of the error's event says
+    more exactly what failed.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -49,9 +49,9 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """The event that tells a client over the WebSocket that the server refused the client's message. If an
-    app server has refused an event of a conversation, the app server gets this event in place of the refused
-    event.
+    """The event that the agent server sends over a WebSocket to a client whose message it refused. If the app
+    server has refused an event of a conversation, the agent server sends this event to the app server in
+    place of the refused one.
 
     The runtime never adds this event to a log.
     """

@@ -66,8 +66,8 @@ class SystemPromptEvent(Event):
 
 
 class LLMCompletionLogEvent(Event):
-    """An event with one request to a model and the model's answer. The runtime sends it to clients, which may
-    write it to a file, and does not add it to the log.
+    """An event with one request to a model and the model's answer. The event is sent to clients, which may
+    write it to a file. It is never added to the log.
 
     `filename`: the name of the file in the client's folder. `log_data`: the request and the answer as JSON.
     """

@@ -24,8 +24,8 @@ class ObservationEvent(Event):
 
 
 class AgentErrorEvent(Event):
-    """The event for a tool call that failed before its end. `error`: a text that tells the model the
-    reason.
+    """The event for a tool call that ended with an error, was interrupted or cannot run. `error`: the text
+    from which the model learns why the call failed.
     """
 
     source: Source = "agent"

@@ -11,8 +11,9 @@ class SecurityAnalysisEvent(Event):
     `details` are the ids of the action events.
 
     The details of one action contain the `reasons` for its risk, the names of the security `rules` that these
-    reasons come from, whether the action needs the user's approval (`asks`), and the kind of the action
-    (`likeness`). The user can approve a kind of actions; then later actions of this kind need no approval.
+    reasons come from, whether the action needs the user's approval (`asks`), and a text that is equal for
+    similar actions (`likeness`). If the user approves all similar actions, later actions with this text need
+    no approval.
     """
 
     source: Source = "environment"

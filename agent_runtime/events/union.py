@@ -1,5 +1,5 @@
-"""The union type of all known event classes, which the field `kind` distinguishes. OtherEvent is used for all
-unknown kinds.
+"""Defines the union type of all known event classes. The field `kind` of an event tells its class. Events of
+an unknown kind have the class OtherEvent.
 """
 
 from typing import Annotated, Any
@@ -23,7 +23,9 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, InterruptEv
 
 
 class OtherEvent(Event):
-    """An event of a kind that this runtime does not write or interpret. All its fields are kept unchanged."""
+    """An event of a kind that this runtime does not write or interpret. All its fields are stored and sent
+    unchanged.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

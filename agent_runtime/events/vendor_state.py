@@ -1,5 +1,5 @@
-"""Defines the data in a reply of a model that only the model's vendor understands. Later prompts must contain
-the data again, so it is stored with the event.
+"""Defines the type of the data that a model's vendor adds to a reply and that only this vendor understands.
+Later prompts must contain the data again, so it is stored with the event.
 """
 
 from typing import Annotated
@@ -14,8 +14,9 @@ class VendorState(BaseModel):
     data; the data is never sent to another vendor's model.
 
     `message`: fields that belong to the whole reply. If the reply has several tool calls, only the event of
-    the first call contains these fields. `call`: fields that belong to one tool call. They include the
-    vendor's `id` of the call if other vendors may refuse that id.
+    the first call contains these fields. `call`: fields that belong to one tool call. They include the `id`
+    that the vendor gave to the call, if the event has a different id. The event has a different id if other
+    vendors may refuse the vendor's id.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -1,6 +1,6 @@
 """Defines the configuration of hooks: commands, or questions to a model, that run at certain points of a
-conversation. The configuration is accepted in the format of OpenHands and in the format of Claude Code's
-settings.
+conversation. The configuration is accepted in the format of OpenHands (whose protocol Slipway's clients use)
+and in the format of Claude Code's settings.
 """
 
 import re
@@ -14,8 +14,8 @@ from agent_runtime.events.hook import HookPoint
 FIELDS: dict[HookPoint, str] = {
     point: re.sub(r"(?<!^)(?=[A-Z])", "_", point.value).lower() for point in HookPoint
 }
-"""The name of the field of HookConfig for each point of a conversation at which hooks run, such as
-`pre_tool_use` for `PreToolUse`.
+"""Maps each point of a conversation at which hooks run to the field of HookConfig for its hooks, for example
+`PreToolUse` to `pre_tool_use`.
 """
 
 # Claude's names for tools that have other names here.
@@ -142,7 +142,7 @@ def spelled(config: JsonObject) -> JsonObject:
 
 def known_points(config: JsonObject) -> JsonObject:
     """Returns the hook configuration without hooks for unknown points of a conversation. A configuration file
-    that several programs share may contain hooks for points that this version does not know.
+    that several programs share may contain hooks for points that Slipway does not know.
     """
     return {key: value for key, value in spelled(config).items() if key in FIELDS.values()}
 

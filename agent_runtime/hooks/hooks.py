@@ -25,8 +25,8 @@ the model's decision. The function must not raise an error.
 
 Emit = Callable[[Event], None]
 Begin = Callable[[Coroutine[Any, Any, None], str], object]
-"""A function that starts a coroutine as a background task and keeps a reference to the task. The text is the
-name of the task.
+"""A function that starts a coroutine as a background task and keeps a reference to the task. The second
+argument is the name of the task.
 """
 
 
@@ -34,8 +34,8 @@ name of the task.
 class Occasion:
     """A moment in a conversation at which hooks run, such as before a tool call. `point`: the kind of moment.
     `input`: the data that the hooks get. `tool_name`: the called tool; None if no tool is called.
-    `action_id`, `message_id`: the id of the tool call or message that the hooks may refuse, otherwise None;
-    the events about the hooks contain this id.
+    `action_id`, `message_id`: the id of the tool call or message that the hooks may refuse; None if there is
+    none. The events about the hooks contain this id.
     """
 
     point: HookPoint

@@ -1,8 +1,8 @@
 """Interprets the exit code and the output of a hook. Has no side effects.
 
 Exit code 2 means that the hook refuses the action or message that it checked. With exit code 0, the hook may
-print a decision as JSON on its standard output; without such JSON, it refuses nothing. Every other exit code
-means that the hook failed; a hook that failed refuses nothing.
+print a decision as JSON on its standard output; without this JSON, the hook refuses nothing. Every other exit
+code means that the hook failed; a hook that failed refuses nothing.
 """
 
 from collections.abc import Mapping

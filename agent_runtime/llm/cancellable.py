@@ -13,8 +13,9 @@ async def cancellable(work: Coroutine[Any, Any, Result]) -> Result:
     """Runs the coroutine and returns its result. If the caller is cancelled, the coroutine is cancelled
     repeatedly until it ends.
 
-    One cancellation is not enough: while a connection is opened, `connect_tcp` of the library anyio takes a
-    cancellation by the caller for an internal one and continues. So the coroutine runs in a separate task.
+    One cancellation is not enough, because `connect_tcp` of the library anyio mistakes a cancellation by the
+    caller for an internal cancellation and continues to open the connection. So the coroutine runs in a
+    separate task.
     """
     task = asyncio.create_task(work)
     try:

@@ -1,5 +1,5 @@
-"""Implements OpenAI's protocol for chat completions: builds the request and reads the
-reply, streamed or not.
+"""Implements OpenAI's protocol for chat completions: builds the request, and reads the model's reply,
+streamed or not.
 """
 
 from dataclasses import dataclass, field
@@ -198,8 +198,8 @@ def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
 
 def _kept_thinking(blocks: Any) -> list[dict[str, Any]]:
     """Returns the thinking blocks that are complete: redacted blocks with their data, and other blocks with a
-    text and a signature. The rest is left out. It cannot be repaired, because the vendor's signature covers
-    every character.
+    text and a signature. Incomplete blocks are left out. They cannot be repaired, because the vendor's
+    signature covers every character.
     """
     complete_blocks: list[dict[str, Any]] = []
     for block in dicts(blocks):

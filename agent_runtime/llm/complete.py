@@ -45,9 +45,9 @@ class LLMClient:
         """Sends the prompt to the model that the routes (rules in the configuration) choose, or to a fallback
         model, and returns the reply.
 
-        Raises LLMError if no model has replied after all retries. Raises LLMError at once after an error that
-        a retry cannot solve. The listener gets the pieces of each attempt, the reason for each failed
-        attempt, and the time of the next attempt.
+        Raises LLMError if no model has replied after all retries, or at once after an error that a retry
+        cannot solve. The listener, if there is one, gets the pieces of the reply of each attempt, the reason
+        for each failed attempt, and the time of the next attempt.
         """
         attempts = _Attempts(listener or Silence())
         passed_over: list[PassedOver] = []
@@ -136,8 +136,8 @@ def _settled(reply: Reply) -> Reply:
 
 
 class _Attempts:
-    """The attempts of one call of a model, which this object reports to the listener of the call. An attempt
-    is reported when its first piece of a reply arrives, or when the attempt fails.
+    """An object that reports the attempts of one model call to the listener of the call. An attempt is
+    reported when its first piece of the reply arrives, or when the attempt fails.
     """
 
     def __init__(self, listener: StreamListener) -> None:

@@ -1,5 +1,5 @@
-"""Makes logs of requests to models and the models' replies, in the format in which clients of the agent
-server expect such logs.
+"""Makes logs of requests to models and the models' replies, in the format that clients of the agent server
+expect.
 """
 
 import re
@@ -41,8 +41,8 @@ class CompletionLog:
 
 class LoggingClient(LLMClient):
     """An LLMClient that sends prompts through the client `inner`. If logging is turned on for a model, this
-    client calls `on_log` with the log of each call of the model. Does not close `inner`: the caller must do
-    this.
+    client calls `on_log` with the log of each call of the model. `close` does not close `inner`; the caller
+    must close it.
     """
 
     def __init__(self, inner: LLMClient, on_log: Callable[[CompletionLog], None]) -> None:
@@ -95,7 +95,7 @@ def _asked(llm: LLM, prompt: Prompt, began: float) -> dict[str, Any]:
 
 
 def _response(llm: LLM, reply: Reply) -> dict[str, Any]:
-    """Returns the reply in the form of a chat completion, also if the model uses another protocol."""
+    """Returns the reply in the form of a chat completion, even if the model uses another protocol."""
     calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in reply.tool_calls

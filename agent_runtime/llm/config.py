@@ -102,8 +102,8 @@ class LLM(KnownFieldsOnly):
 
 
 class FallbackStrategy(BaseModel):
-    """The list of the fallback models, which are asked in this order if the configured model cannot be
-    reached. Each call asks the configured model first.
+    """The fallback models, in the order in which they are asked if the configured model cannot be reached.
+    Each call asks the configured model first.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -112,8 +112,8 @@ class FallbackStrategy(BaseModel):
 
 
 class Route(BaseModel):
-    """A rule that sends certain calls to another model: all calls that meet all conditions of the rule. A
-    condition that is None applies to every call.
+    """A rule that sends certain calls to another model: all calls that meet all conditions of the rule. Every
+    call meets a condition that is None.
 
     `role`: the purpose of the call, such as `agent` or `condenser`. `pattern`: a regular expression that is
     searched in the user's last message.

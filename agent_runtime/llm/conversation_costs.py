@@ -1,5 +1,5 @@
-"""Computes the token usage and cost of a conversation, per `usage_id` (the id of a use of a model), in the
-format that clients of the agent server expect.
+"""Computes the token usage and cost of a conversation, per `usage_id` (a name in the model's configuration,
+such as `agent`), in the format that clients of the agent server expect.
 """
 
 from typing import Any
@@ -45,8 +45,9 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
 
 
 def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
-    """Returns a copy of the token and cost statistics `stats` in which the entry `usage_id` is the sum of all
-    tokens and costs of another conversation. `others`: the statistics of this other conversation.
+    """Returns a copy of the token and cost statistics `stats` with an entry `usage_id`, which replaces an
+    earlier entry of this name. The entry contains the sum of all tokens and costs in `others`, the statistics
+    of another conversation.
     """
     used = list(others["usage_to_metrics"].values())
     counted = [metrics["accumulated_token_usage"] for metrics in used]

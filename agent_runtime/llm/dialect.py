@@ -36,6 +36,6 @@ class Dialect(Protocol):
     def stream(self, on_piece: OnPiece, /) -> StreamedReply: ...
 
     def parse(self, decoded: dict[str, Any]) -> Reply:
-        """Converts the decoded body of a response that was not streamed to a Reply. Raises
-        LLMMalformedReplyError if it is not valid.
+        """Converts a decoded response body to a Reply. The response was sent as a whole, not as a stream.
+        Raises LLMMalformedReplyError if the body is not valid.
         """

@@ -1,5 +1,5 @@
-"""The reasons why a request to a model fails, and what the runtime does in each case. Only this module
-decides this. A run is the work of the agent until it stops.
+"""The reasons why a request to a model fails. Only this module decides what the runtime does after each
+failure. A run is the work of the agent from its start until it stops.
 
 | error                      | kind         | what happens next                                           |
 | -------------------------- | ------------ | ----------------------------------------------------------- |

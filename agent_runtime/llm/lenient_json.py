@@ -46,7 +46,7 @@ def an_id(value: Any) -> str:
 
 def a_json_text(value: Any) -> str:
     """Returns the arguments of a tool call as JSON text. `value`: the arguments as the model's server sent
-    them. Some servers send a JSON object in place of the text.
+    them. Some servers send a JSON object, which is then encoded as text.
     """
     if isinstance(value, str):
         return whole(value)

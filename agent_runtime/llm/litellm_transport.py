@@ -49,9 +49,9 @@ def _loop_of_vendors() -> asyncio.AbstractEventLoop:
 
 @cache
 def started_loop() -> asyncio.AbstractEventLoop:
-    """Starts an event loop in a separate thread and returns it; later calls return this event loop. The calls
-    of vendors run in this event loop, so that a vendor library that blocks does not delay the main event
-    loop.
+    """Starts an event loop in a separate thread and returns it; later calls return this event loop. Model
+    calls through vendors' libraries run in this event loop, so that a library that blocks does not delay the
+    main event loop.
     """
     loop = asyncio.new_event_loop()
     # A program that ends in the middle of a call must not wait for it.

@@ -15,8 +15,8 @@ from agent_runtime.llm.config import LLM
 from agent_runtime.metering.token_counts import Usage
 
 IMAGE_MARK = b'"image_url"'
-"""A text that is in the JSON of every chat message with an image. It may be in some other messages as well,
-which does no harm.
+"""A text that is in the JSON of every chat message with an image. It may also be in other messages; this does
+no harm.
 """
 
 
@@ -25,8 +25,8 @@ class Prompt:
     """The content of one request to a model. `messages`: the chat messages, each encoded once as JSON.
     `tools`: function schemas.
 
-    `role`: the purpose of the call, by which routes (rules in the configuration) may choose a model.
-    `cache_key`: a text that is equal for requests which begin with the same messages.
+    `role`: the purpose of the call; routes (rules in the configuration) may choose different models for
+    different purposes. `cache_key`: a text that is equal for requests which begin with the same messages.
     """
 
     messages: Sequence[bytes]

@@ -1,5 +1,5 @@
-"""Gives tools to models whose API has no tool calls: the prompt describes the tools, and calls are read from
-the text. Has no side effects.
+"""Gives tools to models whose API has no tool calls: the prompt describes the tools, and this module reads
+the tool calls from the text of the model's reply. The module has no side effects.
 
 A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Its result is sent
 to the model as a user message.
@@ -129,8 +129,8 @@ def _beginning_of_opening(text: str) -> str:
 
 def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
     """Returns the message with its tool calls, or the result of a tool, written as text. `names`: the name of
-    the tool for each call id. The function adds the calls in this message to `names`, and finds the tool of a
-    tool result there.
+    the tool for each call id. The function adds the calls in this message to `names`. For a tool result, the
+    function reads the tool's name from `names`.
     """
     match message["role"]:
         case "assistant":

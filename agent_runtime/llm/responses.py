@@ -1,5 +1,5 @@
-"""Implements OpenAI's protocol Responses: builds the request and reads the reply, streamed or not. The vendor
-is asked to store nothing.
+"""Implements OpenAI's protocol Responses: builds the request, and reads the model's reply, streamed or not.
+The vendor is asked to store nothing.
 
 The model's reasoning arrives encrypted and is sent back unchanged, so that the model can continue from it.
 """
@@ -154,8 +154,8 @@ def _assistant_items(message: dict[str, Any], llm: LLM) -> Iterator[dict[str, An
 
 def _reasoning_items(holder: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
     """Yields the reasoning that belongs to a stored message or tool call (`holder`) as an item for the
-    request. Yields nothing if the encrypted form of the reasoning is not known, because the model can read
-    only this form again.
+    request. Yields nothing if the encrypted form of the reasoning is not known, because the model accepts
+    only this form in a request.
     """
     item = holder.get("responses_reasoning_item")
     if not item or not item.get("encrypted_content") or not llm.enable_encrypted_reasoning:

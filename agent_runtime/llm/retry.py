@@ -1,5 +1,5 @@
-"""Decides whether and when a failed request to a model is repeated. Has no side effects; the results contain
-random numbers.
+"""Decides whether and when a failed request to a model is repeated. Has no side effects. The waits are partly
+random.
 """
 
 import random

@@ -1,5 +1,5 @@
-"""Handles data that a vendor returns for later requests. The data is sent back to that vendor unchanged, and
-to no other vendor.
+"""Collects the data that a vendor returns for later requests. The data is sent back to this vendor unchanged,
+and to no other vendor.
 
 Examples are the `reasoning_details` of OpenRouter, the thought signatures of Gemini (`extra_content` in
 Google's own compatible protocol, `provider_specific_fields` behind litellm), the ids that a vendor gives to

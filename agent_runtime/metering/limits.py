@@ -1,8 +1,8 @@
 """Contains the error texts with which the app server's model gateway reports that a user's spending limit is
 reached. The agent runtime recognizes these texts.
 
-Texts are compared because not all clients of OpenAI's protocol pass on an error code, but all pass on the
-text of an error.
+The runtime compares the texts and not error codes, because some client libraries of OpenAI's protocol do not
+pass on the code of an error, but all pass on its text.
 """
 
 BUDGET_REACHED = "MaxBudgetReached"

@@ -33,9 +33,9 @@ def set_price(
     cache_read: float | None = None,
     cache_write: float | None = None,
 ) -> Price | None:
-    """Returns the prices that a user has set for a model, in dollars per token. A price for cached tokens
-    that is None is the same as the price for prompt tokens. If only one of `prompt` and `completion` is set,
-    the other one counts as 0. Returns None if neither is set.
+    """Returns the prices that a user has set for a model, in dollars per token. If `cache_read` or
+    `cache_write` is None, the price `prompt` is used in its place. If only one of `prompt` and `completion`
+    is set, the other one counts as 0. Returns None if neither is set.
     """
     if prompt is None and completion is None:
         return None

@@ -1,6 +1,5 @@
 """Adds the skills, hooks, MCP servers and sub-agents of plugins to the request that starts a conversation. If
-the client's request already has a part with the same name, for example a skill, the part of the client is
-used.
+the client's request already has a part with the same name, for example a skill, the client's part is used.
 """
 
 from collections.abc import Sequence

@@ -64,8 +64,8 @@ async def fetch(
 
 
 async def _repository(url: str, ref: str | None, store: Path, timeout_seconds: float) -> Path:
-    """Fetches a git repository at `ref` and returns its directory below `store`. The name of the directory is
-    the commit.
+    """Fetches a git repository at `ref` and returns its directory below `store`. The directory has the
+    commit's hash as its name.
     """
     home = store / hashlib.sha256(url.encode()).hexdigest()[:16]
     if ref and _COMMIT.fullmatch(ref) and (home / ref).is_dir():
@@ -121,8 +121,8 @@ async def _git(directory: Path, timeout_seconds: float, *arguments: str) -> Comp
 
 
 def _environment() -> Mapping[str, str]:
-    """Returns the environment variables for git. These make git ask the user nothing and not read git's
-    system-wide configuration.
+    """Returns the environment variables for git. With these variables, git asks the user no questions and
+    does not read its system-wide configuration.
     """
     return command_environment(
         {

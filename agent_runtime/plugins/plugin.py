@@ -35,7 +35,7 @@ _ROOT_VARIABLES = re.compile(r"\$\{?(?:CLAUDE_)?PLUGIN_ROOT\}?")
 
 class PluginError(Exception):
     """The error that is raised when a plugin (skills, hooks, sub-agents and MCP servers) cannot be loaded.
-    The text gives the reason for users, `code` gives the reason for programs.
+    The text tells users the reason. `code` identifies the reason for programs.
     """
 
     code = "plugin_unusable"

@@ -1,8 +1,8 @@
 """Collects the files of a project that a command names, with their hashes.
 
 Which files a command runs cannot be known in advance. So this module collects the files that the command
-names, and the files that shell scripts among these files name. An edit of such a script then counts as an
-edit of the command.
+names. If such a file is a shell script, the module also collects the files that the script names. An edit of
+a collected file counts as an edit of the command.
 """
 
 import hashlib

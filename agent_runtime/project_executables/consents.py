@@ -20,8 +20,8 @@ class UnknownProjectError(PluginError):
 
 
 def further_projects(request: StartConversationRequest) -> list[Path]:
-    """Returns the directories of the conversation's additional repositories as the client wrote them, without
-    duplicates.
+    """Returns the directories of the conversation's additional repositories, as they are written in the
+    request, without duplicates.
     """
     named = (request.agent.get("agent_context") or {}).get("further_projects") or []
     own = Path(request.workspace.working_dir).resolve()
@@ -41,7 +41,7 @@ def project_named(request: StartConversationRequest, directory: str | None) -> P
 
 
 def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
-    """Returns each project of the conversation with the hashes of those executables of the project (hooks,
+    """Returns, for each project of the conversation, the project and the hashes of its executables (hooks,
     MCP servers and so on) that may run. The conversation's main repository comes first. Raises
     UnknownProjectError if the request contains a consent for a directory that is not a repository of the
     conversation.
@@ -60,9 +60,9 @@ def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str
 def with_consents(
     request: StartConversationRequest, consents: Sequence[tuple[Path, Sequence[str]]]
 ) -> StartConversationRequest:
-    """Returns a copy of the request that contains these consents and no others. `consents`: each project with
-    the hashes of those of its executables (hooks and so on) that may run. Projects without a hash and
-    repeated hashes are left out.
+    """Returns a copy of the request that contains these consents and no others. `consents`: for each project,
+    the hashes of the executables (hooks and so on) that may run. Projects without a hash and repeated hashes
+    are left out.
     """
     merged: dict[Path, dict[str, None]] = {}
     for project, hashes in consents:

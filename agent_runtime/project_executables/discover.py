@@ -1,5 +1,6 @@
 """Finds the executables of a project: the parts that run commands, such as scripts, hooks, MCP servers and
-plugins. The type `ProjectExecutable` describes one executable. Only reads files; blocks for a limited time.
+plugins. The type `ProjectExecutable` describes one executable. The module only reads files. Its functions
+block, but only for a limited time.
 
 Instructions (AGENTS.md, skills, sub-agents without commands) are not executables. They are texts that the
 agent reads.

@@ -1,6 +1,6 @@
 """Adds a project's executables (its hooks, MCP servers and other parts that run commands) to a conversation
 after the user's consent. The type `ProjectExecutable` describes one executable. An executable is added in the
-same way as a plugin that the client has sent.
+same way as a plugin that a client's request contains.
 
 The approved files are copied byte for byte, so that later edits in the project do not change them. Commands
 may still use files of the project. Each of these files is compared with the approved hash right before the
@@ -50,16 +50,16 @@ class ApprovedExecutables:
     """The store of the project executables (hooks, MCP servers and so on) to which users have consented. The
     object also adds them to the requests that start conversations.
 
-    `directory`: the directory of the approved files, ordered by project and hash.
+    `directory`: the directory with the approved files, in subdirectories by project and hash.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Adds to a copy of the request the project executables (hooks, MCP servers and so on) whose hashes
-        the request lists, and returns the copy. Leaves out an executable that has changed or no longer
-        exists. Leaves out an MCP server if the agent has another MCP server with the same name. Raises
+        """Returns a copy of the request that also contains the project executables (hooks, MCP servers and so
+        on) whose hashes the request lists. Leaves out an executable that has changed or no longer exists.
+        Leaves out an MCP server if the agent has another MCP server with the same name. Raises
         UnknownProjectError if a listed project is not a repository of the conversation.
         """
         taken: list[tuple[Path, list[str]]] = []
@@ -84,8 +84,8 @@ class ApprovedExecutables:
         """Stores the executables (hooks, MCP servers and so on) of one project that have these hashes.
         Returns each executable's description with its content as a plugin.
 
-        `request`: the request that started the conversation. Raises ExecutableChangedError if the project has
-        no executable with one of the hashes; then nothing is stored.
+        `request`: the request that started the conversation. Raises ExecutableChangedError if one of the
+        hashes belongs to no executable of the project; in this case, nothing is stored.
         """
         executables = {each.hash: each for each in await asyncio.to_thread(find_executables, project)}
         unknown = [one for one in hashes if one not in executables or not _is_loadable(executables[one])]
@@ -99,8 +99,8 @@ class ApprovedExecutables:
         ]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Adds to a copy of the request the project executables (hooks, MCP servers and so on) to which the
-        user has consented, and returns the copy. Uses the files that were stored at the time of the consent.
+        """Returns a copy of the request that also contains the project executables (hooks, MCP servers and so
+        on) to which the user has consented. Uses the files that were stored at the time of the consent.
         Raises ExecutableChangedError if a stored file is missing or damaged.
         """
         plugins = [
@@ -132,8 +132,9 @@ def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
 
 
 def _is_loadable(executable: ProjectExecutable) -> bool:
-    """Returns whether the project executable is loaded when a conversation starts: hooks, MCP servers,
-    sub-agents and plugins. Returns False for scripts, because they run only when the workspace is prepared.
+    """Returns True for the project executables that are loaded when a conversation starts: hooks, MCP
+    servers, sub-agents and plugins. Returns False for scripts, because they run only when the workspace is
+    prepared.
     """
     return executable.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
@@ -164,9 +165,9 @@ def _copy(executable: ProjectExecutable, project: Path, home: Path) -> None:
 
 @dataclass(frozen=True)
 class _Terms:
-    """The conditions under which commands of a project executable run. `files`: the hash of each file that
-    must not change, by the path that commands use. `place`: the directory where the commands run; None means
-    the conversation's working directory.
+    """The conditions under which commands of a project executable run. `files`: the files that must not
+    change; each key is the path at which commands use the file, the value is the file's hash. `place`: the
+    directory where the commands run; None means the conversation's working directory.
     """
 
     files: Mapping[str, str]
@@ -204,8 +205,8 @@ def _load_stored(home: Path, project: Path, directory: Path | None) -> Plugin:
 
 
 def _with_sub_agent(file: Path, project: Path) -> Plugin:
-    """Returns the sub-agent that the file defines, as a plugin. The sub-agent counts as one of the user's own
-    sub-agents, because the user has seen and allowed this file.
+    """Returns the sub-agent that the file defines, as a plugin. The sub-agent gets the level `user`, like the
+    user's own sub-agents, because the user has seen and allowed this file.
     """
     try:
         agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))
@@ -215,11 +216,11 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
 
 
 def _guard(executable: ProjectExecutable, copy: Path, project: Path) -> dict[str, str]:
-    """Returns the hashes of the files that must not change, by the path that commands use for the file.
-    `copy`: the directory with the copies of the files that the user has approved.
+    """Returns the hashes of the files that must not change. The keys of the result are the paths at which
+    commands use the files. `copy`: the directory with the copies of the files that the user has approved.
 
-    Commands use a plugin's files in the copy, and all other files in the project. If the project itself is a
-    plugin, commands use its files in both directories.
+    Commands use the files of a plugin in `copy`, and all other files in the project's directory. If the whole
+    project is a plugin, commands use its files in both directories.
     """
     located_files: list[tuple[Path, ExecutableFile]] = []
     for file in executable.files:

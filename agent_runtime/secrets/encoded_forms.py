@@ -1,5 +1,5 @@
-"""Computes the encodings in which a secret value may appear as one piece of text, such as base64 or JSON.
-Each encoded text reveals the whole value.
+"""Computes the encoded forms of a secret value, such as base64 or a JSON string. Each encoded text contains
+the whole value in one piece and reveals it.
 """
 
 import base64
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote, quote_plus
 
 MIN_CHARS = 4
-"""Secret values with fewer characters are not masked. Masking such a short value would hide a large part of
-any text, and the value can be guessed anyway.
+"""Secret values with fewer characters than this number are not masked. Masking such a short value would hide
+a large part of any text, and the value can be guessed anyway.
 """
 _MIN_LINE_CHARS = 12
 
@@ -49,7 +49,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _escaped(value: str) -> Iterator[str]:
-    """Yields the value in two forms: as a JSON string, and as a JSON string inside another JSON string."""
+    """Yields the value as a JSON string, as a JSON string inside another one, and with escaped slashes."""
     for keeps_unicode in (True, False):
         once = json.dumps(value, ensure_ascii=not keeps_unicode)[1:-1]
         yield once
@@ -58,9 +58,10 @@ def _escaped(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Yields the base64 text of the data alone, and the base64 letters that stand for the data inside longer
-    data. Base64 encodes three bytes as four letters, so there are three such texts, one for each offset of
-    the data modulo three. `encode`: the base64 function.
+    """Yields the base64 text of `data`, and three texts by which `data` is found inside longer encoded data.
+    Each of these three texts contains only the base64 letters that do not depend on the bytes around `data`.
+    There are three texts because base64 encodes three bytes as four letters, so the letters depend on the
+    offset of `data` modulo three. `encode`: the base64 function.
     """
     yield encode(data).decode()
     for offset in range(3):

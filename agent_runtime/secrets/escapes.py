@@ -1,5 +1,5 @@
-"""Decodes escape sequences in texts, as used in programming languages, shells, URLs and HTML pages. A secret
-value that is written with escapes is found in this way.
+"""Decodes escape sequences of programming languages, shells, URLs and HTML pages in texts, so that a secret
+value that is written with escapes is found.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Decodes the bytes that a dump shows, in the format of xxd, od, hexdump and similar tools. A secret value
-that was printed as a dump is found in this way.
+"""Decodes the bytes that a dump shows, in the format of xxd, od, hexdump and similar tools. This is needed to
+find a secret value that was printed as a dump.
 """
 
 import re
@@ -72,8 +72,8 @@ def numbers(base: TextView) -> TextView:
 
 def line_start(data: bytes, at: int) -> int:
     """Returns the offset at which the line that contains the offset `at` begins. Here, a line begins after a
-    line break, a quote, a backtick or `>`. The beginning is needed because a dump line is recognized only if
-    its beginning is included.
+    line break, a quote, a backtick or `>`. A dump line can be recognized only in a text that contains the
+    beginning of the line.
     """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 

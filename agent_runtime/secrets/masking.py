@@ -29,12 +29,10 @@ class Masker:
     def __init__(self) -> None:
         self._values: set[str] = set()
         self.forms: frozenset[bytes] = frozenset()
-        """The secret values in all encodings, such as base64, in which a value is searched as one piece of
-        text.
-        """
+        """The secret values in all encodings, such as base64. Each is searched for as one piece of text."""
         self.needles = Needles()
-        """The byte strings that are searched to find a value that is changed or split in the text, for
-        example by line breaks.
+        """The byte strings to search for, in order to find a secret value that appears changed or split in a
+        text, for example by line breaks.
         """
         _ALL.add(self)
 
@@ -180,7 +178,7 @@ class StreamMask:
 
 def mask_everywhere(text: str) -> str:
     """Returns the text with the mask in place of the secret values of all conversations of this process. The
-    function is used for texts that belong to no single conversation.
+    function is used for texts that do not belong to one conversation, such as log lines.
     """
     for masker in tuple(_ALL):
         text = masker.text(text)

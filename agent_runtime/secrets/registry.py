@@ -19,8 +19,8 @@ from agent_runtime.secrets.sources import (
 
 
 class Secrets:
-    """The secrets of one conversation, by name. Values are stored only in memory. A client may replace a
-    value at any time.
+    """The secrets of one conversation, by name. Values are stored only in memory. A client of the agent
+    server may replace a value at any time.
     """
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:

@@ -50,7 +50,7 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 def open_at(data: bytes, needles: Needles) -> int:
     """Returns the earliest offset at which an incomplete secret value may begin. The next piece of the text
     could complete this value. Returns the length of the text if there is no such offset. `data`: the text as
-    bytes. `needles`: the byte strings that reveal the value.
+    bytes. `needles`: the byte strings to search for, which reveal the value.
     """
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
@@ -127,8 +127,7 @@ def _bases(text: TextView) -> Iterator[Base]:
     """Yields the text itself, and the text with its escapes decoded once, twice and three times, because
     programs put escaped texts into other escaped texts.
 
-    The more often a text was decoded, the fewer ways of searching are applied to it, because each way takes
-    time.
+    A text that was decoded more often is searched in fewer ways, because each way takes time.
     """
     yield Base(text, _COLUMNS)
     web = unquoted(text)
@@ -189,7 +188,7 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Returns whether the text is split by a line break, or by other characters between all of its letters.
-    Words that are separated by single blanks do not count as split. `letters`: the number of letters.
+    """Returns whether the text contains a line break, or has another character between each two letters.
+    Words that are separated by single blanks do not count as broken. `letters`: the number of letters.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

@@ -1,4 +1,4 @@
-"""Computes the byte strings (needles) that are searched in a text in order to find one secret value."""
+"""Computes the byte strings (needles) to search for in a text in order to find one secret value."""
 
 import base64
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from agent_runtime.secrets.encoded_forms import lines_of
 
 MIN_BYTES = 8
-"""Secret values with fewer bytes are only searched as one piece of text, not in a split or changed form.
-Otherwise their letters would be found scattered in any text.
+"""Secret values with fewer bytes than this number are searched for only as one piece of text, not in a split
+or changed form, because their letters are scattered in almost any text.
 """
 _ASCII, _LATIN = 0x80, 0x100
 
 
 @dataclass(frozen=True)
 class Needles:
-    """The byte strings that reveal one secret value in a text. They are grouped by the changed copy of the
-    text (view, see the module `views`) in which they are searched.
+    """The byte strings that reveal one secret value in a text. Each field contains the byte strings to search
+    for in certain changed copies (views) of the text.
 
     `plain`: the bytes of the value. `spaced`: the bytes of the value without blanks. `hexed`: the value in
     base 16. `coded`: the base64 and base32 letters that depend only on the value, not on the bytes around it.

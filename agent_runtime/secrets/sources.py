@@ -1,4 +1,6 @@
-"""The sources of secret values: values that a client sends, and URLs from which values are looked up."""
+"""The sources of secret values: values that a client of the agent server sends, and URLs from which values
+are looked up.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,7 +28,7 @@ def no_credential(_url: str) -> str | None:
 
 class InvalidSecretError(Exception):
     """The error that is raised when a secret in a request is not valid: its name cannot be an environment
-    variable, or its source is wrong. The text contains the secret's name, never its value.
+    variable, or its source is not valid. The text contains the secret's name, never its value.
     """
 
 
@@ -43,8 +45,8 @@ class _Source(BaseModel):
 
 
 class StaticSecret(_Source):
-    """A secret whose value a client has sent. The value is stored only in memory. `value`: None if the value
-    was lost, for example in a restart of the server.
+    """A secret whose value a client of the agent server has sent. The value is stored only in memory.
+    `value`: None if the value was lost, for example when the agent server restarted.
     """
 
     value: SecretStr | None = None

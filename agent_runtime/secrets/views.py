@@ -1,5 +1,5 @@
-"""Changed copies of a text (views) in which secret values are searched, such as the text without blanks or
-with decoded escapes. Each view can map its bytes to offsets in the original text.
+"""Changed copies of a text (views), such as the text without blanks or with decoded escapes. Secret values
+are searched for in each view. Each view can map its bytes to offsets in the original text.
 """
 
 import re
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 
 Positions = tuple["array[int]", "array[int]"]
-"""Two arrays with one item for each byte of a view (a changed copy of a text). The items are the start and
-the end offset, in the text from which the view was made, of the bytes from which this byte was made.
+"""Two arrays with one item for each byte of a view (a changed copy of a text). For each byte, the items are
+the start and the end offset of its original bytes in the text from which the view was made.
 """
 _ALL_BYTES = bytes(range(256))
 
@@ -23,8 +23,9 @@ class TextView:
         self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
         """Stores `data`, the bytes of the decoded or shortened text. `parent`: the view from which this view
-        was made. `locate`: a function that returns the start and end offset in the parent for each byte. It
-        is called only if a secret is found, because most texts contain no secret.
+        was made; None for the original text. `locate`: a function that returns the start and end offset in
+        the parent for each byte. It is called only if a secret is found, because most texts contain no
+        secret.
         """
         self.data = data
         self.parent = parent
@@ -36,8 +37,8 @@ class TextView:
         return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the start and end offset, in the original text, of the bytes `start` to `end` of this
-        TextView (a changed copy of the text).
+        """Finds the part of the original text that the bytes `start` to `end` of this copy come from. Returns
+        the byte offsets of its start and end in the original text.
         """
         if self.parent is None or self._locate is None:
             return start, end

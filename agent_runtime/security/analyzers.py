@@ -130,7 +130,7 @@ def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
 
 def asks_model(analyzer: AnyAnalyzer | None) -> frozenset[Literal["security_risk", "summary"]]:
     """Returns the fields that the model must fill in with each tool call because this analyzer reads them.
-    Returns an empty set if the analyzer reads no such field.
+    Returns an empty set if `analyzer` is None or reads none of these fields.
     """
     match analyzer:
         case EnsembleSecurityAnalyzer():

@@ -1,4 +1,6 @@
-"""Judges a shell command: finds effects that are risky, so that the user may have to confirm the command."""
+"""Judges a shell command: finds its risky effects. If there are any, the user may have to confirm the
+command.
+"""
 
 import re
 

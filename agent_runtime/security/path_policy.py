@@ -1,4 +1,4 @@
-"""Decides which paths an action may touch without asking the user (the workspace and temporary directories),
+"""Decides which paths an action may use without asking the user (the workspace and temporary directories),
 and which paths are especially risky.
 """
 
@@ -32,7 +32,7 @@ _DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|loop|md|dm-|me
 
 def is_inside(path: str, workspace: str) -> bool:
     """Returns whether the path is in the workspace or in a temporary directory, or is a device such as
-    /dev/null. Symbolic links are resolved where they exist.
+    /dev/null. Symbolic links in the path are resolved first.
     """
     if path.startswith("~"):
         return False
@@ -94,7 +94,7 @@ def is_metadata_host(host: str) -> bool:
 
 def _as_address(host: str) -> str:
     """Returns the IP address in dotted form if the host is written as a single number, because programs also
-    accept such a number as an address. Returns an empty text otherwise.
+    accept a single number as an address. Otherwise returns an empty text.
     """
     try:
         number = int(host, 0)

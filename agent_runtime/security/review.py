@@ -19,9 +19,9 @@ from agent_runtime.tools.tool import AnyTool
 class Review:
     """The result of the security review of all actions in one reply of the model.
 
-    `event`: the event with the findings. It is None if there are no actions. It is also None if no action
-    needs confirmation, and no analyzer is chosen, and the confirmation policy is `NeverConfirm`. `asks`:
-    whether all actions must wait for the user's confirmation.
+    `event`: the event with the findings. None in two cases: there are no actions; or no action needs
+    confirmation, no analyzer is chosen, and the confirmation policy is `NeverConfirm`. `asks`: whether all
+    actions must wait for the user's confirmation.
     """
 
     event: SecurityAnalysisEvent | None
@@ -30,11 +30,11 @@ class Review:
 
 @dataclass(frozen=True)
 class Reviewer:
-    """An object that decides which actions of a reply need the user's confirmation.
+    """An object that decides which actions of a model's reply need the user's confirmation.
 
-    `directory`: the current directory of the agent's shell; None if not known. `approved`: the kinds of
-    actions that the user has approved and that need no confirmation any more. Each kind is given as a
-    `likeness`, which is a text that is equal for similar actions.
+    `directory`: the current directory of the agent's shell; None if not known. `approved`: the `likeness` (a
+    text that is equal for similar actions) of each action that the user has approved together with all
+    similar actions. These actions need no confirmation any more.
     """
 
     policy: Policy
@@ -45,8 +45,8 @@ class Reviewer:
     approved: Collection[str] = ()
 
     def review(self, actions: Sequence[ActionEvent]) -> Review:
-        """Reviews the actions of one reply and returns the result. If one action needs confirmation, all
-        actions of the reply wait for the user.
+        """Reviews the actions of one reply of the model and returns the result. If one action needs
+        confirmation, all actions of the reply wait for the user.
         """
         if not actions:
             return Review(None, asks=False)
@@ -87,8 +87,8 @@ class Reviewer:
         }
 
     def _only_reads(self, action: ActionEvent) -> bool:
-        """Returns whether the action's tool only reads. The model does not state a risk in calls of such
-        tools, so the security analyzer does not rate them.
+        """Returns whether the action's tool only reads. In calls of such tools, the model states no risk, so
+        the security analyzer does not rate these calls.
         """
         tool = self.tools.get(action.tool_name)
         return tool is not None and tool.annotations.readOnlyHint

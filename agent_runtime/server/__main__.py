@@ -43,8 +43,8 @@ def _close_calls() -> None:
     """Blocks the system calls for sockets to a hypervisor and for io_uring in this process and its later
     child processes (see the module `closed_calls`). If the kernel does not allow this, only logs a warning.
 
-    This must be the first action of the start: child processes that start earlier would not inherit the
-    filter.
+    This must be the first action of the start, because child processes that start earlier could still use
+    these system calls.
     """
     from agent_runtime.server.startup.closed_calls import FilterError, close_calls
 
@@ -59,8 +59,8 @@ def _open_room(conversations: Path) -> None:
     a child process that starts programs in these namespaces. Ends this process with an error message if the
     namespaces cannot be created. `conversations`: the directory of the conversations.
 
-    This must happen before other modules are loaded: the child process is forked from this process, which
-    must have only one thread at that time.
+    This must happen before other modules are loaded, because the child process is forked from this process,
+    which must have only one thread at that time.
     """
     from agent_runtime.workspace.room import RoomError, open_room
 
@@ -74,12 +74,9 @@ def _open_room(conversations: Path) -> None:
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
-    """Reads the configuration and prepares this process. Returns the application to serve and the default
-    host to listen on. Ends the process with an error message if the configuration is not valid.
-
-    With the option --reload, uvicorn loads the application again after each change of the code. Therefore the
-    function then returns the import path of the function that creates the application, in place of the
-    application.
+    """With the option --reload, returns text in place of the application: the import path of the function
+    that creates the application. The reason is that uvicorn creates the application again after each change
+    of the code.
     """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config

@@ -50,8 +50,8 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class Webhook(BaseModel):
-    """The address of the app server to which the agent server reports the events of conversations. A client
-    may also send settings for batches and retries; these settings are ignored.
+    """The address of the app server to which the agent server reports the events of conversations. The
+    configuration may also contain settings for batches and retries, which have no effect.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -147,11 +147,11 @@ def read_config(
     """Returns the configuration from the variables in `environment` and from the configuration file that one
     of these variables names. Variables have priority over the file.
 
-    `may_guess`: if no variable names a file, the file at the default path is read if it exists. `handed`:
-    keys that the server received at its start through the standard input or a file; they replace the keys
-    from the variables and from the configuration file; None means that the server received no keys. Variables
-    with keys are removed from `environment`, so that no later child process inherits them. Raises ConfigError
-    for an invalid value.
+    `may_guess`: if True and no variable names a file, the file at the default path is read if it exists.
+    `handed`: keys that the server received at its start through the standard input or a file; they replace
+    the keys from the variables and from the configuration file; None means that the server received no keys.
+    Variables with keys are removed from `environment`, so that no later child process inherits them. Raises
+    ConfigError for an invalid value.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
     is_named = FILE_VARIABLE in environment

@@ -67,7 +67,7 @@ def invalid(error: ValidationError, *where: str) -> ServerProblem:
     """Converts a validation error to a problem with status 422. The problem does not contain the rejected
     values.
 
-    `where`: the path of the validated part in the request.
+    `where`: the field names that lead to the validated part of the request.
     """
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     location = ".".join(map(str, (*where, *first["loc"])))
@@ -90,8 +90,8 @@ def is_disk_full(error: Exception) -> bool:
 
 
 def problem_of(error: Exception) -> ServerProblem | None:
-    """Converts an exception to the ServerProblem that the client gets: a refused request (such as
-    ConversationError) or a full disk. Returns None for all other exceptions.
+    """Converts an exception that refuses a request (such as ConversationError), or that reports a full disk,
+    to the ServerProblem that the client gets. Returns None for all other exceptions.
     """
     if isinstance(error, ServerProblem):
         return error

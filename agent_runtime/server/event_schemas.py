@@ -2,8 +2,8 @@
 clients), as the components of an OpenAPI document: `python -m agent_runtime.server.event_schemas`.
 
 The types of the front end are generated from these schemas. The pydantic models of events allow any object as
-an action or observation, because another version may have written the log. These schemas allow only the
-actions and observations of the built-in tools.
+an action or observation, because another version of the server may have written the log. These schemas allow
+only the actions and observations of the built-in tools.
 """
 
 import json
@@ -95,9 +95,9 @@ def _below(base: type[Action] | type[Observation]) -> Iterator[type[Action] | ty
 
 
 def _tidy(schema: _Schema) -> None:
-    """Changes a JSON schema of a model. Removes all titles. Removes the descriptions of tool parameters,
-    because they are written for language models. Makes fields with a constant value required, and fields that
-    can be null optional.
+    """Changes the JSON schema of a pydantic model. Removes all titles. Removes the descriptions of tool
+    parameters, because they are written for language models. Makes fields with a constant value required, and
+    fields that can be null optional.
     """
     schema.pop("title", None)
     fields: dict[str, _Schema] = schema.get("properties", {})

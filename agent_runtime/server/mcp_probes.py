@@ -66,7 +66,7 @@ class SignIns:
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
 
     async def start(self, request: McpTestRequest) -> McpOAuthStatus:
-        """Begins a sign-in to an MCP server. Waits until the URL is known that the user must open, or until
+        """Begins a sign-in to an MCP server. Waits until the URL that the user must open is known, or until
         the sign-in has ended without such a URL. Then returns the status of the sign-in.
 
         Waits at most as long as the timeout in the request.

@@ -57,7 +57,7 @@ class FileChange(BaseModel):
 
 
 class PatchResult(BaseModel):
-    """The changes of files that a patch has made, by file path. The path is written as in the patch."""
+    """The changes that a patch has made to files, by file path as written in the patch."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -140,8 +140,8 @@ def _file_change(change: apply.PatchedFile) -> tuple[str, FileChange]:
 
 
 def _merged(changes: Sequence[tuple[str, FileChange]]) -> dict[str, FileChange]:
-    """Returns one change for each path. A patch may update one file in several sections, so the changes of
-    the same path are combined.
+    """Combines all changes of the same path into one, because a patch may update one file in several
+    sections. Returns one change for each path.
     """
     merged: dict[str, FileChange] = {}
     for path, change in changes:

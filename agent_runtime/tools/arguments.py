@@ -24,8 +24,8 @@ def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, J
     """Returns the description of a tool in the format of an OpenAI function. Lists the tool's own parameters
     first, then the parameters in `asked`.
 
-    `asked`: additional parameters in which the model describes each call, such as the risk of the call. The
-    risk parameter is added only to tools that change something; it is required there.
+    `asked`: additional parameters in which the model describes each call, such as the risk of the call. Only
+    tools that change something get the risk parameter, and it is required.
     """
     own = tool.parameters()
     own_properties = own.get("properties")
@@ -48,7 +48,7 @@ def parse_arguments(tool: Tool[ActionT], arguments: Mapping[str, JsonValue]) -> 
     arguments do not fit the tool.
 
     Ignores the arguments `security_risk` and `summary`, because they describe the call and are not for the
-    tool. Treats a null value as a missing argument.
+    tool. Also ignores arguments whose value is null.
     """
     names = tool.parameter_names()
     own = {

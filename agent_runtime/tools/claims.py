@@ -1,5 +1,5 @@
-"""Defines claims: statements of a tool call about which resources it uses, such as a file, and whether it
-only reads them. Tool calls in one reply of the model run in parallel only if their claims do not conflict.
+"""Defines claims. A claim states that a tool call uses a resource, such as a file, and whether the call only
+reads the resource. Tool calls in one reply of the model run in parallel only if their claims do not conflict.
 """
 
 import os
@@ -45,8 +45,8 @@ NOTHING: tuple[Claim, ...] = ()
 
 
 def file_claim(path: Path, *, is_shared: bool = False) -> Claim:
-    """Returns the statement that a tool call uses a file, or a directory with all its content. Symbolic links
-    in the path are resolved. `is_shared`: whether the call only reads.
+    """Returns the claim (statement) that a tool call uses a file, or a directory with all its content.
+    Symbolic links in the path are resolved. `is_shared`: whether the call only reads.
     """
     try:
         real = os.path.realpath(path)

@@ -23,7 +23,7 @@ class DelegationError(Exception):
 
 
 class SubAgentKind(Protocol):
-    """The interface of the definition of a sub-agent that a model can choose for a task."""
+    """The interface of a sub-agent definition. The model chooses one of the definitions for a task."""
 
     @property
     def name(self) -> str: ...
@@ -75,7 +75,7 @@ class Tasks(Protocol):
         """Returns the definitions of the sub-agents that the model can choose. Blocks for a limited time.
 
         `projects`: the directories of the conversation's repositories; the working directory is first.
-        `given`: sub-agent definitions that the client has sent.
+        `given`: sub-agent definitions that the client of the agent server has sent.
         """
 
     async def work(self, wanted: Assignment) -> Result:

@@ -87,8 +87,8 @@ def _split(action: GlobAction) -> tuple[str | None, str]:
 
 
 def _fixed(parts: Sequence[str]) -> Path:
-    """Returns the directory that all matching files are in: the leading parts of a glob pattern that contain
-    no wildcard.
+    """Returns the directory below which a glob pattern can match files: the parts of the pattern before the
+    first part with a wildcard.
     """
     fixed = next((i for i, part in enumerate(parts[:-1]) if set(part) & set("*?[{")), len(parts) - 1)
     return Path(*parts[: max(fixed, 0)])

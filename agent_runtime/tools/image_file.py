@@ -46,7 +46,7 @@ class Image:
 
 
 def read_image(path: Path) -> Image | None:
-    """Reads an image file and returns the image. Returns None if the ending of the file name is not one of an
+    """Reads an image file and returns the image. Returns None if the file name does not have the ending of an
     image format. Raises OSError if the file cannot be read.
 
     Raises EditError for an image that model vendors refuse. Such an image would make all later model calls of

@@ -14,8 +14,8 @@ from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class Readable(Protocol):
-    """The interface of a skill, with the fields that the tool uses. `directory`: the directory of the files
-    that the skill's text mentions.
+    """The interface of a skill: the fields that the tool `invoke_skill` reads. `directory`: the directory of
+    the files that the skill's text mentions.
     """
 
     @property

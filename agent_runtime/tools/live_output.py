@@ -30,7 +30,8 @@ class Shown:
 
 
 Peek = Callable[[int], Shown]
-"""The type of a function that returns the end of an output. The argument is the maximum number of characters.
+"""The type of a function that returns the end of a tool call's output. Its argument is the maximum number of
+characters.
 """
 
 
@@ -40,8 +41,9 @@ class LiveOutputs:
     """
 
     def __init__(self, publish: Callable[[Mapping[str, Shown]], None] | None = None) -> None:
-        """Creates the object without any output. `publish`: a function that gets the output of all running
-        calls, by the id of the call's event. The mapping is empty when the last call has ended.
+        """Creates the object without any output. `publish`: a function that gets a mapping with the output
+        of all running calls, by the id of the call's event. When the last call has ended, the function gets
+        an empty mapping. If `publish` is None, nothing is published.
         """
         self._publish = publish
         self._peeks: dict[str, Peek] = {}
@@ -75,8 +77,8 @@ class LiveOutputs:
                 self._publish_after(INTERVAL_SECONDS)
 
     def touch(self) -> None:
-        """Schedules the next publication of the output of all running calls. The caller reports by this that
-        a call may have printed something.
+        """Schedules the next publication of the output of all running calls. The caller calls this method
+        when a tool call may have printed something.
         """
         if self._peeks:
             self._publish_after(INTERVAL_SECONDS)

@@ -69,8 +69,8 @@ class ToolSpec(BaseModel):
 
 
 class NamedSpec(Protocol):
-    """The interface of an object that asks for a tool: the tool's name, and the parameters with which the
-    tool is created.
+    """The interface of a tool specification: the tool's name, and the parameters with which the tool is
+    created.
     """
 
     @property
@@ -139,11 +139,11 @@ def create_tools(
     specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
 ) -> dict[str, AnyTool]:
     """Creates the tools that are named in `specs`, and the tools that every agent has. Returns the tools by
-    name: first the tools of `specs`, in the order of `specs`.
+    name, in the order of `specs`, followed by the tools that every agent has.
 
-    `modules`: the Python modules that define tools which are not part of the runtime, by tool name. Raises
-    ToolNotFoundError if a tool does not exist or cannot be loaded, or if two different tools have the same
-    name.
+    `modules`: the Python modules that define tools which are not part of the runtime, by tool name; None
+    means no such modules. Raises ToolNotFoundError if a tool does not exist or cannot be loaded, or if two
+    different tools have the same name.
     """
     tools: dict[str, AnyTool] = {}
     for spec in [*specs, *(ToolSpec(name=name) for name in BUILT_IN)]:

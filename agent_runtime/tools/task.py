@@ -85,9 +85,8 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """Returns the statement that the call uses all resources, but in a separate lane (a group of calls
-        that never conflicts with other groups). Each call has a different lane, so that sub-agents can work
-        in parallel.
+        """Returns a claim with a lane. Calls in different lanes never conflict. Each call has a different
+        lane, so that sub-agents can work in parallel.
         """
         return (Claim(lane=f"task {action.call_id}"),)
 

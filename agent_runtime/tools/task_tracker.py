@@ -1,4 +1,6 @@
-"""The tool with which the agent manages its task list. The list is stored on disk and shown to people."""
+"""The tool with which the agent reads and changes its task list. The list is stored on disk and shown to
+people.
+"""
 
 import asyncio
 from collections.abc import Sequence

@@ -58,8 +58,8 @@ class _Payload(BaseModel):
 class Action(_Payload):
     """The arguments of a tool call. The model reads the descriptions of the fields.
 
-    `off_wire`: fields that clients do not know. Clients would refuse an event with such fields, so these are
-    only in the arguments of the event's `tool_call`.
+    `off_wire`: fields that clients of the agent server do not know. Clients would refuse an event with such
+    fields, so these are only in the arguments of the event's `tool_call`.
     """
 
     off_wire: ClassVar[frozenset[str]] = frozenset()
@@ -192,8 +192,8 @@ class Tool(ABC, Generic[ActionT]):
     `kind`: the name in events; by default the name of the class. `action_type`: the class of the arguments;
     by default the class `MyAction` in the declaration `Tool[MyAction]`. `observation_type`: the class of the
     result; by default the return type of `run`. `timeout_seconds`: a call that takes longer is cancelled, and
-    the model is informed; None means no limit. `awaits_answer`: whether a call only waits for a reply and
-    does nothing itself.
+    the model is informed; None means no limit. `awaits_answer`: whether a call only waits for a client's
+    reply and does nothing itself.
     """
 
     name: str
@@ -228,8 +228,8 @@ class Tool(ABC, Generic[ActionT]):
 
     async def handle(self, event: ActionEvent) -> Observation:
         """Runs the tool call that the event contains, and returns the result. By default, this calls `run`. A
-        tool overrides this method instead of `run` if it needs the event's id. The call is interrupted by
-        cancelling the task that awaits it.
+        tool overrides this method instead of `run` if it needs the event's id. To interrupt the tool call,
+        the task that awaits this method is cancelled.
         """
         return await self.run(self.action_type.of(event))
 
@@ -279,8 +279,9 @@ class Tool(ABC, Generic[ActionT]):
         return self.action_type.model_fields
 
     def reported(self) -> Mapping[str, object]:
-        """Returns the fields that clients get about this kind of tool, in addition to the fields of every
-        tool. By default there are none. An MCP tool, for example, adds the definition that its server gives.
+        """Returns the fields that clients of the agent server get about this kind of tool, in addition to the
+        fields of every tool. By default there are none. An MCP tool, for example, adds the definition that
+        its server gives.
         """
         return {}
 

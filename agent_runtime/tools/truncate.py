@@ -4,9 +4,8 @@ MAX_OUTPUT_CHARS = 30_000
 
 
 def truncate_middle(text: str, max_chars: int, hint: str = "") -> str:
-    """Returns the text, shortened to `max_chars` if necessary.
-
-    A line in place of the middle says how much is missing, followed by `hint`.
+    """Returns the text. If it is longer than `max_chars`, one line replaces its middle. This line says how
+    much is missing, followed by `hint`.
     """
     if len(text) <= max_chars:
         return text

@@ -1,7 +1,7 @@
 """A tool that shows an image to the model: a screenshot, a plot, a design.
 
-In events for clients, a call looks like a `view` of the file editor, which all clients of the OpenHands
-protocol know; only the tool's name differs. If the model cannot see images, its request contains a note in
+In events for clients, a call looks like a `view` of the file editor, because every client knows this form;
+only the tool's name differs. If the model cannot see images, the request to the model contains a note in
 place of the image (`llm/outgoing.py`). This is decided for each request, because the model may change between
 two calls.
 """

@@ -1,8 +1,9 @@
 """The models of the request bodies and replies of the agent server's REST API. The agent server and all its
 clients use the same models.
 
-Models of request bodies keep unknown fields, because clients of other versions may send such fields. GET
-/api/conversations/{id} returns these unknown fields.
+Clients of other versions may send unknown fields in the request that creates a conversation. The models of
+this request store these fields. GET /api/conversations/{id} returns the unknown fields of the agent's
+configuration and of the workspace.
 """
 
 from agent_runtime.wire.bash import (

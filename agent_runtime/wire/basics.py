@@ -1,5 +1,5 @@
-"""The reply of routes that return no data, the names of the headers that carry keys, and the request body
-that replaces a session key.
+"""The reply of routes that return no data, the names of the headers that carry keys, and the body of the
+request that replaces a session key.
 """
 
 from pydantic import BaseModel, Field, SecretStr

@@ -30,7 +30,7 @@ class CheckpointInfo(BaseModel):
 
     `seq`: the position of the last event in the log when the checkpoint was made. `event_id`: the id of the
     user's message on which the agent worked; null if there is none. `skipped`: files that the checkpoint does
-    not contain. A rewind (a reset to a checkpoint) to any checkpoint does not change these files.
+    not contain. No rewind (a reset to a checkpoint) changes these files.
     """
 
     id: int

@@ -78,10 +78,11 @@ class SendMessageRequest(BaseModel):
 
 class StuckDetectionThresholds(BaseModel):
     """The limits that say how often the agent may repeat a pattern of calls or messages before the runtime
-    treats the agent as stuck.
+    decides that the agent is stuck.
 
-    The runtime first tells a stuck agent that it repeats itself. If the agent continues to repeat itself, the
-    agent must ask the user, or it is stopped.
+    The runtime first tells a stuck agent that it repeats itself. If the agent continues to repeat itself and
+    the conversation has `ask_when_stuck`, the agent must ask the user. Without `ask_when_stuck`, the agent is
+    stopped.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -121,22 +122,22 @@ class StartConversationRequest(BaseModel):
     of the agent as JSON.
 
     `ask_when_stuck`: whether a user is present who can answer questions. An agent that repeats itself asks
-    such a question before it is stopped; an MCP server may ask one during a call. `expects_finish`: whether
+    the user before it is stopped. An MCP server may ask the user during a call. `expects_finish`: whether
     the agent completes a task without a user. Then a reply without a tool call, such as "Now I will run the
     tests.", does not end the agent's work: the runtime tells the agent once to continue or to call `finish`.
 
     `consent`: the hashes of the project's executables (hooks, MCP servers and plugins) that may run.
     `further_consent`: the hashes of the executables in additional repositories (the field `further_projects`
     of the agent's configuration) that may run. Hooks and commands of a project run in that project's
-    directory. A project's MCP server is left out if the agent has another one with its name. `mcp_approved`:
-    MCP tools that users approved in other conversations, by server and tool name, as in
+    directory. A project's MCP server is left out if the agent has another MCP server with the same name.
+    `mcp_approved`: MCP tools that users approved in other conversations, by server and tool name, as in
     `agent_state.mcp_approved` of those conversations.
 
     `autotitle`: whether a title is made if there is no `title`. `title_llm_profile`: the name of the user's
-    saved model that makes the title from the first message; null means the agent's model. If the model gives
-    no title, the title is the first words of the message. `runtime_plugins`: the names of runtime plugins
-    that must run beside the agent. GET /api/runtime-plugins lists them. `worktree`: if true and the workspace
-    lies in a git repository, the agent works in a git work tree that is made for this conversation.
+    model profile whose model makes the title from the first message; null means the agent's model. If the
+    model gives no title, the title is the first words of the message. `runtime_plugins`: the names of runtime
+    plugins that must run beside the agent. GET /api/runtime-plugins lists them. `worktree`: if true and the
+    workspace lies in a git repository, the agent works in a git work tree that is made for this conversation.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

@@ -36,7 +36,8 @@ class TransientFrame(TypedDict):
 
 class ItemStartedFrame(TypedDict):
     """The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
-    the id of the event that will contain the complete reply (of the first event, if there are several).
+    the id of the event that will contain the complete reply; if the reply becomes several events, the id of
+    the first one.
     """
 
     type: Literal["item_started"]
@@ -59,8 +60,8 @@ class DeltaFrame(TypedDict):
 
 class PendingRetry(TypedDict):
     """The next attempt to get a reply from a model. `code`, `detail`: why the last attempt failed. `model`:
-    the model that is asked next. `wait_seconds`: the time until the next attempt, counted from the arrival of
-    the frame (a message to clients).
+    the model that is asked next. `wait_seconds`: the time from the arrival of the message with this data (an
+    ItemAbortedFrame) until the next attempt.
     """
 
     code: str

@@ -23,7 +23,7 @@ class HooksRequest(BaseModel):
 class HooksResponse(BaseModel):
     """The reply of POST /api/hooks: the hooks (commands, or questions to a model) that the project's files
     define. These hooks run only if a client passes them in the request that creates a conversation.
-    `hook_config`: null if there are none.
+    `hook_config`: null if the project has no hooks.
     """
 
     hook_config: JsonObject | None

@@ -23,8 +23,8 @@ class ListeningPort(BaseModel):
     """One port of a sandbox on which a program listens.
 
     `process_name`: the name of the program and of the script that it runs. `conversation_id`: the
-    conversation whose agent started the program; null if a person started the program, or if the starter is
-    unknown.
+    conversation whose agent started the program; null if a person started the program, or if Slipway does not
+    know who started it.
     """
 
     port: int

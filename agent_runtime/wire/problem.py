@@ -12,8 +12,8 @@ class InputError(BaseModel):
 
 
 class Problem(BaseModel):
-    """The body of an error reply, as RFC 9457 defines it. `code`: is stable, so programs may rely on it.
-    `errors`: the invalid fields of the request. Replies with some codes have additional members.
+    """The body of an error reply, as RFC 9457 defines it. `code`: the name of the problem, which programs may
+    rely on. `errors`: the invalid fields of the request. Bodies with some codes have additional fields.
     """
 
     model_config = ConfigDict(extra="allow")

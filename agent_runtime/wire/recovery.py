@@ -28,7 +28,7 @@ class Restored(BaseModel):
 
 class Forked(BaseModel):
     """The part of CatchUpRequest (the request that adds missing events to a log) for a copied conversation.
-    It says that the log and the workspace were copied from another conversation.
+    This part says that the log and the workspace were copied from another conversation.
 
     `id`: the id of the copy. `conversation_id`: the conversation that was copied. `as_of`: the time at which
     the files of that conversation were copied.

@@ -65,8 +65,8 @@ class ConfirmationResponseRequest(BaseModel):
 
 
 class ClientToolAnswer(BaseModel):
-    """The result of a call of a client tool, which the client has run. `action_id`: the id of the event with
-    the call.
+    """The result of a call of a client tool (a tool that the client runs). `action_id`: the id of the event
+    with the call.
     """
 
     action_id: str = Field(min_length=1, max_length=200)
@@ -198,7 +198,7 @@ class ForkRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/fork, which copies a conversation up to the event
     `from_event_id`. Without `from_event_id`, all events are copied.
 
-    `reset_metrics`: true means that the costs of the copy start at zero; false keeps the costs so far.
+    `reset_metrics`: true means that the costs of the copy start at zero; false copies the costs so far.
     """
 
     id: UUID | None = None

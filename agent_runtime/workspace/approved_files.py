@@ -1,4 +1,4 @@
-"""Checks that files which a person has approved still have the approved content. Only then may these files be
+"""Checks that files which a person has approved still have the approved content. Changed files must not be
 run.
 """
 

@@ -1,6 +1,6 @@
-"""A program that runs another program in the room for a library. The room is the isolated namespaces in which
-commands of the agent run (`room.py`). The library can only start programs outside the room. So the library
-starts this program, and this program asks the spawner (`spawner.py`) to start the wanted program in the room.
+"""A program that starts another program in the room: the isolated namespaces in which commands of the agent
+run (`room.py`). It is for a library that can start programs only outside the room. The library starts this
+program, and this program asks the spawner (`spawner.py`) to start the wanted program in the room.
 
 Usage: `python -I -S enter_room.py SOCKET DESCRIPTION`. SOCKET is the path of the spawner's socket, and
 DESCRIPTION is a file with the program to start. This program passes its streams, SIGTERM and SIGINT to the

@@ -18,12 +18,12 @@ _TOOL_CHAINS = ("CARGO_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "NODE_PATH", "NVM
 _GIT = ("GIT_CONFIG_SYSTEM",)
 _SCREEN = ("DISPLAY", "XAUTHORITY", "PLAYWRIGHT_BROWSERS_PATH")
 BELONGS_TO = "SLIPWAY_BELONGS_TO"
-"""The environment variable that identifies the agent server from which a process comes. The variable
-identifies the server even if the processes between the server and the process have ended.
+"""The environment variable that identifies the agent server from which a process comes, even if all processes
+between the server and this process have ended.
 """
 OF_CONVERSATION = "SLIPWAY_CONVERSATION_ID"
 """The environment variable with the id of the conversation for which a process works. The variable is still
-set if the process has moved to another session or to the background.
+set if the process has moved to another process session or to the background.
 """
 MODELS_URL = "SLIPWAY_MODELS_URL"
 """The environment variable with the URL at which programs can make model calls if they have a key for this.
@@ -82,8 +82,8 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
 
 
 def set_given(variables: Mapping[str, str]) -> None:
-    """Sets additional environment variables for commands of the agent. Variables from an earlier call are
-    removed. If `variables` contains PATH, this value is put in front of the agent server's PATH.
+    """Sets additional environment variables for commands of the agent. Variables from an earlier call of this
+    function are removed. If `variables` contains PATH, this value is put in front of the agent server's PATH.
     """
     _given.clear()
     _given.update(variables)
@@ -106,7 +106,7 @@ def set_way_out(proxy_url: str | None) -> None:
 
 def set_trusted(variables: Mapping[str, str]) -> None:
     """Sets the environment variables that name the TLS certificates which commands trust. Variables from an
-    earlier call are removed.
+    earlier call of this function are removed.
     """
     _trusted.clear()
     _trusted.update(variables)

@@ -376,7 +376,7 @@ async def run_git(
 ) -> bytes:
     """Runs git in `directory` and returns its output. `own`: environment variables to add. `answers`: exit
     codes that do not count as a failure; for other codes, raises GitError. `max_output_bytes`: output after
-    this number of bytes is dropped.
+    this number of bytes is dropped; None means no limit.
     """
     try:
         done = await run_program(

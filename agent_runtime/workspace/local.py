@@ -1,4 +1,4 @@
-"""Checks which paths of this machine a client may use, and replaces files atomically."""
+"""Checks which paths of this machine a client of the agent server may use, and replaces files atomically."""
 
 import os
 import tempfile
@@ -45,8 +45,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Yields a temporary file for the `with` block. At the end of the block, the temporary file replaces
     `path` in one step. If the block fails, the temporary file is removed.
 
-    Creates missing directories. Keeps the mode of an existing file. If `path` is a link, the target of the
-    link is replaced and the link stays.
+    Creates missing parent directories. If `path` exists, its file mode does not change. If `path` is a link,
+    the target of the link is replaced and the link stays.
     """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -109,8 +109,8 @@ def end_with_parent() -> None:
 
 
 def give_up_for_programs() -> None:
-    """Makes programs that this process starts have no capabilities (special rights). The process itself keeps
-    its capabilities.
+    """Removes all capabilities (special rights) from the programs that this process starts later. The process
+    itself keeps its capabilities.
     """
     for capability in range(64):
         if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:

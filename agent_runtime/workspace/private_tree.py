@@ -75,7 +75,7 @@ def make_file(path: Path) -> None:
 
 
 def is_of_server(path: Path) -> bool:
-    """Returns whether the path is a regular file, not a link, that only the server can read or write."""
+    """Returns whether the path is a regular file, not a link, that only the server's user can access."""
     status = path.lstat()
     return stat.S_ISREG(status.st_mode) and is_server(status.st_uid) and not status.st_mode & 0o077
 
@@ -85,7 +85,7 @@ def remove(directory: Path) -> None:
     cannot be removed.
 
     Files that a running command adds to the agent's subdirectories during this call may remain. But the
-    server no longer treats the directory as a conversation.
+    server no longer recognizes the directory as a conversation.
     """
     if not are_two():
         shutil.rmtree(directory)

@@ -69,8 +69,8 @@ async def run_program(
 
 
 async def _started(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
-    """Waits for the start of the process and returns the process. If the caller is cancelled, ends the
-    process as soon as it has started: a start that is cancelled half-way would leave programs behind.
+    """Waits for the start of the process and returns the process. If the caller is cancelled, waits until the
+    process has started and then ends it, because an interrupted start could leave a running program behind.
     """
     try:
         return await asyncio.shield(starting)
@@ -99,8 +99,8 @@ async def _communicate(process: asyncio.subprocess.Process, max_bytes: int) -> t
 
 
 async def _head(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
-    """Returns the first `max_bytes` of the stream. The rest is read, too, and dropped; otherwise the program
-    would wait for ever.
+    """Returns the first `max_bytes` of the stream. Also reads and drops the rest, because the program would
+    otherwise wait for ever.
     """
     head = bytearray()
     while piece := await stream.read(_PIECE_BYTES):
@@ -116,7 +116,7 @@ def signal_group(group: int, number: signal.Signals) -> None:
 
 
 def signal_session(session: int, number: signal.Signals) -> None:
-    """Sends a signal to every process of the session, in all of its process groups."""
+    """Sends a signal to every process in a session of the operating system. `session`: the session's id."""
     for pid in _session_members(session):
         try:
             os.kill(pid, number)
@@ -128,8 +128,8 @@ def end_marked(marks: Mapping[str, str | None]) -> None:
     """Ends all processes, except the current one, that were started with certain environment variables.
     `marks`: the variables with their values. A value of None means that the variable must be missing.
 
-    This includes processes that have left their session and their parent. Blocks until these processes have
-    ended, at most two seconds.
+    The processes may have left their process session and their parent. Blocks until the processes have ended,
+    at most two seconds.
     """
     for _ in range(_ROUNDS):  # one may start another while it is looked for
         found = [pid for pid in pids() if pid != os.getpid() and _has(pid, marks)]
@@ -177,7 +177,7 @@ def exists(pid: int) -> bool:
 
 
 def has_companions(leader: int) -> bool:
-    """Returns whether a session has other processes than its leader. `leader`: the
+    """Returns whether a session of the operating system has other processes than its leader. `leader`: the
     process id of the leader.
     """
     return any(pid != leader for pid in _session_members(leader))

@@ -97,8 +97,8 @@ class Shadow:
         self._tree: str | None = None
 
     async def snapshot(self) -> Snapshot:
-        """Makes a snapshot of the current files and returns it. Call `hold` to store the snapshot
-        permanently.
+        """Makes a snapshot of the current files and returns it. Call `hold` to protect the snapshot from
+        deletion.
 
         Raises GitError if git or the directory is missing, or if git cannot read a part of the directory.
         Raises WorkspaceTooLargeError if the new and changed files are too many or too large.
@@ -115,8 +115,8 @@ class Shadow:
         raise AssertionError
 
     async def hold(self, *trees: str) -> None:
-        """Stores the given snapshots permanently, until a call of `tidy` without their ids. `trees`: the ids
-        of the snapshots.
+        """Protects the given snapshots from deletion, until `tidy` is called without their ids. `trees`: the
+        ids of the snapshots.
         """
         await asyncio.to_thread(self._hold, trees)
 
@@ -144,8 +144,8 @@ class Shadow:
         return await self._git("diff", *options, *prefixes, before, after)
 
     async def blocked(self, present: str, target: str, leave: Collection[str]) -> list[str]:
-        """Returns the paths of the snapshot `target` that cannot be restored, because at their place is a
-        file or directory that is not part of the snapshots.
+        """Returns the paths of the snapshot `target` that cannot be restored, because a file or directory
+        that `restore` does not remove is in the same place.
 
         `present`: a snapshot of the current files. `leave`: paths that are not changed.
         """
@@ -154,8 +154,8 @@ class Shadow:
 
     async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
         """Returns the id of a new git tree that mixes two snapshots: the paths in `leave` are as in the
-        snapshot `present`, all other files as in the snapshot `target`. The directory has these files after a
-        call of `restore`.
+        snapshot `present`, all other files as in the snapshot `target`. These are the files of the directory
+        after a call of `restore` with the same arguments.
         """
         if not leave:
             return target

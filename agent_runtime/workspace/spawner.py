@@ -135,8 +135,8 @@ class Spawner:
 
     def _begun(self, program: _Program, report_reader: int) -> None:
         """Reports the start of a program to the agent server: the pid if the program runs, or the error if it
-        could not be started. `report_reader`: the pipe from the new process. The pipe contains the error; if
-        the start succeeds, it is closed without any text.
+        could not be started. `report_reader`: the pipe from the new process. If the start fails, the process
+        writes the error to the pipe. Otherwise the pipe is closed without any text.
         """
         said = os.read(report_reader, _PIECE_BYTES)
         self._selector.unregister(report_reader)

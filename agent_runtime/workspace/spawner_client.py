@@ -136,9 +136,8 @@ def new_socket(address: Path, family: int) -> socket.socket:
 
 
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
-    """Calls `act` in the current event loop when the spawner (the process that starts programs) has ended.
-    After that, nothing can be started in the room (the isolated namespaces for commands). `address`: the path
-    of the socket of the spawner, the process that starts programs in the room.
+    """Calls `act` in the current event loop when the spawner has ended. The spawner is the process that
+    starts programs in the room (the isolated namespaces for commands). `address`: the path of its socket.
 
     Returns a function that stops this watch, so that `act` is no longer called. Blocks briefly. Raises
     OSError if the spawner cannot be reached.
@@ -173,10 +172,10 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns the program and the arguments of a command for a library that can only start programs itself.
-    The command runs the program `words` once in the room (the isolated namespaces for commands), and ends
-    with the same exit status as the program. `address`: the path of the socket of the spawner, the process
-    that starts programs in the room.
+    """Returns a command, as a program and its arguments, for a library that starts programs itself, outside
+    the room (the isolated namespaces for commands). The command runs the program `words` once in the room,
+    and ends with the same exit status as this program. `address`: the path of the socket of the spawner, the
+    process that starts programs in the room.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
@@ -185,8 +184,9 @@ def stand_in(
 
 
 def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]) -> bytes:
-    """Returns the request to start a program, for the spawner (the process that starts programs), as JSON.
-    Raises ValueError if a text has a null character.
+    """Returns the request to start a program as JSON. The receiver is the spawner (the process that starts
+    programs). `cwd`: the program's working directory; None means that of this process. Raises ValueError if a
+    text has a null character.
     """
     if any("\0" in one for one in (*words, *env, *env.values())):
         raise ValueError("embedded null byte")

@@ -104,9 +104,9 @@ def _alone(work_tree: Path) -> asyncio.Lock:
 
 
 def _base_ref(name: str) -> str:
-    """Returns the name of the git ref with which the work tree of the sub-agent task `name` begins. The ref
-    points to the commit that was last merged back, or to the first commit of the work tree if nothing was
-    merged back.
+    """Returns the name of a git ref of the sub-agent task `name`. The ref points to the commit at which the
+    task's work tree begins: the commit that was last merged back, or the first commit of the work tree if
+    nothing was merged back.
     """
     return f"refs/slipway/returned/{name}"
 
@@ -119,8 +119,8 @@ async def _commit_all(work_tree: Path) -> str:
 
 async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Merges the changes between the commits `base` and `work` into the files of the directory `top`, which
-    may have other changes. Returns the changed files and the files in conflict. One of the two is always
-    empty: if there are conflicts, nothing is changed.
+    may have other changes. Returns the changed files and the files in conflict. If there are conflicts,
+    changes no file.
     """
     ours = await _tree_as_it_is(top)
     # Merges two new commits on `base`, so that `base` is the merge base even if branches were rebased.

@@ -61,9 +61,9 @@ async def search_audit_log(
     wanted: Filter, session: ReadSession, page_id: PageId = None, limit: Limit = 50
 ) -> Page[AuditEntryInfo]:
     """Returns a page of audit log entries, newest first. An entry at the time `since` is included, an entry
-    at the time `until` is not. A time without a zone is in UTC. Administrators of the default organisation
-    get all entries. Other administrators get only the entries of their organisation. 400 `bad_page_id` if
-    `page_id` is not valid. 404 `organisation_not_found` if the filter names an organisation whose entries the
+    at the time `until` is not. A time without a zone is in UTC. Administrators of the installation get all
+    entries. Other administrators get only the entries of their organisation. 400 `bad_page_id` if `page_id`
+    is not valid. 404 `organisation_not_found` if the filter names an organisation whose entries the
     administrator may not read.
     """
     before = None if page_id is None else _position(page_id)

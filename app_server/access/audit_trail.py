@@ -58,8 +58,8 @@ class AuditTrail:
 
 
 def address_of(connection: HTTPConnection) -> str | None:
-    """Returns the IP address of the client, as trusted proxies report it. Returns None if the address is
-    unknown.
+    """Returns the IP address of the client. If the request came through a trusted proxy, this is the address
+    that the proxy reports. Returns None if the address is unknown.
     """
     return connection.client.host if connection.client else None
 

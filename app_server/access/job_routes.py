@@ -1,4 +1,4 @@
-"""Routes by which administrators see, retry and cancel the server's jobs."""
+"""Routes by which administrators see, retry and cancel the server's background jobs."""
 
 from typing import Annotated, Any
 from uuid import UUID

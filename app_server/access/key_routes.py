@@ -31,8 +31,8 @@ async def list_api_keys(user: CurrentUser, session: ReadSession) -> list[ApiKey]
 async def create_api_key(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: CreateApiKey
 ) -> CreatedApiKey:
-    """Creates an API key for the current user. The key has no more rights than the credential that sends this
-    request. 403 `stronger_key` if the request asks for more rights than this credential has. 409
+    """Creates an API key for the current user. The key has no more rights than the API key or browser session
+    with which the request was sent. 403 `stronger_key` if the request asks for more rights. 409
     `too_many_api_keys` if the user has the maximum number of keys.
     """
     return await create_key(session, trail, principal, principal.user, body)
@@ -59,9 +59,9 @@ async def create_key(
     session: AsyncSession, trail: AuditTrail, principal: Principal, account: User, body: CreateApiKey
 ) -> CreatedApiKey:
     """Creates an API key that acts for `account`, and records this in the audit log. Returns the key, whose
-    text is not shown again. Raises Forbidden `stronger_key` if the key would have more rights than the
-    credential of the request. Raises Conflict `too_many_api_keys` if the account has the maximum number of
-    keys.
+    text is not shown again. Raises Forbidden `stronger_key` if the key would have more rights than the API
+    key or browser session of the request. Raises Conflict `too_many_api_keys` if the account has the maximum
+    number of keys.
     """
     limits = await _bounded(session, principal, body)
     row, key = await service.create_api_key(
@@ -87,7 +87,7 @@ async def create_key(
 
 async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
     """Returns the limits of the new API key. Raises Forbidden `stronger_key` if the new key would have more
-    rights than the credential that creates it.
+    rights than the API key or browser session with which the request was sent.
     """
     maker = await _maker(session, principal)
     return KeyLimits(
@@ -124,8 +124,8 @@ def _end(maker: ApiKey | None, lifetime: timedelta | None) -> datetime | None:
 
 
 async def _maker(session: AsyncSession, principal: Principal) -> ApiKey | None:
-    """Returns the API key that the request was sent with. Returns None if the request was sent with a browser
-    session.
+    """Returns the API key with which the request was sent. Returns None if the request was sent with a
+    browser session.
     """
     if principal.credential.kind != "key":
         return None

@@ -38,8 +38,8 @@ async def find(session: AsyncSession, person_id: UUID, organisation_id: UUID) ->
 
 
 def require_can_manage(manager: User, role: Role) -> None:
-    """Checks that the manager (the user who sends the request) may create, change and sign in people with
-    this role.
+    """Checks that the manager (the user who sends the request) may create and change accounts with this role,
+    and create sign-in links for them.
 
     Raises Forbidden `role_not_manageable` if the manager may not do this.
     """

@@ -21,9 +21,9 @@ InvitationMailState = Literal["waiting", "sent", "failed"]
 class InvitationMailInfo(BaseModel):
     """An invitation that the server sends by e-mail.
 
-    `state`: `waiting` until the mail server accepts the e-mail, `sent` after that, or `failed` after the last
-    attempt. `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last attempt
-    failed.
+    `state`: `waiting` until the mail server accepts the e-mail, `sent` after that, or `failed` if all
+    attempts have failed. `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last
+    attempt failed.
     """
 
     address: str
@@ -38,10 +38,11 @@ class Person(BaseModel):
 
     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
     disabled; null if the account is enabled. `deleting_at`: null unless the account is being deleted.
-    `has_totp`: whether the person has an authenticator app. `invitation_mail`: the invitation by e-mail,
-    until the person signs in; null if there was none. Only the list of all people has `has_totp` and
-    `invitation_mail` set. `is_service`: whether the account is a service account, which programs use and
-    which cannot sign in.
+    `has_totp`: whether the person has an authenticator app; always false in replies other than the list of
+    people. `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed
+    in. It is always null in replies other than the list of people and the reply to a request that sends the
+    invitation again. `is_service`: whether the account is a service account, which programs use and which
+    cannot sign in.
     """
 
     model_config = ConfigDict(from_attributes=True)

@@ -54,8 +54,9 @@ def permissions_of(
     """Returns the permissions of a request. They follow from the user's role, from the organisation, and from
     the scopes of the API key.
 
-    scopes: None means that the key has no scopes, so that it has all permissions of the role. Only
-    administrators of the default organisation have the permission INSTALLATION.
+    scopes: None (for an API key without scopes, or for a browser session) gives all permissions of the role.
+    Only administrators of the default organisation, who administer the whole installation, have the
+    permission INSTALLATION.
     """
     allowed = OF_ROLE[role]
     if not administers_installation(role, organisation_id):

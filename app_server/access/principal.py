@@ -10,7 +10,7 @@ from app_server.users.models import User
 @dataclass(frozen=True)
 class Principal:
     """The result of the authentication of a request: the user, the permissions of the request, and the API
-    key or browser session that it was sent with.
+    key or browser session with which the request was sent.
     """
 
     user: User

@@ -23,7 +23,7 @@ class RouteAccess:
     other methods.
 
     None in a field means that no sign-in is required. WebSocket streams check the `read` permission in their
-    own code, because they refuse a client with a close code.
+    own code, because they must refuse a client with a close code, not with an HTTP status.
     """
 
     read: Permission | None
@@ -56,8 +56,8 @@ ADMINISTER = RouteAccess(read=Permission.ADMINISTER, change=Permission.ADMINISTE
 INSTALLATION = RouteAccess(read=Permission.INSTALLATION, change=Permission.INSTALLATION)
 """The required permissions for routes of data that all organisations share."""
 TEAMS = RouteAccess(read=Permission.READ, change=Permission.ADMINISTER)
-"""The required permissions for routes of teams: all users can read the teams that concern them, and only
-administrators can change teams.
+"""The required permissions for routes of teams: users can read the teams of which they are members;
+administrators can read and change all teams.
 """
 MCP = RouteAccess(read=Permission.READ, change=Permission.READ)
 """The required permissions for the route of the MCP server. The MCP server also checks the permission that

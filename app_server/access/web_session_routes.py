@@ -66,8 +66,8 @@ async def name_web_session(
 
 @router.delete("/{session_id}", status_code=204)
 async def end_web_session(user: CurrentUser, trail: CurrentTrail, session: Session, session_id: UUID) -> None:
-    """Signs out the browser with the id `session_id` in which the user is signed in. Its open streams are
-    closed within two seconds. 404 `web_session_not_found` if no signed-in browser of the user has this id.
+    """Ends the user's browser session `session_id`, so the browser is signed out. Streams that this browser
+    has open are closed within two seconds. 404 `web_session_not_found` if the user has no such session.
     """
     await web_sessions.end_session(session, user.id, session_id)
     trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, session_id))

@@ -23,7 +23,7 @@ def end_of_session(config: Config, began_at: datetime) -> datetime:
 
 
 async def list_sessions(session: AsyncSession, user_id: UUID) -> Sequence[WebSession]:
-    """Returns the user's sessions that have not expired, newest first."""
+    """Returns the user's browser sessions that have not expired, newest first."""
     query = select(WebSession).where(WebSession.user_id == user_id, WebSession.expires_at > now())
     return (await session.scalars(query.order_by(WebSession.created_at.desc(), WebSession.id))).all()
 

@@ -78,8 +78,8 @@ class AgentClient(AgentFiles, AgentPages):
     """
 
     async def idle_seconds(self) -> float | None:
-        """Returns for how many seconds no conversation has been working in the sandbox. Returns None if the
-        agent server does not answer.
+        """Returns for how many seconds no agent has been working in the sandbox. Returns None if the agent
+        server does not answer.
         """
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
@@ -108,8 +108,8 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Replaces the session key of the agent server and of this client by `key`. The call may be repeated.
-        known: the keys that the agent server may accept at present. seconds: how long the new key is valid.
+        """Makes the agent server and this client use the session key `key` from now on. known: the keys that
+        the agent server may accept at present; they are tried in order. seconds: how long `key` is valid.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -131,7 +131,7 @@ class AgentClient(AgentFiles, AgentPages):
         return "refused"
 
     async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
-        """Creates a conversation and returns it. If the id exists already, returns that conversation."""
+        """Returns the conversation with the id in `request`. Creates it if it does not exist."""
         reply = await self._call("POST", "/api/conversations", json=to_json(request))
         return parse(ConversationInfo, reply)
 
@@ -155,7 +155,7 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
         """Adds the events `missing` to the agent server's log. Raises Conflict: `log_gap` if earlier events
-        are absent, `log_differs` if the log has other events there, `already_running` if the agent works.
+        are absent, `log_differs` if the log has different ones, `already_running` if the agent is working.
         """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
@@ -185,7 +185,7 @@ class AgentClient(AgentFiles, AgentPages):
         self, conversation_id: UUID, answer: ConfirmationResponseRequest
     ) -> None:
         """Sends the user's decision about the actions that wait for approval. Raises Conflict:
-        `nothing_to_confirm` if no action waits, `confirmation_outdated` if `answer` names other actions.
+        `nothing_to_confirm` if no action waits, `confirmation_outdated` if `answer` is for earlier actions.
         """
         route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
         await self._call("POST", route, json=to_json(answer))
@@ -222,7 +222,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
 
     async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
-        """Gives the agent a goal to work towards. Raises Conflict `already_running` if the agent works."""
+        """Gives the agent a goal. Raises Conflict `already_running` if the agent is already working."""
         await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
 
     async def stop_goal(self, conversation_id: UUID) -> None:
@@ -230,7 +230,7 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def resume_goal(self, conversation_id: UUID) -> None:
         """Continues the work on the conversation's goal, which was stopped before it was reached. Raises
-        Conflict: `already_running` if the agent works, `no_resumable_goal` if no goal was stopped.
+        Conflict: `already_running` if the agent is working, `no_resumable_goal` if no goal was stopped.
         """
         try:
             await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
@@ -253,7 +253,7 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
         """Resets the conversation's files, its chat or both to a checkpoint, and returns the changes. Raises
-        NotFound if there is no such checkpoint, Conflict `edited_since` if files were edited since then.
+        NotFound if there is no such checkpoint, Conflict `edited_since` if files were edited later.
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
         reply = await self._call(

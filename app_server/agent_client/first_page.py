@@ -23,7 +23,7 @@ class AgentPages(AgentCalls):
         (empty if the program does not redirect), a line break, and the beginning of the page.
 
         If the program does not answer in time, returns the bytes that have arrived, possibly none. The
-        function sends only this one request, also if the program redirects.
+        function does not follow redirects.
         """
         headers = {**self.passage, RELAY_KEY_HEADER: self.session_key, "Accept": "text/html"}
         page = bytearray()

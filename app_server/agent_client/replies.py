@@ -51,7 +51,7 @@ class AgentServerInfo(BaseModel):
 
 
 class IdleTime(BaseModel):
-    """The reply that says for how many seconds no conversation has been working on the agent server."""
+    """The reply that says for how many seconds no agent has been working in the sandbox."""
 
     idle_time: float = Field(ge=0, allow_inf_nan=False)
 

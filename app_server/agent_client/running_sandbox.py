@@ -12,7 +12,7 @@ class RunningSandbox:
     id: UUID
     working_root: str
     inner_url: str
-    """The URL at which programs in the sandbox reach the app server. The models are at `INNER_URL/llm/…`."""
+    """The URL at which programs in the sandbox reach the app server. Model calls go to `INNER_URL/llm/…`."""
     client: AgentClient
     up_since: float = field(default_factory=time.monotonic)
     """When this app server first knew that the sandbox was running, in seconds of the monotonic clock."""

@@ -20,9 +20,9 @@ router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 class CommitSigning(BaseModel):
     """The reply that says whether commits of the user's agents are signed, and with which key.
 
-    public_key: the text that the user adds as a signing key to the account at the git host; null if signing
-    was never turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
-    created.
+    public_key: the text that the user adds as a signing key to the user's account at a git host; null if
+    signing was never turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key
+    was created.
     """
 
     is_on: bool

@@ -67,7 +67,7 @@ async def list_administered_items(
 ) -> list[AdministeredItem]:
     """Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
     specs (images and resources for new sandboxes). For each item, the reply says which teams and how many
-    people have another item of the same name that applies to them in its place.
+    people have replaced it for themselves with an item of the same name.
     """
     return await administered_items(session, cipher, user.organisation_id)
 
@@ -147,9 +147,9 @@ async def save_egress_rule_of_level(
     """Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
     the organisation if `team_id` is left out. It applies to new requests at once.
 
-    `name`: a host name or an IP address; a name may begin with `*.` for all names below it, and a port may
-    follow. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the team or organisation
-    has the maximum number of rules.
+    `name`: a host name or an IP address, with or without a port. A host name that begins with `*.` means all
+    subdomains, for example `*.example.com`. 404 `team_not_found` if there is no such team. 409
+    `too_many_items` if the team or organisation has the maximum number of rules.
     """
     owner = await _owner(user, session, team_id)
     item = await organisation_rules.save_for_level(session, owner, name, body, user.id)
@@ -179,7 +179,7 @@ async def save_sandbox_spec_of_level(
 ) -> AdministeredItem:
     """Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. A sandbox
     spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
-    spec; the first of them builds the image.
+    spec. The image is built when the first sandbox with this spec is created.
 
     400 `image_not_allowed` if the image is one of Slipway's own images. 403 `sandbox_specs_not_allowed` if
     the user may not choose specs. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the

@@ -1,4 +1,6 @@
-"""Request and reply bodies for the items that the organisation and teams give to their members."""
+"""Request and reply bodies for the items (secrets, MCP servers, network rules and sandbox specs) that the
+organisation and teams give to their members.
+"""
 
 from pydantic import BaseModel
 

@@ -29,7 +29,9 @@ _TABLES: Mapping[LevelItemKind, type[Secret] | type[McpServer] | type[SandboxSpe
     LevelItemKind.MCP_SERVER: McpServer,
     LevelItemKind.SANDBOX_SPEC: SandboxSpec,
 }
-"""The database tables of the items that people add for themselves, by the kind of the item."""
+"""The database tables of the items (secrets, MCP servers and sandbox specs) that people add for themselves,
+by the kind of the item.
+"""
 
 
 async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
@@ -61,7 +63,7 @@ async def administered_items(
 ) -> list[AdministeredItem]:
     """Returns the items of the organisation and of all its teams: secrets, MCP servers, network rules and
     sandbox specs (images and resources for new sandboxes). For each item, the result says which teams and how
-    many people have another item of the same name that applies to them in its place.
+    many people have replaced it for themselves with an item of the same name.
     """
     return await _administered(session, cipher, organisation_id)
 

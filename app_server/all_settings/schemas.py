@@ -84,8 +84,8 @@ class Fixed(BaseModel):
 class ConversationSettings(BaseModel):
     """The settings of new conversations.
 
-    If `confirmation_mode` is true, the agent asks for confirmation: before risky steps if the security
-    analyzer is `llm`, and before every step if it is `none`.
+    If `confirmation_mode` is true, the agent asks for confirmation: before risky steps if `security_analyzer`
+    is `llm`, otherwise before every step.
     """
 
     schema_version: Literal[1] = 1
@@ -107,7 +107,7 @@ class SettingsOfUser(Fixed):
     agent_settings: dict[str, Any]
     conversation_settings: ConversationSettings
     max_budget_per_task: float | None
-    """The budget of the active model's profile, in dollars."""
+    """The maximum cost of one conversation in dollars, from the active model profile; null if not set."""
     git_user_name: str | None
     git_user_email: str | None
     commit_trailer: CommitTrailer
@@ -125,8 +125,8 @@ class SettingsOfUser(Fixed):
     sandbox_grouping_strategy: GroupingStrategy
     default_sandbox_spec_id: str | None
     disabled_skills: list[str]
-    """The names of the skills that are switched off for all conversations. `/api/v1/skills/choices` has all
-    choices.
+    """The names of the skills that are switched off for all conversations. The route
+    `/api/v1/skills/choices` also returns the choices for single repositories.
     """
     registered_marketplaces: list[MarketplaceRegistration]
     """The marketplaces that the user has added."""
@@ -157,8 +157,8 @@ class CurrentUserInfo(UserInfo, SettingsOfUser):
 
 
 class LLMDiff(BaseModel):
-    """The changes to the model settings in a request body. If `api_key` is left out or masked, the stored key
-    stays; an empty text deletes the stored key.
+    """The changes to the model settings in a request body. If `api_key` is left out or is the mask
+    `**********`, the stored key stays; an empty text deletes the stored key.
     """
 
     model_config = ConfigDict(extra="forbid")

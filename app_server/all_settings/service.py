@@ -1,4 +1,6 @@
-"""Reads and changes the settings that the features store, under the names that the OpenHands API uses."""
+"""Reads and changes the settings that other packages of Slipway store, under the names that the OpenHands API
+uses.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -95,8 +97,8 @@ class SettingsStore:
 
         Raises BadRequest `inherited_marketplaces` if `changes` would change the marketplaces that all users
         share. Raises Forbidden `setting_enforced` if the organisation or a team enforces another value. Also
-        raises the errors of the features whose settings change, such as Conflict `api_key_needed`, NotFound
-        `sandbox_spec_not_found` and Forbidden `sandbox_specs_not_allowed`.
+        raises the errors of the packages that store the changed settings, such as Conflict `api_key_needed`,
+        NotFound `sandbox_spec_not_found` and Forbidden `sandbox_specs_not_allowed`.
         """
         await self._save_marketplaces(changes, trail)
         await self._save_skills(changes, trail)
@@ -234,7 +236,7 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
 
 
 def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
-    """Returns the model settings of a profile, as the user `user_id` may see them, without the API key."""
+    """Returns the model settings of a profile that the user `user_id` may see, without the API key."""
     info = shown(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
     return {name: getattr(info, name) for name in names} | {"api_key": None}

@@ -1,5 +1,5 @@
-"""HTTP routes for what a git host needs to verify signed commits: the signing key, and the e-mail address of
-the user's account.
+"""HTTP routes that help a git host verify signed commits. They add the user's signing key to the user's
+account at the host, and check the e-mail address of this account.
 """
 
 from typing import Annotated
@@ -25,16 +25,16 @@ router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 
 
 class AddSigningKey(BaseModel):
-    """The request body that adds the signing key to the user's account at a git host. host: a git host for
-    which the user has stored a token, such as `github.com`.
+    """The request body that adds the user's signing key to the user's account at a git host. host: a git host
+    for which the user has stored a token, such as `github.com`.
     """
 
     host: str = Field(min_length=1, max_length=300)
 
 
 class AddedSigningKey(BaseModel):
-    """The reply after the signing key was added at a git host. is_new: false if the account had the key
-    already.
+    """The reply after the signing key was added to the user's account at a git host. is_new: false if the
+    account had the key already.
     """
 
     is_new: bool
@@ -58,7 +58,7 @@ async def get_commit_address(
     host: Annotated[str, Query(min_length=1, max_length=300)],
 ) -> CommitAddress:
     """Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
-    account there. If the address is not verified, the host shows signed commits as unverified.
+    account at this host. If the address is not verified, the host shows signed commits as unverified.
 
     host: a git host for which the user has stored a token, such as `github.com`. Only GitHub, GitLab, Forgejo
     and Gitea can answer this question. 409 `commit_identity_missing` if the user has set no address for

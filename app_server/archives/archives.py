@@ -243,8 +243,8 @@ async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None
     """Runs the coroutine `work`, which reads or writes an archive file in a thread, and waits until it has
     ended.
 
-    If the caller is cancelled meanwhile, calls `file.abort()`, waits until `work` has ended, and raises
-    CancelledError. So the thread no longer uses the file when this function ends.
+    If the caller is cancelled during this wait, calls `file.abort()`, waits until `work` has ended, and
+    raises CancelledError. So the thread no longer uses the file when this function ends.
     """
     task = asyncio.create_task(work)
     try:

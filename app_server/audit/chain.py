@@ -135,9 +135,7 @@ def _forget(session: SyncSession, ended: SessionTransaction) -> None:
 
 
 def _organisations_of(session: SyncSession, entries: Sequence[NewEntry]) -> Mapping[UUID | None, UUID]:
-    """Returns the organisations of the users who did the actions in these entries of the audit log: the id of
-    the organisation, by user id.
-    """
+    """Returns the organisation id of each user who did an action in `entries`, by user id."""
     ids = {entry.actor.user_id for entry in entries if entry.actor.user_id is not None}
     if not ids:
         return {}

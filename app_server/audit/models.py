@@ -1,4 +1,6 @@
-"""The tables of the audit log: the entries, which are never changed, and the head of their chain."""
+"""The tables of the audit log: the entries, which are never changed, and a single row that says where the log
+begins and ends.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -40,8 +42,8 @@ class AuditEntry(Base):
     """
     organisation_id: Mapped[UUID | None]
     """The organisation whose administrators may read the entry. Null for entries of the server itself, and
-    for entries that were written before there were organisations. Administrators of the installation read all
-    entries.
+    for entries that were written before Slipway had organisations. Administrators of the installation read
+    all entries.
     """
     means: Mapped[ActorMeans] = mapped_column(enum_column(ActorMeans))
     credential_id: Mapped[UUID | None]

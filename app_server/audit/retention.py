@@ -1,5 +1,5 @@
-"""Deletes old entries of the audit log. Stores the hash of the last deleted entry, from which the remaining
-entries can still be verified.
+"""Deletes old entries of the audit log. Stores the hash of the last deleted entry, because the verification
+of the remaining entries begins with this hash.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,8 +30,9 @@ def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = No
     """Returns the handler of the background job that deletes entries of the audit log which are more than
     `days` days old.
 
-    `unsent_after`: a function that returns the id of the last entry that was sent to the receiver of the
-    audit log. Later entries are not deleted. None: entries are deleted whether or not they were sent.
+    `unsent_after`: a function that returns the id of the last entry that was sent to the outside server which
+    receives the audit log. Later entries are not deleted. None: entries are deleted whether or not they were
+    sent.
     """
 
     async def run(_attempt: JobAttempt) -> None:
@@ -44,9 +45,9 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
     """Deletes entries of the audit log that are more than `days` days old; 0 means that no entry is deleted.
     Only the oldest entries are deleted: if one entry must stay, all later entries stay too.
 
-    `unsent_after`: a function that returns the id of the last entry that was sent to the receiver of the
-    audit log. Later entries must stay. None: entries are deleted whether or not they were sent. Each deletion
-    is recorded as a new entry.
+    `unsent_after`: a function that returns the id of the last entry that was sent to the outside server which
+    receives the audit log. Later entries must stay. None: entries are deleted whether or not they were sent.
+    Each deletion is recorded as a new entry.
     """
     has_more = days > 0
     while has_more:

@@ -19,8 +19,8 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class ChainMark:
-    """The id and the hash of one entry of the audit log. An administrator can store both outside this server,
-    and later check that the entry has not been changed.
+    """The id and the hash of one entry of the audit log. An administrator can store both values outside this
+    server, and later check that the entry has not been changed.
     """
 
     id: int
@@ -48,7 +48,8 @@ async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verif
 
     `known`: an entry that an administrator has stored outside this server, and that must still be in the log
     unchanged. With this entry, the function also detects that an attacker has replaced all entries and
-    computed new hashes. None: no entry is compared. `session` must be a new session.
+    computed new hashes. None: no entry is compared. `session` must be a new session that has read nothing
+    yet.
     """
     if session.get_bind().dialect.name == "postgresql":
         await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))

@@ -77,8 +77,8 @@ class CurrentAuditStream(BaseModel):
 
 
 class NewAuditStream(AuditStreamInfo):
-    """The reply after a receiver of the audit log was chosen. `secret`: the key that signs webhooks, as
-    Standard Webhooks describes it; null for syslog. It is shown only in this reply.
+    """The reply after a receiver of the audit log was chosen. `secret`: the key that signs webhooks, in the
+    format of Standard Webhooks; null for syslog. The key is shown only in this reply.
     """
 
     secret: str | None
@@ -147,8 +147,8 @@ async def test_audit_stream(database: ServerDatabase, cipher: ServerCipher, requ
 
 
 async def unsent_after(session: AsyncSession) -> int | None:
-    """Returns the id of the last entry of the audit log that was sent to its receiver, the outside server
-    that gets all entries. Returns None if there is no receiver.
+    """Returns the id of the last audit log entry that was sent to the receiver (the outside server that gets
+    all entries). Returns None if there is no receiver.
     """
     position: int | None = await session.scalar(select(AuditStream.sent_up_to))
     return position

@@ -45,8 +45,7 @@ async def send_datagrams(host: str, port: int, messages: Sequence[bytes]) -> Non
 
 async def send_stream(host: str, port: int, messages: Sequence[bytes], tls: ssl.SSLContext | None) -> None:
     """Sends the messages over one TCP or TLS connection, and then closes the connection. The length of each
-    message is sent before the message. tls: the TLS settings; None means TCP without TLS. If the receiver
-    closes the connection earlier, the receiver has not accepted all messages.
+    message is sent before the message. tls: the TLS settings; None means TCP without TLS.
 
     Raises OSError if the connection fails. Raises TimeoutError if the receiver is too slow.
     """

@@ -76,7 +76,7 @@ class Deliveries:
     `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses. `base_url`:
     the URL of Slipway's web pages. `mail_server`: sends e-mail. `commenting`: writes comments at git hosts.
     `start_task`: a function that starts conversations. If `mail_server`, `commenting` or `start_task` is
-    None, the server does not run callbacks of the kind `mail`, `comment` or `task`.
+    None, the server does not run callbacks of the kind `mail`, `comment` or `task`, respectively.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Deliveries:
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Tries once to deliver an event for a callback, and stores in the delivery's database row how the
         attempt ended. Returns the result that is stored in the row of the background job. Does nothing if the
-        delivery, its callback or its event was deleted meanwhile, or if the event was already delivered.
+        delivery, its callback or its event no longer exists, or if the event was already delivered.
 
         Raises TryAgain if the job should try again later. Raises GiveUp if further attempts cannot succeed.
         """
@@ -128,8 +128,8 @@ class Deliveries:
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
-        """Deletes the database rows of old deliveries (deliveries of single events for callbacks). A delivery
-        is old after the time KEPT (30 days).
+        """Deletes delivery rows that are older than KEPT (30 days). A delivery row records the sending of one
+        event for one callback.
         """
         async with self._database.session() as session:
             await session.execute(delete(Delivery).where(Delivery.created_at < now() - KEPT))

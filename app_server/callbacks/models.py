@@ -1,5 +1,5 @@
-"""Database tables of callbacks (actions that run for matching events of conversations), and of the deliveries
-of single events for these callbacks.
+"""Database tables of callbacks and deliveries. A callback is an action that runs for matching events of
+conversations. A delivery is one run of a callback for one event.
 """
 
 from datetime import datetime
@@ -25,7 +25,8 @@ class Processor(StrEnum):
 
 
 class Callback(Base):
-    """The database row of a callback: an action that runs for events of a user's conversations.
+    """The database row of a callback: an action that runs for events of a user's conversations. `processor`:
+    the kind of the callback.
 
     `conversation_id`: the only conversation for whose events the callback runs; null means all conversations
     of the user. `is_for_everyone`: whether the callback runs for the conversations of all users of the

@@ -96,8 +96,8 @@ async def change_callback(
 async def delete_callback(
     user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, cipher: ServerCipher
 ) -> None:
-    """Deletes a callback and the stored deliveries of events for this callback. Deliveries that still wait
-    are not made any more.
+    """Deletes a callback and the stored deliveries of events for this callback. Deliveries that wait for
+    their next attempt are cancelled.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     info = service.callback_info(cipher, callback)

@@ -1,5 +1,5 @@
-"""Schemas of requests and replies about callbacks (actions that run for matching events of conversations) and
-about the deliveries of single events for these callbacks.
+"""Schemas of requests and replies about callbacks and deliveries. A callback is an action that runs for
+matching events of conversations. A delivery is one run of a callback for one event.
 """
 
 from enum import StrEnum
@@ -59,19 +59,20 @@ class CallbackFilters(BaseModel):
 
 
 class AddCallback(CallbackFilters):
-    """A request to add a callback. `url`: required for `webhook` and `chat`, not allowed for other kinds; for
-    `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. `email`: required
-    for `mail`, not allowed for other kinds. `instructions`: what the agent must do; required for `task`, not
-    allowed for other kinds. `conversation_id`: one of the user's conversations; without it, the callback runs
-    for all of the user's conversations. `is_for_everyone`: whether the callback runs for the conversations of
-    all users of the organisation; needs the permission `administer`.
+    """A request to add a callback. `processor`: the kind of the callback. `url`: required for `webhook` and
+    `chat`, not allowed for other kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost
+    or a compatible chat. `email`: required for `mail`, not allowed for other kinds. `instructions`: what the
+    agent must do; required for `task`, not allowed for other kinds. `conversation_id`: one of the user's
+    conversations; without it, the callback runs for all of the user's conversations. `is_for_everyone`:
+    whether the callback runs for the conversations of all users of the organisation; needs the permission
+    `administer`.
 
     A callback of the kind `comment` writes on the open pull requests of the conversation in which the event
     happened. If there are none, it writes on the issue or pull request that has started this conversation.
-    The comment is written with the user's own token for the git host. A callback of the kind `task` starts a
-    new conversation on the same repositories as the conversation in which the event happened. It does not run
-    for sub-conversations, and not for conversations that a callback has started. Callbacks of the kinds
-    `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
+    The comment is written with the user's token for the git host. A callback of the kind `task` starts a new
+    conversation on the same repositories as the conversation in which the event happened. A `task` callback
+    does not run for sub-conversations or for conversations that a callback has started. Callbacks of the
+    kinds `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
     """
 
     name: _Name
@@ -115,11 +116,11 @@ class ChangeCallback(BaseModel):
 
 
 class CallbackInfo(CallbackFilters):
-    """A callback of the user in a reply. `host`: the host name in the callback's URL; the URL itself is not
-    shown, because it may contain a secret. `email`: only for callbacks of the kind `mail`. `instructions`:
-    only for callbacks of the kind `task`. `conversation_id`: the only conversation for which the callback
-    runs; null if it is not limited to one. `previous_secret_until`: until this time, messages are also signed
-    with the previous secret.
+    """A callback of the user in an API reply. `processor`: the kind of the callback. `host`: the host name in
+    the callback's URL; the URL itself is not shown, because it may contain a secret. `email`: only for
+    callbacks of the kind `mail`. `instructions`: only for callbacks of the kind `task`. `conversation_id`:
+    the only conversation for which the callback runs; null if the callback runs for all conversations.
+    `previous_secret_until`: until this time, messages are also signed with the previous secret.
     """
 
     id: Id
@@ -151,10 +152,10 @@ class DeliveryState(StrEnum):
 
 
 class DeliveryInfo(BaseModel):
-    """The delivery of one event for one callback, in a reply. `message_id`: the value of the header
+    """An API reply: the delivery of one event for one callback. `message_id`: the value of the header
     `webhook-id`. `seq`: the position of the event in the conversation's log. `status_code`, `error`,
-    `duration_ms`: the result of the last attempt. `next_attempt_at`: the time of the next attempt; null if
-    the delivery does not wait. `started_conversation_id`: the conversation that a callback of the kind `task`
+    `duration_ms`: the result of the last attempt. `next_attempt_at`: the time of the next attempt; null if no
+    further attempt is planned. `started_conversation_id`: the conversation that a callback of the kind `task`
     has started.
     """
 

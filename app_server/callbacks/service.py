@@ -123,7 +123,8 @@ async def deliveries(
     limit: int,
 ) -> list[DeliveryInfo]:
     """Returns one page of the callback's deliveries, the newest first. `state`: None means deliveries in all
-    states. `before`: the time and the id of the last delivery on the page before; None means the first page.
+    states. `before`: the time and the id of the last delivery on the previous page; None means the first
+    page.
     """
     query = (
         select(Delivery, Job)

@@ -31,7 +31,7 @@ def verify_log(
     home: Home = None,
 ) -> None:
     """Check that no entry of the audit log was changed, removed or inserted. The exit code is 1 if the check
-    finds such an entry.
+    fails.
 
     Write down the newest entry that this command prints, outside this machine. Pass this entry as --known the
     next time.

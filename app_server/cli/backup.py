@@ -62,7 +62,7 @@ def restore(
     file: Annotated[Path, typer.Argument(help="What `slipway backup` has written. -: standard input.")],
     home: Home = None,
 ) -> None:
-    """Restore a backup into an empty home directory. If the database is PostgreSQL, it must be empty, too."""
+    """Restore a backup into an empty home directory. A PostgreSQL database must be empty, too."""
     from app_server.core.startup_failures import explained
     from app_server.http.listeners import home_of_our_own
     from app_server.installation_backup.restore import restore_backup

@@ -37,7 +37,7 @@ class ImageLocation:
 
 
 async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]:
-    """Returns the sandbox images of each container engine: the engine of this machine, or those of the
+    """Returns the sandbox images of each container engine: the engine of this machine, or the engines of the
     configured sandbox hosts. If `prune` is true, removes unused images and returns the removed images.
 
     Raises StartFailure if this machine's engine does not answer. Raises Unavailable if it cannot be

@@ -98,7 +98,7 @@ def logout(
 
 
 def key_for(url: str) -> str:
-    """Returns the API key for a server. Ends the program if this terminal is not signed in there."""
+    """Returns the API key for a server. Ends the program if this terminal is not signed in at this server."""
     server = server_address(url)
     found = _known(CredentialFile()).get(server)
     if found is None:

@@ -61,7 +61,7 @@ def serve(
     ] = None,
     home: Home = None,
 ) -> None:
-    """Start the app server. Also print a sign-in link, until the owner has signed in for the first time."""
+    """Start the app server. As long as the owner has never signed in, also print a sign-in link."""
     config = configuration(port=port, host=host, inner_port=inner_port, sandbox=sandbox, home=home)
     # Imported here so that the other commands, and --help, answer at once.
     with loading():

@@ -26,7 +26,9 @@ NewName = Annotated[str, typer.Argument(metavar="NAME", help="1 to 100 character
 
 @organisations.command("list")
 def list_all(as_json: Json = False, home: Home = None) -> None:
-    """Show all organisations, the default one first: id, number of people, name."""
+    """Show all organisations: id, number of people, name. The first one is the default organisation, whose
+    administrators also administer the installation.
+    """
     from app_server.organisations.service import list_organisations
 
     async def read(session: "AsyncSession", _config: Config) -> "list[OrganisationInfo]":

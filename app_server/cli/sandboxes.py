@@ -83,8 +83,8 @@ def list_images(home: Home = None) -> None:
 
 @images.command("prune")
 def prune_images(home: Home = None) -> None:
-    """Remove sandbox images that Slipway has built and that nothing needs any more: they are not of the
-    current version, no container uses them, and no user has chosen them.
+    """Remove old images that Slipway has built. An image stays if it is of the current version, if a
+    container uses it, or if a user has chosen it.
     """
     has_silent, count = False, 0
     for location in _image_locations(home, prune=True):

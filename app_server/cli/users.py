@@ -186,7 +186,7 @@ def change_role(user: Named, role: GivenRole, home: Home = None) -> None:
 
 @users.command("disable")
 def disable_user(user: Named, home: Home = None) -> None:
-    """Disable a person's account. Its sessions and API keys end within two seconds. Its data stay."""
+    """Disable a person's account. Its browser sessions and API keys end within two seconds. Its data stay."""
     _change(user, home, is_disabled=True)
 
 

@@ -1,5 +1,5 @@
-"""Database tables of the keys that sign the commits of users' agents, and of the numbers of signatures that
-were made.
+"""Database tables of the keys that sign the commits of users' agents, and of the counts of signatures per
+sandbox.
 """
 
 from datetime import datetime

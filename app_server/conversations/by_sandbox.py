@@ -1,5 +1,5 @@
-"""Finds the conversations that work in a sandbox. The egress proxy, the LLM gateway and other parts that know
-only the sandbox of a request use these functions.
+"""Finds the conversations that work in a sandbox. These functions are used by parts of the app server that
+know only the sandbox of a request, such as the egress proxy and the LLM gateway.
 """
 
 from collections import defaultdict
@@ -68,12 +68,12 @@ async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Coll
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
-    """Returns who makes a model call from the sandbox: the owner of the conversation, the conversation's
-    directory, the sequence number of its newest event, and whether it is the only conversation in the
-    sandbox.
+    """Returns data about the sender of a model call from the sandbox: the owner of the conversation, the
+    conversation's directory, the sequence number of its newest event, and whether it is the only conversation
+    in the sandbox.
 
-    Returns None if the conversation does not work in this sandbox. Runs only one SQL query, because each
-    model call needs this function.
+    Returns None if the conversation does not work in this sandbox. Runs only one SQL query, because the
+    function is called for each model call.
     """
     others = aliased(Conversation)
     shares = exists().where(

@@ -1,5 +1,5 @@
-"""Starts new conversations for callbacks of the kind `task`. A callback is an action of the server after an
-event of a conversation; a callback of this kind starts another conversation.
+"""Starts new conversations for callbacks of the kind `task`. Such a callback starts a new conversation when a
+matching event happens in another conversation.
 """
 
 from uuid import UUID
@@ -25,8 +25,8 @@ from app_server.users.models import User
 def starter(
     config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
 ) -> StartTask:
-    """Returns the function that a callback of the kind `task` (an action that runs for events of
-    conversations) calls to start a new conversation, when an event happens in another conversation.
+    """Returns the function that starts a new conversation for a callback of the kind `task`. It is called
+    when an event that matches the callback has happened in another conversation.
 
     The returned function raises Forbidden if the user who owns the callback may not start conversations. It
     raises NotFound if the conversation in which the event happened no longer exists or no longer belongs to

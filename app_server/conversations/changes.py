@@ -1,4 +1,4 @@
-"""Updates or deletes conversations of one user, one or many at once. Notifies all users who may see them."""
+"""Updates or deletes conversations of a user. Notifies all users who may see these conversations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -149,8 +149,8 @@ class ConversationChanges:
         """Updates or deletes the conversations of the batch one after the other, each in a separate
         transaction.
 
-        Returns one result for each different id. If a sub-conversation was already deleted with its parent,
-        its result says that it was deleted.
+        Returns one result for each id; an id that is given twice gets one result. If a sub-conversation was
+        already deleted with its parent, its result says that it was deleted.
         """
         results: list[BatchResult] = []
         deleted: set[UUID] = set()

@@ -25,9 +25,9 @@ def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
 
 
 def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
-    """Returns the confirmation mode (the user's choice of when the agent asks) that is stored in the agent
-    server as this confirmation policy. Returns None if no mode belongs to this policy, for example if a
-    program has set the policy through the API.
+    """Returns the confirmation mode (the user's choice of when the agent asks before an action) that
+    corresponds to this confirmation policy of the agent server. Returns None if no mode corresponds to the
+    policy, for example if a program has set the policy through the API.
     """
     return next((mode for mode, known in _POLICIES.items() if known.items() <= policy.items()), None)
 

@@ -1,6 +1,6 @@
 """Connects conversations with the egress proxy, which checks the network requests of sandboxes. Finds the
-repositories of a sandbox's conversations, because network settings can belong to a repository. Tells the
-clients that follow a conversation that a network request was refused.
+repositories of a sandbox's conversations, because network settings can belong to a repository. Notifies the
+clients that follow a conversation about refused network requests.
 """
 
 from collections.abc import Sequence
@@ -44,9 +44,9 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Tells the clients that follow a conversation of this sandbox that a network request was refused. The
-    server does not know which of the sandbox's conversations sent the request, so it publishes the message
-    for all of them.
+    """Notifies the clients that follow a conversation of this sandbox about a refused network request. The
+    server does not know which conversation sent the request, so it publishes the message for all
+    conversations of the sandbox.
     """
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]

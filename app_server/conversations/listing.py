@@ -33,7 +33,9 @@ class ConversationFilter:
     sandbox_id: UUID | None = None
     with_sub_conversations: bool = False
     shared: bool | None = None
-    """True: only conversations of other people. False: only the user's own. None: both."""
+    """True: only conversations of other people. False: only the user's own conversations. None: all
+    conversations.
+    """
     query: str | None = None
     """Words to search for in the titles and the messages of the conversations. None: no text search."""
     repository_contains: str | None = None
@@ -44,7 +46,9 @@ class ConversationFilter:
     """Tags that a conversation must have, all of them. Each text is `key`, or `key:value`. Empty: any tags.
     """
     archived: bool | None = None
-    """True: only archived conversations. False: only conversations that are not archived. None: both."""
+    """True: only archived conversations. False: only conversations that are not archived. None: all
+    conversations.
+    """
     owner_id: UUID | None = None
     """Only conversations of this user; None: of all users. Conversations that the current user may not see
     are left out in each case.
@@ -169,8 +173,8 @@ async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
 
 async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
     """Returns the values that the user can choose in the search filters: the models, branches and owners of
-    the conversations that the user may see. Each of the three lists has at most 200 values, the most frequent
-    ones.
+    the conversations that the user may see. Each of the three lists has at most 200 values: the most frequent
+    values.
     """
     models, branches = [
         [value for (value,) in await _most_used(session, user_id, column)]

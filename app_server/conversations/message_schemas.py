@@ -40,8 +40,8 @@ class SendMessageReply(BaseModel):
 
 
 class QueuedMessage(BaseModel):
-    """The reply to a message for a conversation that is starting. `queued`: whether the message waits for the
-    end of the start. `position`: the place of the message in the queue, from 1.
+    """The API's reply when a user sends a message to a conversation that is starting. `queued`: whether the
+    message waits for the end of the start. `position`: the place of the message in the queue, from 1.
 
     If the agent has already received the message, `queued` is false and `position` is 0.
     """

@@ -51,7 +51,7 @@ class Conversation(Base):
     columns are computed from the event log (log/projection.py).
 
     `sandbox_id` equals `id` if the sandbox was made for this conversation. It differs if the sandbox was made
-    for another conversation, or before any conversation.
+    for another conversation or without a conversation.
 
     A time in `deleted_at` hides the conversation at once. The start worker (a background task of the app
     server) then removes its rows and files, and also the sandbox if no other conversation uses the sandbox.

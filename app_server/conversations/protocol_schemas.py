@@ -1,4 +1,6 @@
-"""Schemas for parts of a conversation, with the field names of the OpenHands protocol."""
+"""Schemas for parts of a conversation, with the field names of the protocol that Slipway's clients use
+(OpenHands').
+"""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID

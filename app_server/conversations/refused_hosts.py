@@ -30,8 +30,8 @@ _NO_MATTER_OF_POLICY = frozenset((Reason.BAD_HOST, Reason.UNKNOWN_HOST, Reason.U
 class RefusedHost(BaseModel):
     """A host to which a network request from the conversation's sandbox was refused.
 
-    client: the name that the requesting program sends about itself. count: the number of refused requests.
-    is_allowable: whether the user may allow this host.
+    client: the name of the requesting program, from its `User-Agent` header. count: the number of refused
+    requests. is_allowable: whether the user may allow this host.
     """
 
     host: str
@@ -47,9 +47,9 @@ class ConversationNetwork(BaseModel):
     """The network settings and the refused hosts of a conversation.
 
     mode: the network mode that applies to the sandbox now. It says to which hosts programs in the sandbox may
-    connect. repository: the repository for which the user can allow a host; null if the conversation has
-    none. allowed: hosts that were allowed only for this conversation. refused: hosts that the user has not
-    decided about, latest first.
+    connect. repository: the repository for which the user can allow a host; null if the conversation has no
+    repository. allowed: hosts that were allowed only for this conversation. refused: hosts that the user has
+    not decided about, latest first.
     """
 
     mode: EgressMode
@@ -93,8 +93,9 @@ async def answer(session: AsyncSession, conversation: Conversation, body: Answer
     """Stores the user's decision about a refused host.
 
     Raises BadRequest `no_repository` if the host is to be allowed for the repository but the conversation has
-    none. Raises Conflict `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
-    Raises Forbidden `setting_enforced` if an enforced rule of the organisation or of a team denies the host.
+    no repository. Raises Conflict `too_many_hosts` if the list of allowed or ignored hosts has its maximum
+    length. Raises Forbidden `setting_enforced` if an enforced rule of the organisation or of a team denies
+    the host.
     """
     rule = HostRule(body.host, None if body.port in DEFAULT_PORTS else body.port)
     match body.answer:

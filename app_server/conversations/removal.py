@@ -96,8 +96,8 @@ async def _forget_words(database: Database, conversation_id: UUID) -> None:
 
 
 async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:
-    """Removes the deleted conversation's event log, directory and snapshots from its sandbox, and keeps the
-    sandbox because other conversations still use it.
+    """Removes the deleted conversation's event log, directory and snapshots from its sandbox. The sandbox
+    itself stays, because other conversations still use it.
     """
     await sandboxes.wake(conversation.sandbox_id)
     running = sandboxes.running(conversation.sandbox_id)

@@ -1,5 +1,5 @@
 """Schemas of the requests and replies of the conversation routes. The field names are those of the OpenHands
-protocol, as docs/protocol.md §5 describes them.
+protocol, which Slipway's clients use (see docs/protocol.md §5).
 """
 
 from collections.abc import Mapping
@@ -49,11 +49,12 @@ def _has_no_null(text: str) -> str:
 
 
 PlainText = Annotated[str, AfterValidator(_has_no_null)]
-"""A text from a query string, without null characters. Texts in request bodies are checked elsewhere."""
+"""A text from a query string, without null characters. http/text_validation.py checks request bodies."""
 
 TagKey = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}$")]
 Tags = Annotated[dict[TagKey, Annotated[str, Field(max_length=256)]], Field(max_length=MAX_TAGS)]
-"""The tags of a conversation, by key. A key has small letters and digits. A value is a text and may be empty.
+"""The tags of a conversation, by key. A key consists of small letters and digits. A value is a text and may
+be empty.
 """
 
 TagFilter = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}(:.{0,256})?$"), AfterValidator(_has_no_null)]
@@ -154,7 +155,7 @@ class StartRequest(_Strict):
     pr_number: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=100)] | None = None
     """The numbers of the pull requests that the conversation is about. They are only stored and shown."""
     secrets: Annotated[dict[SecretName, SecretValue], Field(max_length=MAX_SECRETS)] | None = None
-    """Secret values for this conversation alone, by the names of environment variables. They take precedence
+    """Secret values only for this conversation, by the names of environment variables. They take precedence
     over the user's saved secrets. They are stored encrypted and returned as asterisks.
     """
     plugins: Annotated[list[PluginSpec], Field(max_length=MAX_PLUGINS)] | None = None
@@ -163,8 +164,8 @@ class StartRequest(_Strict):
     """A task that a git host suggests, such as an open issue. It sets the first message and the repository.
     """
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """The sandbox spec, which names the base image. Null with a snapshot: the image of the snapshot. Null
-    without a snapshot: the user's setting for the repository, else for all repositories, else `default`.
+    """The sandbox spec (base image). Null with a snapshot: the image of the snapshot. Null without a
+    snapshot: the user's setting for the repository, else for all repositories, else the spec `default`.
     """
     sandbox_id: Id | None = None
     """The user's sandbox in which the conversation works. If left out, the user's grouping strategy (which
@@ -182,7 +183,7 @@ class StartRequest(_Strict):
     """True: all signed-in users of the organisation may view the conversation."""
     processors: Annotated[list[EventProcessor], Field(max_length=MAX_PROCESSORS)] | None = None
     agent_profile_id: None = None
-    """Always null: there are no agent profiles. Choose a model with `llm_profile`."""
+    """Always null, because Slipway has no agent profiles. Choose a model with `llm_profile`."""
 
     @model_validator(mode="after")
     def _has_an_objective(self) -> Self:
@@ -304,7 +305,7 @@ class AppConversation(BaseModel):
     """Whether all signed-in users of the organisation may view the conversation."""
     acp_server: None = None
     launched_agent_profile: LaunchedAgentProfile | None = None
-    """Always null: there are no agent profiles."""
+    """Always null, because Slipway has no agent profiles."""
     tags: dict[str, str] = {}
     archived: bool = False
     """Whether the owner has archived the conversation. This does not change the sandbox."""
@@ -355,7 +356,7 @@ class UpdateConversation(_Strict):
     archived: bool | None = None
     """True archives the conversation. False unarchives it. A new message also unarchives it."""
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    """The new repository that git may reach. No files change. Null: none. Left out: no change."""
+    """The new repository that git may reach. No files change. Null: no repository. Left out: no change."""
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     """The branch into which pull requests are merged. Null: the default branch. Left out: no change."""
     git_provider: GitProvider | None = None

@@ -64,7 +64,7 @@ async def require(
     """Returns the conversation if the user has at least the access `access` to the conversation.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
-    `conversation_access_missing` if the user has access, but not the access `access`.
+    `conversation_access_missing` if the user's access is lower than `access`.
     """
     return await require_access(session, user_id, conversation_id, access)
 
@@ -80,8 +80,8 @@ async def start(
     specs: SpecPermission,
 ) -> StartTask:
     """Creates a conversation and its start task (the record of the conversation's start). A second call with
-    the same conversation id returns the same task. If later conversations may share the new sandbox, its
-    database row is also created. `specs`: which sandbox specs the user may choose.
+    the same conversation id returns the same task. Also creates the database row of the sandbox if later
+    conversations may share it. `specs`: which sandbox specs the user may choose.
 
     Raises NotFound if something that the request names does not exist, such as a model or a sandbox. Raises
     BadRequest or InvalidRepository if a field is wrong. Raises PayloadTooLarge if the first message is too
@@ -230,8 +230,8 @@ async def send_message(
     max_bytes: int,
 ) -> SendMessageReply:
     """Sends the message to the agent. Stores the message and sends it later if the conversation is starting
-    (not READY), if its sandbox does not run, or if it is unknown whether the agent has the message. Returns
-    whether the message was sent or stored. The owner of the conversation pays for the model calls.
+    (not READY), if its sandbox does not run, or if it is unknown whether the agent has received the message.
+    The reply says whether the message was stored. The owner of the conversation pays for the model calls.
 
     Raises BadRequest if the message is empty. Raises PayloadTooLarge if it is too long. Raises NotFound if
     the user may not see the conversation. Raises Forbidden if the user may only view it. Raises
@@ -291,9 +291,9 @@ async def queue_message(
     """Stores a message for a conversation that is starting. If the start is finished (READY), sends the
     message at once. Returns whether the message waits, and its position in the queue.
 
-    Raises BadRequest `message_empty` for an empty message. Raises PayloadTooLarge for a too long one. Raises
-    TooManyRequests if too many messages wait. If the user may not send messages, or if the start is finished,
-    raises the errors of `send_message`.
+    Raises BadRequest `message_empty` for an empty message. Raises PayloadTooLarge for a message that is too
+    long. Raises TooManyRequests if too many messages wait. If the user may not send messages, or if the start
+    is finished, raises the errors of `send_message`.
     """
     message_id = message.id or uuid4().hex
     require_sendable(message, max_bytes)
@@ -316,11 +316,11 @@ async def workplace(
     conversation_id: UUID,
     access: Access = Access.OWN,
 ) -> Workplace:
-    """Returns the workplace of the conversation: its directories in the sandbox and a client of its agent
-    server. Raises NotFound if the user may not see the conversation. Raises Forbidden if the user does not
-    have the access `access` to it. Raises Conflict `sandbox_not_running` if the sandbox does not run. Raises
-    Conflict `repository_not_ready` if the repository is not fetched yet. Raises Conflict
-    `sandbox_holds_private_work` if the user does not have `access` to all conversations in the sandbox.
+    """Returns the conversation's directories in the sandbox, with an API client for its agent server. Raises
+    NotFound if the user may not see the conversation. Raises Forbidden if the user's access to it is lower
+    than `access`. Raises Conflict: `sandbox_holds_private_work` if the access to another conversation in the
+    sandbox is lower, `sandbox_not_running` if the sandbox does not run, `repository_not_ready` if the
+    repository is not fetched yet.
     """
     conversation = await require(session, user_id, conversation_id, access)
     await require_no_private_neighbours(session, user_id, conversation, access)
@@ -375,7 +375,8 @@ async def _keep_for_later(
     message: SendMessageRequest,
 ) -> SendMessageReply:
     """Stores the message until the sandbox runs again, and reopens the conversation's start, so that a
-    background task starts or restores the sandbox. Returns the reply for the user: the message waits.
+    background task starts or restores the sandbox. Returns the API's reply, which says that the message
+    waits.
     """
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)

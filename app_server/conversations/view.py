@@ -157,9 +157,9 @@ class Viewer:
         return self.show(row, user_id) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
-        """Returns the messages (frames) that tell the clients that follow the conversation the current state
-        of the conversation and of its start task (the progress of its start). Returns no frames if there is
-        no such conversation.
+        """Returns the messages (frames) with the current state of the conversation and of its start task (the
+        progress of its start), for the clients that follow the conversation. Returns no frames if there is no
+        such conversation.
         """
         query = conversation_rows(None).where(Conversation.id == conversation_id)
         row = (await session.execute(query)).one_or_none()
@@ -197,9 +197,8 @@ def _access(
 
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:
-    """Returns how many events of all conversations in the sandbox are stored: the sum of the newest sequence
-    number of each event log. A backup of the sandbox stores this number. Returns 0 if the sandbox has no
-    conversations.
+    """Returns the number of events in the event logs of all conversations in the sandbox, added together. A
+    backup of the sandbox stores this number. Returns 0 if the sandbox has no conversations.
     """
     query = select(func.sum(Conversation.last_seq)).where(Conversation.sandbox_id == sandbox_id)
     async with database.read() as session:
@@ -208,7 +207,7 @@ async def position_of(database: Database, sandbox_id: UUID) -> int:
 
 def show_task(task: StartTask, agent_server_url: str | None = None) -> StartTaskInfo:
     """Returns the API model of the start task (the progress of starting a conversation). agent_server_url:
-    the URL at which the current user reaches the agent server; None leaves the URL out.
+    the URL at which the user who sends the request reaches the agent server; None leaves the URL out.
     """
     return StartTaskInfo.model_validate(
         {

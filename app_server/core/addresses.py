@@ -1,7 +1,7 @@
 """Parses host names and IP addresses, and decides which IP addresses the app server may call. This module
 does no I/O.
 
-A server that calls hosts which users name can be tricked into calling its own internal network. The user can
+The app server calls hosts that users name. A user could make it call its own internal network: the user can
 write an internal address in an unusual spelling, or name a host that resolves to an internal address. So each
 host name is resolved once, and each resulting address is checked before a connection is made.
 """
@@ -53,8 +53,8 @@ _METADATA: frozenset[Address] = frozenset(
 
 
 def parse_networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """Parses addresses and networks, such as `192.0.2.7` and `2001:db8::/32`, and returns them as networks.
-    Raises ValueError for other texts.
+    """Parses IP addresses and networks, such as `192.0.2.7` and `2001:db8::/32`, and returns them as
+    networks. Raises ValueError for other texts.
     """
     return tuple(ip_network(text.strip(), strict=False) for text in texts)
 
@@ -68,7 +68,7 @@ def is_within(inner: Network, outer: Network) -> bool:
 
 def is_from(address: str | None, networks: Sequence[str]) -> bool:
     """Returns whether the IP address is in one of the networks. Returns False if `address` is None or not an
-    IP address. An IPv4 address that is written as IPv6 counts as IPv4.
+    IP address. An IPv4 address that is written as IPv6 (`::ffff:192.0.2.7`) counts as IPv4.
     """
     try:
         found = ip_address(address or "")
@@ -87,9 +87,9 @@ class BadHost(ValueError):
 
 @dataclass(frozen=True)
 class HostRule:
-    """A rule about which hosts may be called. The rule is for one host, or for all host names below this
-    host. `port`: None means the default ports, 80 and 443. `is_wildcard`: true if the rule is for all host
-    names below the host (`*.host`), but not for the host itself; false if it is only for the host itself.
+    """A rule about which hosts may be called: one host, or all host names below it. `port`: None means the
+    ports 80 and 443. `is_wildcard`: true if the rule is for all host names below `host` (`*.host`), but not
+    for `host` itself; false if the rule is only for `host` itself.
     """
 
     host: str

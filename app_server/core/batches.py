@@ -13,7 +13,7 @@ OutcomeT = TypeVar("OutcomeT")
 Work = Callable[[Sequence[ItemT]], Awaitable[Sequence[OutcomeT | Exception]]]
 """The function that processes a batch. It returns one outcome for each item, in the order of the items. An
 exception in this list is raised for the caller of its item. An exception that the function itself raises is
-raised for all callers of the batch.
+raised for all callers whose items are in the batch.
 """
 
 

@@ -32,7 +32,7 @@ class Config(SignInConfig):
     model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
 
     home: Path = Path("~/.slipway")
-    """The directory in which the server keeps its data: database, keys, files of process sandboxes."""
+    """The directory with the server's data: database, keys, files of sandboxes that run as processes."""
 
     host: str = "127.0.0.1"
     """The address that the server listens on. `0.0.0.0` means all IPv4 addresses of the machine."""
@@ -46,7 +46,7 @@ class Config(SignInConfig):
     """
 
     public_url: str | None = None
-    """The URL at which browsers reach the server, if it is not http://localhost:PORT (reverse proxy)."""
+    """The URL at which browsers reach the server, if not http://localhost:PORT, as behind a reverse proxy."""
 
     allowed_hosts: list[str] = []
     """Names that requests may have in the Host header, besides localhost and the host of `public_url`."""
@@ -134,8 +134,8 @@ class Config(SignInConfig):
 
     sandbox_disk_bytes: int | None = Field(default=20 * 1024**3, ge=256 * 1024**2)
     """Maximum size of a workspace in bytes; 0: no limit. If set, a sandbox starts only if its workspace can
-    be a separate disk. If not set, the limit is 20 GiB; without a separate disk, a too large sandbox is
-    stopped.
+    be a separate disk. If not set, the limit is 20 GiB, and a sandbox that is too large and has no separate
+    disk is stopped.
     """
 
     sandbox_pool: int = Field(default=0, ge=0, le=20)

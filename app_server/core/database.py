@@ -1,8 +1,8 @@
 """The database engines, the transactions of requests, and the base class of all tables.
 
 Each request has one transaction. A route that takes a parameter of the type `Session` commits before its
-reply is sent, so a client that gets a successful reply can rely on the change. Only workers call `commit()`
-themselves, in sessions that they open.
+reply is sent, so a client that gets a successful reply can rely on the change. Only background workers call
+`commit()` themselves, in sessions that they open.
 """
 
 import logging
@@ -93,9 +93,10 @@ def now() -> datetime:
 class Database:
     """The connections to the database. The methods open database sessions for reading and for writing.
 
-    There are ordinary sessions and brief sessions. Brief sessions are for the few short statements that every
-    model call waits for, and that find their rows by an index. On SQLite these statements run in the event
-    loop's thread, so a long statement in a brief session would block all other work.
+    There are ordinary sessions and brief sessions. Brief sessions are only for short statements that find
+    their rows by an index, such as the statements for which every model call waits. On SQLite these
+    statements run in the event loop's thread, so a long statement in a brief session would block all other
+    work.
     """
 
     def __init__(self, url: str) -> None:

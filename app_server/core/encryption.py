@@ -48,8 +48,9 @@ class Cipher:
         return self.encrypt(self.decrypt(token))
 
     def signing_keys(self, purpose: str) -> list[bytes]:
-        """Returns the keys for signatures of one purpose, newest first. They are derived from the encryption
-        keys, and differ for each purpose. The encryption keys cannot be computed from them.
+        """Returns the keys for signatures of one purpose, newest first. The signing keys are derived from the
+        encryption keys, and each purpose has different signing keys. The encryption keys cannot be computed
+        from the signing keys.
         """
         return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
 
@@ -70,9 +71,9 @@ ServerCipher = Annotated[Cipher, from_server("cipher")]
 
 
 def load_cipher(config: Config) -> Cipher:
-    """Returns the encryption keys of this installation. They come from SLIPWAY_ENCRYPTION_KEYS, or else from
-    the file `encryption.key` in the home directory (SLIPWAY_HOME). At the first start, the file is created
-    with a new key and the mode 0600.
+    """Returns a Cipher with the encryption keys of this installation. The keys come from
+    SLIPWAY_ENCRYPTION_KEYS, or else from the file `encryption.key` in the home directory (SLIPWAY_HOME). At
+    the first start, the file is created with a new key and the mode 0600.
     """
     if config.encryption_keys:
         return Cipher([key.get_secret_value() for key in config.encryption_keys])
@@ -112,9 +113,9 @@ def add_key(path: Path) -> None:
 
 
 def _make_key_file(path: Path) -> None:
-    """Creates the file with a new encryption key. The file is never created without its content: an empty
-    file, for example on a full disk, would make every later start fail. Does nothing if another process has
-    created the file.
+    """Creates the file with a new encryption key. The file is never created without its content, because an
+    empty file, for example on a full disk, would make every later start fail. Does nothing if another process
+    has created the file.
     """
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:

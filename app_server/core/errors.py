@@ -290,8 +290,8 @@ async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_body(error: ValidationError) -> RequestValidationError:
-    """Returns the error that a route must raise if it reads and validates the body of the request itself and
-    the body is not valid. `error`: the error of the validation.
+    """Returns the error that a route must raise if the route itself reads and validates the request's body,
+    and the body is not valid. `error`: the error of the validation.
     """
     return RequestValidationError(
         [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]

@@ -33,7 +33,8 @@ class SignInProvider(BaseModel):
     `roles`: the role for each group of the provider. A person in several groups gets the strongest role.
     `default_role`: the role of people who are in none of these groups. Null: these people cannot sign in.
     `teams`: the Slipway team for each group of the provider. A team that does not exist is created.
-    `organisation`: the name of the organisation that new people join. Null: the default organisation.
+    `organisation`: the name of the organisation that new people join. Null: the default
+    organisation, whose administrators manage the installation.
     `knows_scim_people`: whether a person who signs in for the first time gets the existing account that was
     created through SCIM. The account must have the person's verified e-mail address as its user name.
     `allowed_domains`: if not empty, only people whose verified e-mail address has one of these domains can
@@ -70,8 +71,8 @@ class IdentityProvider(SignInProvider):
     SLIPWAY_OIDC_PROVIDERS is one provider.
 
     `name`: a part of the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
-    `client_secret_file`: a file with the client secret. Null: a public client, which has no secret and is
-    protected only by PKCE.
+    `client_secret_file`: a file with the client secret. Null: Slipway has no client secret (it
+    is a public client), and only PKCE protects the sign-in.
     `groups_claim`: the name of the claim that contains the groups of a person.
     """
 

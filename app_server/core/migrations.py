@@ -40,8 +40,8 @@ async def migrate(database: Database) -> None:
 
 @asynccontextmanager
 async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
-    """Yields a database engine whose statements have no time limit. Migrations need it, because they wait for
-    other servers and rebuild whole tables.
+    """Yields a database engine whose statements have no time limit. Migrations need such an engine, because
+    they wait for other servers and rebuild whole tables.
     """
     if database.sqlite_file:
         yield database.engine
@@ -122,7 +122,7 @@ def use_write_ahead_log(file: str) -> None:
 
 
 async def wait_for_other_servers(connection: AsyncConnection) -> None:
-    """Waits until no other server has the lock for migrations, and takes this lock of the database. The lock
+    """Waits until no other server has the database's lock for migrations, and then takes this lock. The lock
     is released at the end of the transaction. So only one server at a time migrates the database or sets up a
     new installation.
     """

@@ -27,8 +27,8 @@ class Page(BaseModel, Generic[Item]):
 
 
 def encode_page_id(*position: str) -> str:
-    """Returns a page id. It is a text that contains the sort values of the position at which the next page
-    begins. Clients must not interpret it.
+    """Returns a page id, a text that says where the next page begins. `position`: the sort values of this
+    place. Clients must not interpret the page id.
     """
     return base64.urlsafe_b64encode("\n".join(position).encode()).decode().rstrip("=")
 

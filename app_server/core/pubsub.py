@@ -1,5 +1,6 @@
 """Sends messages about new data to connected clients immediately. Such a message is called a frame. There is
-one channel for each conversation and one for each user.
+one channel for each conversation and one for each user. Most subscribers of a channel are open streams of
+clients.
 
 The database has all data; frames are only an additional notification. If a subscriber is too slow, so that a
 frame would be lost, its subscription is ended. The client then connects again and reads the missing data from
@@ -234,7 +235,7 @@ class RedisPubSub:
 
     Redis does not store frames for an app server that is not connected. So all subscriptions are ended when
     the connection to Redis is lost. While Redis cannot be reached, new subscribers get only the frames of
-    this app server, and LOOK frames that make them read the database.
+    this app server, and `LOOK` frames, which make the subscribers read the database.
     """
 
     def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:

@@ -1,4 +1,6 @@
-"""The reply of those routes of the OpenHands-compatible API that change something and return no data."""
+"""The model of the HTTP reply of routes that change something and return no data. Such routes are a part of
+the API that is compatible with OpenHands.
+"""
 
 from pydantic import BaseModel
 

@@ -22,7 +22,7 @@ OTHERS = frozenset(
     }
 )
 """Variables that are not settings of the app server. Other programs read or set them: agent servers, git in
-sandboxes, and programs that use the library.
+sandboxes, and programs that use Slipway's Python library.
 """
 
 OF_TESTS = ("SLIPWAY_TEST_", "SLIPWAY_CI_", "SLIPWAY_COMPAT_", "SLIPWAY_FUZZ_", "SLIPWAY_PYTHON")

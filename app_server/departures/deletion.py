@@ -52,8 +52,9 @@ async def begin_deletion(
 
     Raises Forbidden `role_not_manageable` if the manager may not manage the person. Raises NotFound
     `person_not_found` if the heir does not exist. Raises BadRequest `heir_not_usable` if the heir is disabled
-    or is the person. Raises Conflict `person_being_deleted` if the deletion of the person has already begun.
-    Raises Conflict `conversations_starting` while conversations of the person are being started.
+    or is the person to delete. Raises Conflict `person_being_deleted` if the deletion of the person has
+    already begun. Raises Conflict `conversations_starting` while conversations of the person are being
+    started.
     """
     people.require_can_manage(manager, person.role)
     if person.deleting_at is not None:
@@ -106,8 +107,8 @@ async def begin_deletion(
 
 def deleter(database: Database, sandboxes: Sandboxes) -> Handler:
     """Returns the handler of the job that deletes a person's account. The handler first deletes the person's
-    sandboxes that have no conversations. If conversations or sandboxes of the person still exist then, the
-    job is tried again later.
+    sandboxes that have no conversations. If the person then still has conversations or sandboxes, the account
+    is not deleted yet, and the job is tried again later.
     """
 
     async def run(attempt: JobAttempt) -> None:

@@ -25,7 +25,7 @@ async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User)
     """Gives the person's model profiles (saved models with their options and API keys) to the heir, another
     person. A profile is renamed if the heir has a profile of the same name. Returns the new names of the
     renamed profiles, keyed by the old names. The heir's active profile does not change. A shared profile
-    stays shared if the heir is an administrator.
+    stays shared only if the heir is an administrator.
     """
     theirs = (await session.scalars(select(LLMProfile).where(LLMProfile.user_id == person_id))).all()
     names = set(await session.scalars(select(LLMProfile.name).where(LLMProfile.user_id == heir.id)))

@@ -46,9 +46,9 @@ async def delete_person(
     the account.
 
     403 `role_not_manageable` if the administrator may not manage this person. 404 `person_not_found` if the
-    person or the heir does not exist. 400 `heir_not_usable` if the heir is disabled or is the person. 409
-    `person_being_deleted` if the deletion has already begun. 409 `conversations_starting` while conversations
-    of the person are being started.
+    person or the heir does not exist. 400 `heir_not_usable` if the heir is disabled or is the person to
+    delete. 409 `person_being_deleted` if the deletion has already begun. 409 `conversations_starting` while
+    conversations of the person are being started.
     """
     async with database.session() as session:
         person = await people.find(session, person_id, manager.organisation_id)

@@ -12,8 +12,8 @@ class _Meaning:
     """One kind of error of the Docker engine, with the code, the cause and the fix that Slipway shows to
     users.
 
-    `signs`: texts in lower case. An error is of this kind if its text contains one of them. The texts come
-    from Docker 20.10 to 28.
+    `signs`: texts in lower case. An error is of this kind if its text contains one of these texts. The texts
+    come from Docker 20.10 to 28.
     """
 
     signs: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""The checks of the command `slipway doctor`. They find problems that keep sandboxes from working on this
-machine or that make sandboxes less safe, and suggest fixes.
+"""The checks of the command `slipway doctor`. They find problems that prevent sandboxes from working on this
+machine or that reduce the safety of sandboxes, and suggest fixes.
 
 A check does not raise an exception for a problem. It returns a Finding that describes the problem.
 """
@@ -167,9 +167,9 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """Returns a warning if the configuration allows all users to choose base images. Image builds are not
-    isolated like sandboxes, so every user can then run commands on the machine of the Docker engine. Returns
-    an empty list otherwise.
+    """Returns a warning if the configuration allows all users to choose base images, and an empty list
+    otherwise. The warning is needed because image builds do not have the isolation of sandboxes. In a build,
+    every user can run commands on the machine of the Docker engine.
     """
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []
@@ -219,8 +219,8 @@ def _check_registry(client: "DockerClient", base: str) -> Finding:
 
 
 async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
-    """Starts a test sandbox in the same way as for a conversation, asks for its tools and plugins, and
-    deletes it. Returns findings about the start, the browser and the plugins.
+    """Starts a test sandbox in the same way as for a conversation, reads the lists of its tools and plugins,
+    and deletes the sandbox. Returns findings about the start, the browser and the plugins.
     """
     sandbox_id, began = uuid4(), time.monotonic()
     try:

@@ -1,5 +1,5 @@
-"""Checks of the command `slipway doctor` that query the Docker engine. All checks block, and they raise the
-errors of the Docker library.
+"""Checks of the command `slipway doctor` that query the Docker engine. All checks block the caller and raise
+the errors of the Docker library.
 """
 
 import os

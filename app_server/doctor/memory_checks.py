@@ -14,7 +14,7 @@ from app_server.sandbox_backends.docker.warm_pool import MEMBER_BYTES
 def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
     """Checks whether the machine of the Docker engine has enough memory for the configured memory limits of
     sandboxes. If a pool of ready containers is configured, also checks the memory that the pool needs.
-    `info`: the engine's description of this machine, in Docker's JSON.
+    `info`: the engine's description of its machine, in Docker's JSON.
     """
     there, total = int(info["MemTotal"]), config.sandbox_memory_total_bytes
     shared = total or int(OVERCOMMIT * there)

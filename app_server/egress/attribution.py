@@ -1,7 +1,7 @@
 """Finds the conversations that may have made a network request of a sandbox. These are all conversations that
 worked in the sandbox at the time of the request.
 
-The egress proxy knows only sandboxes, no conversations. `AttributionOf` is the interface through which it
+The egress proxy knows only sandboxes, not conversations. `AttributionOf` is the interface through which it
 gets the conversations of a sandbox.
 """
 
@@ -39,8 +39,8 @@ class OccupantInfo(BaseModel):
 
 
 Attribution = Mapping[UUID, Sequence[AttributedConversation]]
-"""The conversations of each sandbox by the id of the sandbox, oldest first. Sandboxes without conversations
-are left out.
+"""Maps the id of a sandbox to the conversations that work in the sandbox, oldest first. Sandboxes without
+conversations are left out.
 """
 
 AttributionOf = Callable[[AsyncSession, UUID, Collection[UUID]], Awaitable[Attribution]]

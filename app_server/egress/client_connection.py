@@ -153,15 +153,15 @@ class ClientSide:
             await self._writer.drain()
 
     async def open_tunnel(self) -> bytes:
-        """Accepts a CONNECT request with a reply. Returns the data for the tunnel that the program has
-        already sent; empty if there is none.
+        """Sends the reply that accepts a CONNECT request. Returns the data that the program has already sent
+        for the tunnel; empty if there is none.
         """
         await self.send(h11.Response(status_code=200, headers=[], reason=b"Connection established"))
         return self._http.trailing_data[0]
 
     async def refuse(self, answer: ProxyAnswer) -> None:
-        """Sends `answer` as the reply to the current request. Does nothing if another reply has already
-        begun.
+        """Sends `answer` as the reply to the current request. Does nothing if another reply to this request
+        has already begun.
         """
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return
@@ -193,7 +193,7 @@ class ClientSide:
 
 def _authority(text: str, *, default_port: int | None) -> tuple[str, int]:
     """Returns the host and the port of a text such as `host:port`. default_port: the port for a text without
-    one; None if the text must have a port.
+    a port; None if the text must have a port.
 
     Raises Malformed for other texts. Also raises Malformed for a text with a user name (`user@host`), because
     a user name could look like the host.

@@ -63,8 +63,8 @@ class EgressLog:
     """The log of the egress proxy: it writes database records of the hosts that sandboxes tried to reach.
     Records that arrive at the same time are written in one transaction.
 
-    on_refused: a function that is called with the sandbox's id when a host is refused to a sandbox for the
-    first time in an hour.
+    on_refused: a function that is called when the proxy refuses a sandbox's request to a host for the first
+    time in an hour. Its argument is the sandbox's id.
     """
 
     def __init__(self, database: Database, on_refused: OnRefused) -> None:

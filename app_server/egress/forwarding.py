@@ -1,5 +1,5 @@
-"""Sends one HTTP request of a program in a sandbox to the server that it is addressed to, and sends this
-server's reply to the program. The egress proxy, through which sandboxes reach other servers, uses it.
+"""Sends one HTTP request of a program in a sandbox to the called host, and sends the host's reply to the
+program. The egress proxy, through which sandboxes reach the network, uses this module.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ class Broken(Exception):
 class Changes:
     """The changes that the egress proxy makes to a request of a sandbox and to the reply.
 
-    default_port: the port that is left out of the Host header. proxy: the upstream proxy (an outgoing proxy
-    of the server's network) to which the request is sent; None if it is sent to the host. dropped: names of
-    headers to remove from the request, in lower case. added: headers to add to the request. redaction: masks
-    the secrets of the added headers in the reply. cache_writer: stores the reply in the package cache; None
-    if the reply is not stored. With a cache writer, the program's headers are replaced by fixed ones, so that
-    they cannot influence the reply.
+    default_port: if the host is called at this port, the Host header contains no port. proxy: the upstream
+    proxy (an outgoing proxy of the server's network) to which the request is sent; None if it is sent to the
+    host. dropped: names of headers to remove from the request, in lower case. added: headers to add to the
+    request. redaction: masks the secrets of the added headers in the reply. cache_writer: stores the reply in
+    the package cache; None if the reply is not stored. With a cache writer, fixed headers replace the headers
+    of the program in the sandbox, so that the program cannot influence the reply.
     """
 
     default_port: int = 80
@@ -101,7 +101,7 @@ async def _send(
 
 def _request(asked: Asked, changes: Changes) -> h11.Request:
     """Returns the request that is sent to the host, with the changes applied. Its Host header names the host
-    that was checked, even if the program in the sandbox sent another one.
+    that was checked, even if the program in the sandbox named another host.
     """
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
     authority = host if asked.port == changes.default_port else f"{host}:{asked.port}"

@@ -2,8 +2,9 @@
 proxy, which checks each push.
 
 A program in a sandbox could push directly to the git host if it has a credential for this host. Therefore the
-egress proxy refuses all pushes to git hosts, all requests with a credential from inside the sandbox, and all
-requests that may change data at the host, unless the proxy itself adds a credential to them.
+egress proxy refuses all pushes to git hosts, and all requests with a credential from inside the sandbox. It
+also refuses requests that may change data at the host, unless the proxy itself adds a credential to these
+requests.
 """
 
 import re
@@ -35,7 +36,8 @@ _CREDENTIAL_FIELD = re.compile(r"[?&;](access_token|private_token|job_token|oaut
 @dataclass(frozen=True)
 class GitHost:
     """A git host of the user. `name`: its host name. `port`: the port in the host's address that the user has
-    stored; None if the address has no port. The ports 22, 80 and 443 also belong to the git host.
+    stored; None if the address has no port. Requests to the ports 22, 80 and 443 also count as requests to
+    the git host.
     """
 
     name: str

@@ -62,9 +62,9 @@ class EgressSetting(Base):
     """The database row of one network setting of a user: which hosts the sandboxes in one scope may call.
 
     subject: what the setting applies to. It is empty for the scope USER, the identity of the repository
-    (`host/owner/name` or a path) for REPOSITORY, and the id of the sandbox for SANDBOX. mode: None means that
-    the mode of the next wider scope applies. The scopes are, from wide to narrow: the installation, the user,
-    the repository, the sandbox. hosts: hosts that are allowed in addition to the allowed hosts of the wider
+    (`host/owner/name` or a path) for REPOSITORY, and the id of the sandbox for SANDBOX. The scopes are, from
+    wide to narrow: the installation, the user, the repository, the sandbox. mode: None means that the mode of
+    the next wider scope applies. hosts: hosts that are allowed in addition to the allowed hosts of the wider
     scopes. ignored: refused hosts that the user does not want to be notified of.
     """
 
@@ -146,8 +146,9 @@ class EgressCredentialUse(Base):
     """The database row of one request that the egress proxy added a credential to. The row is written before
     the request is sent.
 
-    The row stays when the credential or the sandbox is deleted. Therefore it has no foreign keys to them. It
-    is deleted together with the user `user_id`. path: the path of the request without the query.
+    The row stays when the credential or the sandbox is deleted. Therefore the row has no foreign keys to the
+    credential and the sandbox. The row is deleted together with the user `user_id`. path: the path of the
+    request without the query.
     """
 
     __tablename__ = "egress_credential_uses"

@@ -50,7 +50,7 @@ class OpenConnections:
 
     def targets(self) -> Mapping[UUID, set[EgressTarget]]:
         """Returns the hosts and ports of the open connections that were allowed, by the id of the sandbox. A
-        sandbox without such connections is left out.
+        sandbox without allowed connections is left out.
         """
         found = {
             sandbox_id: {slot.target for slot in slots if slot.target}

@@ -45,7 +45,7 @@ async def rules_for(session: AsyncSession, user_id: UUID) -> Sequence[RuleOfLeve
 
 async def require_not_denied(session: AsyncSession, user_id: UUID, hosts: Iterable[HostRule]) -> None:
     """Checks the hosts that a user wants to allow. Raises Forbidden `setting_enforced` if an enforced rule of
-    the organisation or of a team denies one of them.
+    the organisation or of a team denies one of these hosts.
     """
     denials = [
         one

@@ -1,6 +1,6 @@
 """Resolves the name of a host once, checks its addresses, and connects to one of the checked addresses. If an
-upstream proxy (an outgoing proxy of the server's network) is used, connects through this proxy, which
-resolves the name itself.
+upstream proxy (an outgoing proxy of the server's network) is used, connects through this proxy, which also
+resolves the name.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class PinnedConnection:
 
 
 async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
-    """Returns the IP addresses of the host, which `resolve` looks up, at most MAX_ADDRESSES.
+    """Looks up the IP addresses of the host with `resolve`, and returns at most MAX_ADDRESSES of them.
 
     named: the private addresses and hosts that an administrator has allowed; all other private addresses are
     refused. Raises Refused `unknown_host` if no address is found. Raises Refused `private_address` if one of

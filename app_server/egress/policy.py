@@ -18,9 +18,9 @@ from app_server.levels.resolution import LevelValue, in_order
 class RuleOfLevel:
     """A rule of the organisation or of a team that allows or forbids sandboxes to call certain hosts.
 
-    rule: the hosts that the rule is about. level_value: its `value` is True if the rule allows these hosts,
-    and False if it forbids them. It also says which organisation or team has made the rule, and whether the
-    rule is enforced. Users cannot override an enforced rule.
+    rule: the hosts that the rule is about. level_value: the field `value` of this object is True if the rule
+    allows these hosts, and False if it forbids them. The object also says which organisation or team has made
+    the rule, and whether the rule is enforced. Users cannot override an enforced rule.
     """
 
     rule: HostRule
@@ -30,8 +30,8 @@ class RuleOfLevel:
 class EgressMode(StrEnum):
     """The mode of a network policy, which says how much of the network a sandbox may use.
 
-    NONE: the sandbox may call no host. ALLOWLIST: it may call the allowed hosts. OPEN: it may call all public
-    hosts.
+    NONE: the sandbox may call no host. ALLOWLIST: the sandbox may call the allowed hosts. OPEN: the sandbox
+    may call all public hosts.
     """
 
     NONE = "none"
@@ -41,7 +41,7 @@ class EgressMode(StrEnum):
 
 class Reason(StrEnum):
     """The reason why the egress proxy refuses a request of a sandbox. The API and the replies of the proxy
-    use it as a code.
+    contain this value as a code.
     """
 
     NETWORK_OFF = "network_off"
@@ -85,15 +85,15 @@ class Policy:
 
     @classmethod
     def strictest(cls, policies: "Sequence[Policy]") -> "Policy":
-        """Returns a policy that allows a request only if all these policies allow it. Its mode is the
-        strictest of their modes. `policies` must not be empty.
+        """Returns a policy that allows a request only if all these policies allow it. This policy has the
+        strictest mode that occurs in `policies`. `policies` must not be empty.
         """
         first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
         return replace(first, others=others)
 
     def with_hosts(self, rules: Sequence[HostRule]) -> "Policy":
-        """Returns a copy of the policy that allows these additional hosts. If the mode is NONE (the sandbox
-        may call no host), the copy also refuses the additional hosts.
+        """Returns a copy of the policy that allows these additional hosts. But if the mode is NONE (the
+        sandbox may call no host), the copy refuses the additional hosts too.
         """
         others = [replace(policy, rules=[*policy.rules, *rules]) for policy in self.others]
         return replace(self, rules=[*self.rules, *rules], others=others)
@@ -105,8 +105,8 @@ class Policy:
         return self.parts() == other.parts()
 
     def refusal(self, host: str, port: int) -> Reason | None:
-        """Returns the reason why this policy refuses requests to the host and port. Returns None if it allows
-        them.
+        """Returns the reason why this policy refuses requests to the host and port. Returns None if the
+        policy allows these requests.
 
         host: an IP address, or a host name in lower case without a dot at the end.
         """
@@ -139,9 +139,9 @@ def _decided(policy: Policy, host: str, port: int) -> bool | None:
     False if they deny it. Returns None if neither the organisation nor a team has a rule for the host; then
     only the settings of the installation and the user decide.
 
-    An enforced rule of the organisation has the highest priority. Then follow enforced rules of teams, rules
-    of the user, rules of teams that are not enforced, and rules of the organisation that are not enforced. Of
-    two rules with the same owner, the one that denies the host has priority.
+    The rules in order of priority, highest first: enforced rules of the organisation, enforced rules of
+    teams, rules of the user, other rules of teams, other rules of the organisation. Of two rules with the
+    same owner, the rule that denies the host has priority.
     """
     said = [one.level_value for one in policy.of_levels if _is_about(one, host, port)]
     if not said:

@@ -56,7 +56,8 @@ class AllowedRoute:
     proxy: the upstream proxy (the outgoing proxy of the server's network) to use; None to connect to the host
     directly. held: the credentials for the host. brokered: the secret variables whose values may be sent to
     the host; the sandbox has only placeholders of them. is_git_host: whether the host is a git host of the
-    user, where pushes must use the git proxy. has_packages: whether some files of the host can be cached.
+    user, where pushes must use Slipway's git proxy. has_packages: whether some files of the host can be
+    cached.
     """
 
     target: EgressTarget
@@ -86,7 +87,7 @@ class AllowedRoute:
     def check(self, asked: Asked, replaced: Collection[bytes] = ()) -> None:
         """Checks a request to a git host of the user. Does nothing for other hosts. Raises Refused if the
         request has a credential from inside the sandbox. Also raises Refused if the request may change data
-        at the git host and the egress proxy does not add a credential to it.
+        at the git host and the egress proxy does not add a credential to the request.
 
         replaced: the names of the headers whose credentials the egress proxy itself sets.
         """
@@ -129,8 +130,8 @@ class PolicyDecisions:
 
     async def sandbox(self, key: str) -> Sandbox | None:
         """Returns the sandbox that has this session key (the secret with which a sandbox identifies itself).
-        Returns None if there is none. Raises Unavailable `session_key_expired` if the key has expired and is
-        not renewed within some seconds.
+        Returns None if no sandbox has this key. Raises Unavailable `session_key_expired` if the key has
+        expired and is not renewed within some seconds.
         """
         return await authenticate_patiently(self._database, key)
 
@@ -143,8 +144,8 @@ class PolicyDecisions:
         return None if found is None or is_revoked(found) else found
 
     async def way(self, target: EgressTarget, written: str, scheme: Scheme = "https") -> AllowedRoute:
-        """Checks whether a request is allowed, and returns how it reaches its host. Raises Refused if it is
-        not allowed.
+        """Checks whether a request to `target` is allowed, and returns how the request reaches its host.
+        Raises Refused if the request is not allowed.
 
         written: the host, as the program in the sandbox wrote it. scheme: the scheme of the request's URL; it
         selects the upstream proxy (the outgoing proxy of the server's network). The name of a host is looked

@@ -39,7 +39,8 @@ PLAIN_PORT = 80
 
 
 class EgressProxy:
-    """The proxy through which sandboxes reach the network. There is one for each process of the app server.
+    """The proxy through which sandboxes reach the network. There is one EgressProxy for each process of the
+    app server.
 
     repositories_of: a function that returns the repositories of the conversations in a sandbox. resolve: a
     function that looks up the addresses of a host name. outside: the TLS context that verifies the
@@ -148,9 +149,9 @@ class EgressProxy:
     ) -> None:
         """Serves a tunnel whose requests the proxy must read.
 
-        On port 80, the requests are plain HTTP. On other ports, the proxy decrypts TLS. If the first data is
-        not TLS, the proxy reads plain HTTP. But on port 443, and for a host with a credential, the data must
-        be TLS.
+        On port 80, the requests are plain HTTP. On port 443, they must be inside TLS, which the proxy
+        decrypts. On other ports, they must be inside TLS if there is a credential for the host; otherwise TLS
+        and plain HTTP are allowed.
 
         line: the connection to the program in the sandbox. early: the data that the program has already sent
         in the tunnel. way: the checked route to the host. slot: the record of this connection among the open

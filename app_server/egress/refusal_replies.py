@@ -14,9 +14,9 @@ REASON_HEADER = "X-Slipway-Egress"
 class ProxyAnswer:
     """A reply of the egress proxy to a refused request.
 
-    code: a short code of the reason, for programs. It is sent in the header `X-Slipway-Egress`. phrase: the
-    reason in the status line of the reply, because some programs show only this line. text: the body of the
-    reply, with the reason and what to do.
+    code: a short code of the reason, for programs; the reply contains it in the header `X-Slipway-Egress`.
+    phrase: the reason in the status line of the reply, because some programs show only this line. text: the
+    body of the reply, with the reason and what to do.
     """
 
     status: HTTPStatus

@@ -45,8 +45,8 @@ async def get_network(user: CurrentUser, session: ReadSession, request: Request)
 async def set_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetNetwork, request: Request
 ) -> NetworkSettings:
-    """Replaces the network settings of the current user and returns them. They apply at once to new requests
-    of the user's sandboxes.
+    """Replaces the network settings of the current user and returns them. The new settings apply at once to
+    new requests of the user's sandboxes.
 
     403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
     `too_many_hosts` for more hosts than the maximum.
@@ -62,8 +62,8 @@ async def set_network(
 async def set_repository_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetRepositoryNetwork
 ) -> RepositoryNetwork:
-    """Replaces the current user's network settings for a repository and returns them. They apply at once to
-    new requests of the sandboxes that work on the repository.
+    """Replaces the current user's network settings for a repository and returns them. The new settings apply
+    at once to new requests of the sandboxes that work on the repository.
 
     403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
     `too_many_hosts` for more hosts than the maximum. 422 `repository_not_found` if `repository` is not a
@@ -99,8 +99,8 @@ async def search_network_records(
 ) -> NetworkRecordPage:
     """Returns a page of the records of network requests from the current user's sandboxes, latest first.
 
-    One record counts the requests of one sandbox to one host and port within one hour. Allowed requests have
-    a separate record, and refused requests have a separate record for each reason.
+    One record counts the requests of one sandbox to one host and port within one hour. Allowed requests are
+    counted in one record, and refused requests in one record for each reason.
     """
     before = position_of(page_id) if page_id else None
     found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)
@@ -134,7 +134,7 @@ async def identity_of(session: AsyncSession, user_id: UUID, repository: str) -> 
     """Returns the identity of a repository (`host/owner/name` or a path).
 
     repository: an identity for which the user has network settings, or the address of a repository. Raises
-    InvalidRepository if the address cannot be read.
+    InvalidRepository if the text is neither.
     """
     known = await settings.of_repositories(session, user_id)
     if any(setting.subject == repository for setting in known):

@@ -30,9 +30,9 @@ RepositoryInQuery = Annotated[RepositoryText, Query()]
 class SetNetwork(BaseModel):
     """A request to replace a user's network settings: which hosts the user's sandboxes may call.
 
-    mode: null means that the mode of the next wider scope applies. hosts: hosts that are allowed in addition
-    to the allowed hosts of the wider scopes. The scopes are, from wide to narrow: the installation, the user,
-    the repository, the sandbox.
+    There are network settings for four scopes, from wide to narrow: the installation, the user, the
+    repository, the sandbox. mode: null means that the mode of the next wider scope applies. hosts: hosts that
+    are allowed in addition to the allowed hosts of the wider scopes.
     """
 
     mode: EgressMode | None

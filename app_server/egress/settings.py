@@ -59,9 +59,9 @@ async def policy_of(
     repositories: Sequence[str | None],
     sandbox_id: UUID | None,
 ) -> Policy:
-    """Returns the network policy of a sandbox. The policy gets the mode of the narrowest scope that has a
-    mode, and the allowed hosts of all scopes together. The scopes are, from wide to narrow: the
-    installation, the user, the repository, the sandbox.
+    """Returns the network policy of a sandbox. It is computed from the settings of four scopes, from wide to
+    narrow: the installation, the user, the repository, the sandbox. The policy gets the mode of the narrowest
+    scope that has a mode, and the allowed hosts of all scopes together.
 
     repositories: the identity (`host/owner/name` or a path) of the repository of each conversation in the
     sandbox; None stands for a conversation without a repository. If the policies of the repositories differ,

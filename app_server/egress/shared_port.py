@@ -36,9 +36,9 @@ _LONGEST_METHOD = 20
 def same_port(
     serve: Serve, limits: ConnectionLimits | None = None, head_seconds: float = HEAD_SECONDS
 ) -> type[asyncio.Protocol]:
-    """Returns a protocol class for uvicorn for the port for sandboxes. The class lets the function `serve`
-    handle the connections whose first bytes are a request to the egress proxy. Uvicorn's HTTP protocol
-    handles all other connections.
+    """Returns a protocol class for uvicorn, for connections to the port for sandboxes. If the first bytes of
+    a connection are a request to the egress proxy, the class gives the connection to the function `serve`.
+    All other connections go to uvicorn's HTTP protocol.
 
     limits: the maximum numbers of connections; None means the default limits for connections of sandboxes.
     head_seconds: the time limit in seconds for the first bytes of a connection, and then for the head of an
@@ -147,8 +147,8 @@ class _SharedPort(asyncio.Protocol):
 
 
 def _is_decided(begun: bytes) -> bool:
-    """Returns whether the first bytes of a connection show that the connection does not begin with a request
-    to a proxy. Returns False if more bytes are needed to decide this.
+    """Returns True if the first bytes of a connection show that it does not begin with a request to a proxy.
+    Returns False if more bytes are needed to decide this.
     """
     method, space, rest = begun.partition(b" ")
     if not space:

@@ -99,7 +99,7 @@ def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str
 
 
 async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-    """Stores large parts of the conversation's events, except for those that are in the database already. The
+    """Stores large parts of the conversation's events, except for parts that are in the database already. The
     caller must hold the lock of the conversation's row.
     """
     new = {blob.sha256: blob for blob in blobs}
@@ -132,7 +132,7 @@ async def whole(
     session: AsyncSession, conversation_id: UUID, rows: Sequence[tuple[str, list[Reference] | None]]
 ) -> list[str]:
     """Returns stored events as JSON texts with their large parts in place of the references. The texts are
-    equal to those that the agent server has sent.
+    equal to the texts that the agent server has sent.
 
     `rows`: for each event, the stored JSON text and the references to its large parts.
     """

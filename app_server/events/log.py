@@ -158,7 +158,7 @@ async def search(
     page with `full` has fewer than `limit` events if their total size is too large (see blobs.fitting).
 
     Sorting by position and sorting by timestamp differ only if a sandbox reports timestamps that do not
-    increase. The database has an index for both.
+    increase. The database has an index for each of these two orders.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
@@ -233,7 +233,7 @@ async def _known(
 ) -> dict[str, int]:
     """Returns the positions of events that are already in the log, by event id. `frames`: the messages of a
     sandbox, each with one event. The result contains the events at the positions from the first to the last
-    frame, and the events that have the same id as the event of a frame.
+    frame, and the events whose id also occurs in a frame.
     """
     if not frames:
         return {}
@@ -300,7 +300,7 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
 
 
 def next_page(seqs: Sequence[int], number: int) -> str:
-    """Returns the id of the next page of events as JSON text, or `null` if this page is the last one.
+    """Returns the id of the next page of events as JSON text, or `null` if this page is the last page.
 
     `number`: how many events this page has. `seqs`: the positions of these events. If more events follow,
     `seqs` also contains the position of at least one of them.

@@ -16,8 +16,8 @@ MAX_STREAMS = 256
 
 
 class OpenStream(Protocol):
-    """A live stream to a client: a WebSocket, or an object whose attributes have the same states (connecting,
-    connected, disconnected) as those of a WebSocket.
+    """A live stream to a client: a WebSocket, or another object that has the state attributes of a WebSocket
+    (connecting, connected, disconnected).
     """
 
     @property

@@ -25,7 +25,7 @@ from app_server.events.blobs import Reference, StoredForm, shortened
 MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
 """The maximum size, in bytes, of a report of a sandbox. A report is decoded in the event loop, which blocks
-other requests during this time (sandbox_reports/fairness.py).
+other requests during this time (see sandbox_reports/fairness.py).
 """
 
 MAX_OUTPUT_CHARS = 16_000
@@ -265,8 +265,8 @@ class BlobReference(BaseModel):
 
 
 class WindowEvent(BaseModel):
-    """One event of the log in a reply, in the same form as in the live stream. `seq`: the position of the
-    event in the log. `blobs`: the references to the event's large parts; left out if there are none.
+    """One event of the log in a reply of the API, in the same form as in the live stream. `seq`: the position
+    of the event in the log. `blobs`: the references to the event's large parts; left out if there are none.
     """
 
     type: Literal["durable"]
@@ -276,8 +276,8 @@ class WindowEvent(BaseModel):
 
 
 class EventWindow(BaseModel):
-    """A reply with consecutive events of a conversation's log, from the position `first_seq` to the position
-    `last_seq`. There are no events if `first_seq` is after `last_seq`.
+    """A reply of the API with consecutive events of a conversation's log, from the position `first_seq` to
+    the position `last_seq`. There are no events if `first_seq` is after `last_seq`.
 
     `log_seq`: the position of the newest event of the log. `state`: events outside this range that a client
     needs to show the conversation's present settings, task list and open tool calls. It is null if the
@@ -311,8 +311,8 @@ class EventMatch(BaseModel):
 
 
 class FoundEvents(BaseModel):
-    """The reply with one page of events. `matches`: for each event, the passage around the first searched
-    word; empty if the request had no `query`.
+    """The API's reply with one page of events. `matches`: for each event, the passage around the first
+    searched word; empty if the request had no `query`.
     """
 
     items: list[dict[str, Any]]

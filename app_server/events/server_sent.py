@@ -16,9 +16,9 @@ KEEP_ALIVE_SECONDS = 15.0
 class ServerSentEvents(Response):
     """An HTTP reply that stays open and sends server-sent events to the client.
 
-    `serve`: an async function that produces the events. It gets a function that sends one JSON text as an
-    event. The reply ends when `serve` returns. If the client disconnects or does not read for 30 s, `serve`
-    is cancelled.
+    `serve`: an async function that produces the events. Its argument is a function that sends one JSON text
+    as an event. The reply ends when `serve` returns. If the client disconnects or does not read for 30 s,
+    `serve` is cancelled.
     """
 
     media_type = "text/event-stream"

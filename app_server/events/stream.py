@@ -220,9 +220,9 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Removes from the frames (messages) of a subscription the pieces of model replies whose finished reply
-    is an event at the position `reached` of the log or before it, and returns the other frames. The client
-    gets a finished reply as a stored event.
+    """Returns the frames (messages) of a subscription without the pieces of finished model replies. A model
+    reply is finished if the log contains it as an event at the position `reached` or before. The client gets
+    a finished reply as a stored event.
     """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),

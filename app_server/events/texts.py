@@ -71,7 +71,7 @@ def words_of(text: str) -> set[str]:
 
 
 def wanted_words(query: str) -> list[str]:
-    """Returns the different words of a search query, in lower case and without accents, in the order of the
+    """Returns the words of a search query, each once, in lower case and without accents, in the order of the
     query. Returns at most ten words.
     """
     found = dict.fromkeys(word[:_MAX_WORD] for word in _WORD.findall(_folded(query)))
@@ -86,8 +86,8 @@ def is_prefix(word: str) -> bool:
 
 
 def passage(text: str, wanted: Sequence[str]) -> list[PassagePart]:
-    """Returns about 200 characters of the text around the first searched word. They are split into parts:
-    searched words and other text. `wanted`: the searched words, in lower case and without accents.
+    """Returns about 200 characters of the text around the first searched word. The characters are split into
+    parts: searched words and other text. `wanted`: the searched words, in lower case and without accents.
     """
     first = next(_matches(text, wanted, 0), None)
     begin = max(0, (first.start() if first else 0) - _BEFORE)

@@ -2,8 +2,9 @@
 uses FTS5. PostgreSQL uses a text search vector with a GIN index.
 
 In the index, each word begins with a short form of the conversation's id. Therefore a search reads only the
-entries of this conversation, and words of the conversation with the same beginning are neighbours in the
-index. The index states which events contain a word, but not the place of the word in the event.
+entries of this conversation. In the index, words with the same beginning are neighbours, so a search for the
+beginning of a word is fast. The index states which events contain a word, but not the place of the word in
+the event.
 """
 
 import asyncio
@@ -135,8 +136,8 @@ def _words_of(frames: Sequence[DurableFrame]) -> list[tuple[int, list[str]]]:
 
 
 async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int | None = None) -> int:
-    """Deletes up to `limit` events of the conversation from the search index; None means all events. Returns
-    how many were deleted.
+    """Deletes up to `limit` events of the conversation from the search index, or all events if `limit` is
+    None. Returns how many were deleted.
     """
     ids = select(EventWords.id).where(EventWords.conversation_id == conversation_id).limit(limit)
     done = (

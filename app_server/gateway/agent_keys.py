@@ -2,8 +2,8 @@
 a key as `session_api_key`, together with the address in `conversation_url`.
 
 The address of an agent server gives no access without a key. A key is bound to one sandbox, and to the API
-key or browser session for which it was made. The key for a conversation is also bound to that conversation. A
-key is not the session key of the sandbox, which stays in the app server. This module does no I/O.
+key or browser session for which it was made. The key for a conversation is also bound to that conversation.
+Clients never get the session key of the sandbox, which is a different key. This module does no I/O.
 """
 
 import re
@@ -35,7 +35,7 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 def address_of(sandbox_id: UUID) -> str:
     """Returns the part of the URL of a sandbox's agent server that names the sandbox: `agent-` and the id of
-    the sandbox. In the URL of a link to a port of the sandbox, this part is the token of the link.
+    the sandbox. The URL of a link to a port of the sandbox has the token of the link in place of this part.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 

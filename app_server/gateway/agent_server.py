@@ -2,9 +2,9 @@
 clients to sandboxes), and sets the headers of these requests. This module does no I/O.
 
 Through the gateway, a client can read the data of the agent server, and can request most of its actions. But
-some actions must also be stored by the app server: changes of conversations (create, delete, import), models,
-secrets, consents, approvals and keys. Clients must request these actions from the app server, and the gateway
-refuses them. Otherwise the data of the app server would be wrong.
+the app server must also store the result of some actions, for example if a conversation is created, deleted
+or imported, or if a secret or a model is changed. Clients must request these actions from the app server, and
+the gateway refuses them. Otherwise the data of the app server would be wrong.
 """
 
 import re
@@ -87,8 +87,8 @@ def started_plugin(path: str) -> str | None:
 
 
 def with_key(headers: Iterable[Header], session_key: str) -> list[Header]:
-    """Returns the headers of a request with the sandbox's session key. All keys that the client has sent are
-    removed.
+    """Returns the headers of a client's request, changed for the agent server: the sandbox's session key is
+    added, and all keys that the client has sent are removed.
     """
     return [*without(list(headers), _NOT_PASSED_ON), (_KEY, session_key.encode())]
 

@@ -1,8 +1,8 @@
-"""The gateway: the only way from browsers and API clients to the ports of sandboxes. It handles each request
-before all other parts of the app server.
+"""The gateway: the only way from browsers and API clients to the ports of sandboxes. Each request reaches the
+gateway before all other parts of the app server.
 
-The gateway handles every request at a sandbox's host name and below a link, for all paths. None of Slipway's
-routes, files or cookies can be reached there.
+The gateway answers or forwards all requests to a sandbox's host name and all requests below the path of a
+link. Such requests never reach Slipway's routes and files, and Slipway's cookies are not sent to the sandbox.
 """
 
 import asyncio
@@ -183,10 +183,10 @@ class Gateway:
     async def _client(
         self, connection: HTTPConnection, grant: PreviewGrant, location: PreviewLocation
     ) -> AgentClient:
-        """Returns the client for the agent server of the sandbox to which the link leads. Raises Gone
-        `link_expired` if the sandbox was deleted or the link is for another page. If the client has sent a
-        key, raises NotAuthenticated `session_key_invalid` instead. Raises Conflict `sandbox_not_running` if
-        the sandbox does not run.
+        """Returns the object that calls the agent server of the sandbox to which the link or key (`grant`)
+        gives access. Raises Gone `link_expired` if the link is for another page, or if the sandbox of the
+        link was deleted. Raises NotAuthenticated `session_key_invalid` if the sandbox of the key was deleted.
+        Raises Conflict `sandbox_not_running` if the sandbox does not run.
         """
         if isinstance(location, OwnName) and (
             grant.to_agent_server or (grant.sandbox_id, grant.port) != (location.sandbox_id, location.port)
@@ -200,8 +200,8 @@ class Gateway:
             raise
 
     async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
-        """Returns the client for the sandbox's agent server. Raises Gone `link_expired` if the sandbox was
-        deleted. Raises Conflict `sandbox_not_running` if the sandbox does not run.
+        """Returns the object that calls the sandbox's agent server. Raises Gone `link_expired` if the sandbox
+        was deleted. Raises Conflict `sandbox_not_running` if the sandbox does not run.
         """
         try:
             client: AgentClient = connection.state.sandboxes.client(sandbox_id)
@@ -247,8 +247,8 @@ async def _start_plugin(
     location: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin (such as VS Code) of the link's port. Raises `error`, the error of the
-    request, if no plugin can be started. Raises Conflict `host_name_needed` if the plugin cannot be shown
+    """Starts the runtime plugin (such as VS Code) of the link's port. Raises `error`, with which the request
+    has failed, if no plugin can be started. Raises Conflict `host_name_needed` if the plugin cannot be shown
     at this address. Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not have the plugin.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
@@ -262,8 +262,8 @@ async def _start_plugin(
 
 async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, location: Below) -> None:
     """Raises Forbidden `not_by_link` if no link and no key allows this method and path at the agent server.
-    Raises Forbidden `other_conversation` if the path is of another conversation. Raises Forbidden
-    `runtime_plugin_not_offered` if the request starts a plugin that the sandbox does not have.
+    Raises Forbidden `other_conversation` if the path names another conversation than the link or key. Raises
+    Forbidden `runtime_plugin_not_offered` if the request starts a plugin that the sandbox does not have.
     """
     agent_server.require_allowed(_method(connection), location.path, grant.conversation_id)
     if plugin := agent_server.started_plugin(location.path):
@@ -335,7 +335,8 @@ def _method(connection: HTTPConnection) -> str:
 
 def _addition(connection: HTTPConnection, location: PreviewLocation, grant: PreviewGrant) -> Addition | None:
     """Returns the scripts that the gateway inserts into a sandbox's page so that it works at its address
-    `location`. Returns None if no page is requested, or if the program itself uses URLs with the path prefix.
+    `location`. Returns None if no page is requested, or if the program itself uses URLs with the path of the
+    link.
     """
     is_below = isinstance(location, Below)
     program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)

@@ -1,5 +1,6 @@
-"""Finds the link whose path a program in a sandbox was configured to use for its pages (for example with
-`vite --base PATH`). The first page of the program contains that path.
+"""Finds links whose path a program in a sandbox uses. A user can configure the program to serve its pages
+below the path of a link (for example with `vite --base PATH`). The first page of the program then contains
+that path.
 """
 
 import re

@@ -24,11 +24,11 @@ class PreviewGrant:
     The link becomes invalid before `expires_at` if the sandbox is deleted, or if the API key or browser
     session that made it (`made_by`) ends.
 
-    `path`: the path on the port that the link opens. `keeps_prefix`: whether the program receives the whole
+    `path`: the path that the link opens on the port. `keeps_prefix`: whether the program receives the whole
     path, with the link's prefix; only for a link below a path. `to_agent_server`: whether the link opens the
     agent server itself, as far as `gateway/agent_server.py` allows. `conversation_id`: the only conversation
     that the link gives access to; the link becomes invalid when that conversation is deleted. `is_key`:
-    whether the grant was sent as a key in a header and not in the URL (`gateway/agent_keys.py`).
+    whether a key in a header (`gateway/agent_keys.py`) gives this access, and not a link.
     """
 
     sandbox_id: UUID

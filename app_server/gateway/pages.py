@@ -1,5 +1,5 @@
 """Builds the error replies of the gateway (the way from browsers and API clients to sandboxes) for requests
-to pages of a sandbox: an HTML page for browsers, problem JSON for programs.
+to pages of a sandbox: an HTML page for browsers, and a problem document (RFC 9457) for programs.
 """
 
 from html import escape
@@ -17,7 +17,7 @@ _STYLE = (
 
 def refusal(request: Request, error: AppError, framed_by: str) -> Response:
     """Returns the error reply for a request that the gateway refuses: an HTML page if the client accepts
-    HTML, otherwise problem JSON.
+    HTML, otherwise a problem document (RFC 9457).
 
     `framed_by`: the origins whose pages may show the error page in a frame, separated by spaces.
     """

@@ -1,8 +1,8 @@
 """Decides at which URLs the pages of sandboxes are shown: at a separate host name for each port, or below a
 path of Slipway's own address. This module does no I/O.
 
-No sandbox page shares an origin with Slipway's pages. A separate host name is an origin; a page below a path
-is put into an opaque origin.
+No sandbox page shares an origin with Slipway's pages. A page at a separate host name has a different origin.
+A page below a path gets an opaque origin.
 """
 
 import re
@@ -43,7 +43,8 @@ class Below:
     """The location of a sandbox page below a path of Slipway's own address.
 
     `origin`: the origin of Slipway's own address. `prefix`: the beginning of the path, which contains the
-    link's token. `path`: the raw rest of the path; empty if the request has no slash after the prefix.
+    link's token. `path`: the rest of the path, before percent-decoding; empty if the request has no slash
+    after the prefix.
     """
 
     origin: str
@@ -63,8 +64,8 @@ class PreviewOrigins:
         self._named = re.compile(rf"{_LABEL}\.{re.escape(suffix)}") if suffix else None
 
     def find(self, scope: Scope) -> PreviewLocation | None:
-        """Returns the location of the page in a sandbox to which this request goes, which follows from the
-        host name or the path of the URL. Returns None if the request goes to Slipway itself.
+        """Finds, from the host name or the path of the URL, the sandbox page to which this request goes, and
+        returns the page's location. Returns None if the request goes to Slipway itself.
         """
         host = Headers(scope=scope).get("host", "").lower()
         name = host_name(host)
@@ -81,8 +82,9 @@ class PreviewOrigins:
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
     """Returns the origin (scheme, host name and port of the URL) at which a browser opens this port of the
-    sandbox. The host name belongs to this port only. Returns None if ports have no separate host names at
-    this address; then the pages are shown below a path of Slipway's own address.
+    sandbox. The host name belongs to this port only. Returns None if ports have no separate host names for
+    users who reach Slipway at the address `asked_at`; then the pages are shown below a path of Slipway's own
+    address.
 
     `asked_at`: the Host header of the user's request.
     """
@@ -101,15 +103,15 @@ def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -
 
 
 def has_names(config: Config, asked_at: str) -> bool:
-    """Returns whether each port has a separate host name for a user who reaches Slipway at this address.
-    `asked_at`: the Host header of the user's request.
+    """Returns whether each port has a separate host name for a user who reaches Slipway at the address
+    `asked_at`. `asked_at`: the Host header of the user's request.
     """
     return origin_of_port(config, UUID(int=0), 1, asked_at) is not None
 
 
 def own_origin(config: Config, asked_at: str) -> str:
-    """Returns the origin of Slipway's own pages: that of the configured public URL. If none is configured, it
-    is built from `asked_at`, the Host header of the user's request.
+    """Returns the origin of Slipway's own pages: the origin of the configured public URL, or, if no public
+    URL is configured, an origin built from `asked_at`, the Host header of the user's request.
     """
     if config.public_url:
         own_url = urlsplit(config.base_url)

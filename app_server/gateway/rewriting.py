@@ -36,9 +36,9 @@ _POLICY = b"content-security-policy"
 class Addition:
     """The HTML elements that the gateway adds to each page of a sandbox.
 
-    `head`: the HTML that begins the page's head. `hashes`: the hashes of the scripts in `head`, for the
-    page's Content-Security-Policy. `prefix`: the path prefix of the page; None if the page has a separate
-    host name.
+    `head`: the HTML that is inserted at the beginning of the page's head. `hashes`: the hashes of the scripts
+    in `head`, for the page's Content-Security-Policy. `prefix`: the path prefix of the page; None if the page
+    has a separate host name.
     """
 
     head: bytes
@@ -79,7 +79,7 @@ def unpacked(headers: list[Header]) -> list[Header]:
 def rewriting(send: Send, addition: Addition) -> Send:
     """Returns an ASGI `send` function that forwards the reply of a program in a sandbox to `send`. If the
     reply is an HTML page, the function adds the HTML elements in `addition` to the page's head and rewrites
-    the URLs in the page. It does so piece by piece, without waiting for the whole page.
+    the URLs in the page. The function changes the page piece by piece, without waiting for the whole page.
     """
     page: PageRewriter | None = None
 

@@ -39,8 +39,8 @@ async def create_link(
     """Creates a link to one port of a sandbox and returns it. All people who have the link can open the port.
 
     The link becomes invalid at its expiry time, when the sandbox is deleted, and when the user who created it
-    signs out or deletes the API key that created it. 409 `host_name_needed` for a link to VS Code if ports
-    have no separate host names.
+    signs out or deletes the API key with which the link was created. 409 `host_name_needed` for a link to VS
+    Code if ports have no separate host names.
     """
     await find_own(request, principal.user, sandbox_id)
     if body.name and needs_name(body.number) and not has_names(config, request.headers["host"]):
@@ -64,8 +64,8 @@ async def _link_in_use(
 ) -> Link | None:
     """Returns an existing link to this port if the program on the port already serves its pages below the
     path of that link. Returns None if no such link exists, or if the program does not reply. Also returns
-    None if the request sets `keeps_prefix` or names the port by its name, or if ports have separate host
-    names.
+    None if the request sets `keeps_prefix`, if it contains the name of the port in place of the number, or if
+    ports have separate host names.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

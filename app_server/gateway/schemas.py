@@ -30,7 +30,7 @@ class CreateLink(BaseModel):
     the number or the name of the port. The link with the name `AGENT_SERVER` opens the part of the agent
     server's REST API that is allowed through links.
 
-    `path`: the path on that port which the link opens. `keeps_prefix`: true if the program on the port was
+    `path`: the path that the link opens on the port. `keeps_prefix`: true if the program on the port was
     configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
     path. If `keeps_prefix` is null, Slipway reads the program's first page. If this page contains the path of
     an existing link to this port with `keeps_prefix`, that link is returned and no new link is created. If
@@ -60,8 +60,8 @@ class CreateLink(BaseModel):
 
 class Link(BaseModel):
     """The reply with a link to a port of a sandbox. All people who have `url` can open the port until
-    `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created
-    it signs out or deletes the API key that created it.
+    `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created it
+    signs out or deletes the API key with which the link was created.
 
     `keeps_prefix`: whether the program on the port receives the whole path of `url`.
     """

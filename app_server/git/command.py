@@ -87,9 +87,9 @@ async def run_git(
     """Runs git in `directory`, which is also git's home directory, and returns the exit code and output.
 
     `report`: a function that is called with each progress line of git. `way`: options for the connection to
-    the host of the repository; None means that git connects with its default options. `credentials` never
-    appear on a command line, where every user of this machine could read them. `largest_file_bytes`: git
-    fails as soon as it writes a larger file; None means no limit.
+    the host of the repository; None means that git connects with its default options. `credentials`: git
+    sends them to the host; they never appear on a command line, where every user of this machine could read
+    them. `largest_file_bytes`: git fails as soon as it writes a larger file; None means no limit.
 
     Raises GitTimeout after `timeout_seconds`. When the function ends, also after an error or a cancellation,
     all processes of the git command have ended and the output is closed.
@@ -205,7 +205,7 @@ def _trusted(credentials: Credentials | None) -> Iterator[dict[str, str]]:
     """Yields git settings that name the certificate authorities to trust. For all servers, these are the
     authorities that the HTTP clients of the app server trust. For the server of the credentials, the
     authorities in the credentials are added. The settings are needed because git does not read the
-    environment variable of OpenSSL.
+    environment variable SSL_CERT_FILE.
     """
     usual = os.environ.get("GIT_SSL_CAINFO") or os.environ.get("SSL_CERT_FILE")
     settings = {"http.sslCAInfo": usual} if usual else {}

@@ -46,8 +46,8 @@ def given_with(address: Address) -> Credentials | None:
 
 
 def credentials_of(row: GitCredential, token: str) -> Credentials:
-    """Returns the user name and password that git sends to the host of `row`. The user name is the one that
-    the host requires, and the password is `token`.
+    """Returns the user name and password that git sends to the git host of `row`, a stored token. The user
+    name is the one that the host requires. The password is `token`, the decrypted token.
     """
     return Credentials(
         row.origin, _name_for(row.origin, row.username), token, authorities=row.certificate_authorities
@@ -55,8 +55,8 @@ def credentials_of(row: GitCredential, token: str) -> Credentials:
 
 
 def trust_in(row: GitCredential) -> AdditionalTrust | None:
-    """Returns the additional certificate authorities that the user has stated for the host of `row` and its
-    API. Returns None if the user has stated none.
+    """Returns the additional certificate authorities that the user has stated for the git host of `row` (a
+    stored token) and for the host's API. Returns None if the user has stated none.
     """
     if row.certificate_authorities is None:
         return None

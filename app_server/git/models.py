@@ -53,10 +53,10 @@ class GitOAuthApp(Base):
     administrator has registered at a git host. Users sign in to the host with it. `origin`: the host as a URL
     without a path.
 
-    api_url, sign_in_url: the addresses of the host's API and of its sign-in; None means the usual address.
-    private_key_encrypted: the private key in PEM form, encrypted; only for a GitHub App. scopes: separated by
-    spaces; None means the usual scopes for the provider. certificate_authorities: additional certificate
-    authorities for the host, as PEM.
+    api_url, sign_in_url: the addresses of the host's API and of its sign-in; None means the usual address of
+    the provider. private_key_encrypted: the private key in PEM form, encrypted; only for a GitHub App.
+    scopes: separated by spaces; None means the usual scopes for the provider. certificate_authorities:
+    additional certificate authorities for the host, as PEM.
     """
 
     __tablename__ = "git_oauth_apps"

@@ -25,8 +25,8 @@ async def get_repository_owner(
 ) -> RepositoryOwner | None:
     """Returns the team that owns a repository. Returns null if no team owns it.
 
-    If the user is not a member of the owning team, the result depends on whether the team reserves the
-    repository for its members. If it does, returns the team. If it does not, returns null.
+    For a user who is not a member of the owning team: returns the team if it reserves the repository for its
+    members, otherwise null.
 
     `repository`: the name or URL of the repository. `git_provider`: the kind of git host for a name without a
     host; null means GitHub. 422 `repository_not_found` if the text is not the name or URL of a repository.

@@ -1,4 +1,6 @@
-"""Routes that store and delete a user's tokens for git hosts, with the provider names of OpenHands' API."""
+"""Routes that store and delete a user's tokens for git hosts. The routes are compatible with OpenHands' API,
+so they use its names for providers (kinds of git hosts).
+"""
 
 from typing import Annotated, Literal
 

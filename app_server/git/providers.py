@@ -1,4 +1,6 @@
-"""The kinds of git hosts, with the names of OpenHands' API. Does no I/O."""
+"""The kinds of git hosts. Their names are the same as in OpenHands' API, with which Slipway's API is
+compatible. Does no I/O.
+"""
 
 from enum import StrEnum
 from urllib.parse import urlsplit

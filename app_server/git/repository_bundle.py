@@ -54,10 +54,10 @@ async def pack(
 
     `branch`: the branch to check out, which must exist; None means the default branch. `report`: a function
     that is called with each progress line of git. `credentials`: the user's credentials for the host; they
-    work over HTTP only, so ssh is not used if they are given. `guard`: keeps git from connecting to private
-    network addresses; None means that all addresses are allowed. `require_moved`: a function that is called
-    if the git host redirects, before git fetches from the new address. Its argument is the new address. It
-    raises an error if the user may not use the repository at this address.
+    work over HTTP only, so ssh is not used if they are given. `guard`: prevents git from connecting to
+    private network addresses; None means that all addresses are allowed. `require_moved`: a function that is
+    called if the git host redirects, before git fetches from the new address. Its argument is the new
+    address. It raises an error if the user may not use the repository at this address.
 
     Raises StartFailure with one of the codes `repository_not_found`, `repository_not_allowed`,
     `branch_not_found`, `repository_clone_failed` and `certificate_not_trusted`.
@@ -86,7 +86,7 @@ async def check_out(
     `.git` directory.
 
     `branch`: the branch whose files are wanted; None means the default branch. `credentials`: the user's
-    credentials for the git host; None if there are none. `guard`: keeps git from connecting to private
+    credentials for the git host; None if there are none. `guard`: prevents git from connecting to private
     network addresses; None means that all addresses are allowed. Raises StartFailure with one of the codes
     `repository_not_found`, `repository_not_allowed`, `branch_not_found`, `repository_clone_failed` and
     `certificate_not_trusted`.

@@ -47,9 +47,9 @@ async def get_git_info(
     database: ServerDatabase,
     host: Annotated[str | None, Query(max_length=300)] = None,
 ) -> UserGitInfo:
-    """Returns the account at a git host that the user's stored token belongs to. `host`: the name of the git
-    host. If it is missing, uses the first of these hosts for which the user has a token: GitHub, GitLab,
-    other hosts in alphabetical order.
+    """Returns the account to which the user's stored token for a git host belongs. `host`: the name of the
+    git host. If `host` is missing, uses the first host for which the user has a token, in this order: GitHub,
+    GitLab, other hosts alphabetically.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:

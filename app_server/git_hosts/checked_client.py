@@ -1,5 +1,5 @@
-"""Wraps a client of a git host. Before each call, the wrapper gets a valid token. The wrapper also raises an
-error for the user if the client cannot read a reply of the host.
+"""Wraps a client of a git host. Before each call, the wrapper gets a valid token for the client. If the
+client cannot parse a reply of the host, the wrapper raises an error with a message for the user.
 """
 
 import inspect
@@ -29,7 +29,8 @@ class Renewing:
 
 def careful(client: GitHostClient, host: str, renewing: Renewing | None = None) -> GitHostClient:
     """Wraps a client of a git host so that its methods raise `git_host_failed` if a reply of the host has an
-    unexpected form. Without the wrapper, they would raise a Python error such as KeyError.
+    unexpected form. Without the wrapper, the methods would raise a Python error such as KeyError. `host`: the
+    name of the host, for the error message.
 
     `renewing`: provides a valid token for each call. If the host refuses the token, the call is repeated once
     with a renewed token. None means that the client always uses the same token.

@@ -1,5 +1,5 @@
-"""Calls one git host with one user's token. Handles headers, errors, rate limits and repeated requests in the
-same way for all hosts.
+"""Calls one git host with one user's token. Sends headers, raises errors, obeys rate limits and repeats
+failed requests in the same way for all hosts.
 
 The token is sent only to the host that it belongs to. If this host redirects a request to another host, the
 token is not sent to the other host. A redirect to a private network address is never followed.
@@ -73,8 +73,8 @@ class HostReply:
 
     @property
     def next_link(self) -> str | None:
-        """The address of the next page of the list, from the `Link` header of the reply (RFC 8288). None if
-        this is the last page.
+        """If the reply is a page of a list: the address of the next page, from the `Link` header of the reply
+        (RFC 8288). None if there is no next page.
         """
         links = httpx.Response(200, headers={"link": self.headers.get("link", "")}).links
         return links.get("next", {}).get("url")

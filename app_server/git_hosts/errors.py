@@ -1,4 +1,4 @@
-"""The errors that Slipway raises for failed calls of a git host. Each error says what a user can do.
+"""The errors that Slipway raises for failed calls to a git host. Each error says what a user can do.
 The first column states the HTTP status of the host's reply, or another cause in parentheses.
 
 host's status               error                        code
@@ -99,7 +99,7 @@ def refused(host: str, status: int, reason: str, *, missing_scope: str | None = 
     """Returns the error to raise for a reply of the git host with an HTTP status of 400 or more.
 
     `reason`: the host's message; may be empty. `missing_scope`: the permission that the token does not have,
-    or the address at which the user can add it.
+    or the address at which the user can add it; None if it is not known.
     """
     if status == httpx.codes.UNAUTHORIZED:
         return token_refused(host)

@@ -2,7 +2,8 @@
 that implements the interface.
 
 A client only converts between the host's JSON and the types in `schemas.py`. A client stores nothing and does
-not use conversations. If a call fails, all methods raise the errors that the module `errors.py` lists.
+not read or change conversations. If a call fails, all methods raise the errors that the module `errors.py`
+lists.
 """
 
 from collections.abc import Sequence
@@ -32,9 +33,9 @@ from app_server.git_hosts.schemas import (
 
 
 class GitHostClient(Protocol):
-    """A client that calls the API of a git host with the token of one user. `page`: None for the first page,
-    otherwise `Slice.next_page`. `limit`: the wanted number of items on a page, 1 to 100; a host may return
-    fewer.
+    """A client that calls the API of a git host with the token of one user. Arguments of several methods:
+    `page`: None for the first page, otherwise `Slice.next_page`. `limit`: the wanted number of items on a
+    page, 1 to 100; a host may return fewer.
     """
 
     provider: GitProvider
@@ -48,9 +49,9 @@ class GitHostClient(Protocol):
         ...
 
     async def add_signing_key(self, title: str, public_key: str) -> bool:
-        """Adds an OpenSSH public key to the user's account. The git host uses the key only to verify
-        signatures. Returns False if the account has the key already. Raises `git_host_cannot` if the host's
-        API cannot add keys.
+        """Adds an OpenSSH public key to the account of the token's user. The git host uses the key only to
+        verify signatures. Returns False if the account has the key already. Raises `git_host_cannot` if the
+        host's API cannot add keys.
         """
         ...
 
@@ -68,8 +69,8 @@ class GitHostClient(Protocol):
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories of the user. The repository with the latest change is the first. `query`: a
-        part of the name; an empty text means all repositories. `organization`: the `id` or the
+        """Returns repositories of the token's user. The repository with the latest change is the first.
+        `query`: a part of the name; an empty text means all repositories. `organization`: the `id` or the
         `installation_id` of an Organization whose repositories are wanted; None means all organisations.
         """
         ...
@@ -176,8 +177,8 @@ class GitHostClient(Protocol):
         ...
 
     async def suggested_tasks(self) -> Sequence[HostTask]:
-        """Returns at most 50 tasks for the user: the user's open pull requests with conflicts, failing checks
-        or unresolved comments, and open issues that are assigned to the user.
+        """Returns at most 50 tasks for the token's user: this user's open pull requests with conflicts,
+        failing checks or unresolved comments, and open issues that are assigned to the user.
         """
         ...
 
@@ -186,8 +187,8 @@ class ImageHost(Protocol):
     """A client of a git host whose API accepts images for the descriptions of pull requests."""
 
     async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
-        """Uploads an image for a pull request. Returns the address of the image for the Markdown of the
-        description. People who may read the repository can see the image.
+        """Uploads an image for a pull request. Returns the address of the image, for use in the Markdown text
+        of the description. People who may read the repository can see the image.
         """
         ...
 

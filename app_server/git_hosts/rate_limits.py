@@ -23,8 +23,8 @@ _MAX_WAIT_SECONDS = 3600.0
 class Allowance:
     """The rate limit that a git host stated last for a token. `limit`: how many calls the host accepts in one
     period. `remaining`: how many calls the host still accepts in this period. `resets_at`: the end of the
-    period. These three are None if the host did not state them. `blocked_until`: the time until which the
-    host accepts no calls; 0 if the host accepts calls. Times are in epoch seconds.
+    period. `limit`, `remaining` and `resets_at` are None if the host did not state them. `blocked_until`: the
+    time until which the host accepts no calls; 0 if the host accepts calls. Times are in epoch seconds.
     """
 
     limit: int | None = None

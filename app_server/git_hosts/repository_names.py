@@ -1,4 +1,4 @@
-"""Converts between the full name of a repository and the path of its git address. Does no I/O."""
+"""Converts between the full name of a repository and the path of its clone URL. Does no I/O."""
 
 from urllib.parse import quote, unquote
 
@@ -7,7 +7,7 @@ from app_server.git.providers import GitProvider
 
 def name_in(provider: GitProvider, path: str) -> str:
     """Returns the full name of a repository, in the form of `HostRepository.full_name`. `path`: the path of
-    the repository's git address, without the host and a final `.git`.
+    the repository's clone URL, without a final `.git`.
 
     For Azure DevOps, the path has the form `organization/project/_git/name`, or `organization/_git/name` if
     the project has the same name as the repository. For Bitbucket Data Center, the path has the form
@@ -24,7 +24,7 @@ def name_in(provider: GitProvider, path: str) -> str:
 
 
 def path_of(provider: GitProvider, name: str) -> str:
-    """Returns the path of a repository's git address, without a slash at the beginning. `name`: the full name
+    """Returns the path of a repository's clone URL, without a slash at the beginning. `name`: the full name
     of the repository.
     """
     path = quote(name.strip("/"))

@@ -1,7 +1,7 @@
 """Routes that search the user's git hosts for namespaces, repositories, branches and suggested tasks.
 
-The data of the hosts are returned with the field names of OpenHands' API. Slipway does not store the data,
-but it keeps suggested tasks in memory for a minute.
+The replies have the field names of OpenHands' API, because Slipway accepts OpenHands' clients. Slipway does
+not store the data in the database; it keeps suggested tasks in memory for a minute.
 """
 
 from collections.abc import Callable
@@ -99,8 +99,9 @@ async def search_repositories(
     sort_order: SortOrder | None = None,
 ) -> Page[Repository]:
     """Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
-    repository at this host. `sort_order`: the order within each page. 400 `sort_order_not_supported` for an
-    order by number of forks.
+    repository at this host. `installation_id`: an id from search_installations; only repositories of the
+    namespace (such as an organisation) with this id are returned. `sort_order`: the order within each page.
+    400 `sort_order_not_supported` for an order by number of forks.
     """
     words = (query or "").strip()
     if "://" in words:

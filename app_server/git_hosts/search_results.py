@@ -1,4 +1,6 @@
-"""Replies of the routes that search git hosts, with the field names of OpenHands' API."""
+"""Replies of the routes that search git hosts, with the field names of OpenHands' API, because Slipway
+accepts OpenHands' clients.
+"""
 
 from typing import Self
 
@@ -13,8 +15,8 @@ from app_server.git_hosts.schemas import HostBranch, HostRepository, HostTask, O
 
 class Repository(BaseModel):
     """A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
-    repository, with which a client can start a conversation. `link_header`: always null; OpenHands' API has
-    this field.
+    repository, with which a client can start a conversation. `link_header`: always null; the field exists
+    because OpenHands' clients expect it.
     """
 
     id: str

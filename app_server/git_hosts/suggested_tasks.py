@@ -25,7 +25,7 @@ class SuggestedTasks:
 
     async def of(self, user_id: UUID, host: ConnectedHost) -> Sequence[HostTask]:
         """Returns the suggested tasks of the user at this git host. If the host was asked less than a minute
-        ago, returns the cached tasks. If the call of the host fails, raises one of the errors that
+        ago, returns the cached tasks. If the call to the host fails, raises one of the errors that
         `git_hosts/errors.py` lists.
         """
         key = (user_id, host.origin)

@@ -26,7 +26,7 @@ class AddressHost(Protocol):
 async def knows_address(client: GitHostClient, address: str) -> bool | None:
     """Returns whether this e-mail address is a verified address of the user's account at the git host.
     Returns None if the host's API does not return addresses, or if the token may not read them. If the call
-    of the host fails for another reason, raises one of the errors that `git_hosts/errors.py` lists.
+    to the host fails for another reason, raises one of the errors that `git_hosts/errors.py` lists.
     """
     if client.provider not in _ASKED:
         return None

@@ -39,8 +39,8 @@ MAX_MOVES = 1000
 @dataclass(frozen=True)
 class ConversationRepository:
     """A repository that a conversation works on. `base_branch`: the branch that the user chose to begin from;
-    None if the user chose no branch. `is_submodule`: the repository is a submodule, which can only be read.
-    `uses_token`: whether the user's token may be sent to the git host for this repository.
+    None if the user chose no branch. `is_submodule`: whether the repository is a submodule; agents may only
+    read submodules. `uses_token`: whether the user's token may be sent to the git host for this repository.
     """
 
     address: Address
@@ -57,8 +57,8 @@ because this package may not import the package of conversations.
 
 class Moves:
     """A cache of redirects. Each entry maps a sandbox and the address of a repository to the new address to
-    which the git host has redirected requests for this repository. The cache holds at most MAX_MOVES entries
-    and drops the oldest.
+    which the git host has redirected requests for this repository. The cache holds at most MAX_MOVES entries;
+    a further entry replaces the oldest.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class RepositoryAccess:
-    """The permission of one sandbox to use one repository, together with the data that are needed to handle
+    """The permission of one sandbox to use one repository, together with the data that are needed to forward
     one git request.
     """
 

@@ -56,8 +56,8 @@ class Command:
 @dataclass(frozen=True)
 class CommandList:
     """The beginning of a git push: the refs that the push changes, and the capabilities of the git client.
-    `has_sideband`: the client accepts a reply with several channels, one of which carries messages for the
-    user.
+    The property `has_sideband`: whether the client accepts a reply with several channels, one of which
+    carries messages for the user.
     """
 
     commands: tuple[Command, ...]

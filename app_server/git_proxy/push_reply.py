@@ -19,7 +19,7 @@ _WAITING_PIECES = 16
 
 class Push(StreamingResponse):
     """The HTTP response to a git push of a sandbox. It streams the git host's reply. The host's reply is read
-    to its end even if the sandbox disconnects, because the host has already carried out the push.
+    to its end even if the sandbox disconnects, so that Slipway can store the outcome of the push.
     """
 
     def __init__(

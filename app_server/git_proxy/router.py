@@ -134,8 +134,8 @@ def _seen_from_the_sandbox(request: Request) -> str:
 
 @router.post("/{name:path}/git-upload-pack")
 async def fetch(name: str, request: Request) -> Response:
-    """Handles a `git fetch` of a sandbox: returns the git objects that git in the sandbox requests. The
-    objects are streamed from the git host.
+    """Returns the git objects that a `git fetch` in a sandbox requests. The objects are streamed from the git
+    host.
     """
     reader = Reader(aiter(request.stream()))
     try:

@@ -19,8 +19,8 @@ DELETE_POLL_SECONDS = 0.1
 
 
 GONE_ON = frozenset({"nothing_to_confirm", "confirmation_outdated"})
-"""The error codes of the server for an answer to a confirmation request that arrives too late: the agent no
-longer waits for this answer.
+"""The error codes with which the server refuses an answer to a confirmation request because the agent no
+longer waits for the answer.
 """
 
 
@@ -110,8 +110,8 @@ class Client:
     def frames(self, conversation_id: str) -> Iterator[Json]:
         """Yields the messages of the conversation's live stream, called frames. A frame of the type `durable`
         carries one event of the conversation's log, with the event's position `seq`. Other frames carry data
-        that is not in the log, such as parts of an unfinished reply. If the connection is closed, connects
-        again and continues after the last event.
+        that is not in the log, such as parts of the model's unfinished reply. If the connection is closed,
+        connects again and continues after the last event.
 
         Raises RunFailed if the server refuses to continue the stream or cannot be reached.
         """

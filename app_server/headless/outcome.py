@@ -46,7 +46,7 @@ class HeadlessOutcome:
 
     @property
     def wanted(self) -> str:
-        """Returns a text that describes the agent's actions that wait for confirmation."""
+        """Returns a text that describes the actions for which the agent waits for a user's confirmation."""
         return "; ".join(words for _, words in self.pending.values())
 
     def refuse(self) -> list[str]:

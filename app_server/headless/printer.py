@@ -164,7 +164,7 @@ class TerminalPrinter:
 
 def _summary(event: dict[str, Any]) -> str:
     """Returns the model's summary of the action in an event. Returns an empty text if the summary is missing
-    or only repeats the arguments.
+    or only repeats the action's arguments.
     """
     summary = event.get("summary") or ""
     return "" if summary.startswith(f"{event['tool_name']}: {{") else summary

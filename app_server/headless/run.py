@@ -170,7 +170,7 @@ def owner_client(config: Config, url: str) -> Iterator[Client]:
     """Yields an API client that is signed in as the owner of the installation. For this, creates an API key,
     and deletes the key at the end of the `with` block.
 
-    No sign-in is needed: a person who can read Slipway's data directory may act as the owner.
+    No sign-in is needed, because a person who can read Slipway's data directory may act as the owner.
     """
     key = asyncio.run(_make_api_key(config))
     client = Client(url, key)

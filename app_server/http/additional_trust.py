@@ -60,7 +60,8 @@ def trusting(http: httpx.AsyncClient, trust: AdditionalTrust | None) -> httpx.As
 
 def trust_of(request: httpx.Request) -> AdditionalTrust | None:
     """Returns the additional certificate authorities that are trusted for this request. Returns None if the
-    request has none, or if it goes to a server for which they are not trusted.
+    request has no additional authorities, or if its server is not one for which these authorities are
+    trusted.
     """
     trust = request.extensions.get(_EXTENSION)
     return trust if isinstance(trust, AdditionalTrust) and trust.is_for(request.url) else None
@@ -81,8 +82,8 @@ def context_with(authorities: str) -> ssl.SSLContext:
 
 
 class SingleUseTransport(httpx.AsyncBaseTransport):
-    """An HTTP transport that sends one request over a separate connection, which is closed after the
-    response. So a connection that trusts the additional certificate authorities of one user is never used
+    """An HTTP transport for only one request. The request gets a separate connection, which is closed after
+    the response. So a connection that trusts the additional certificate authorities of one user is never used
     for another user's request.
     """
 

@@ -40,7 +40,7 @@ async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> b
 
 async def beginning_of(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:
     """Returns the beginning of a reply's body: what arrives within `seconds`, at most `max_bytes`. Does not
-    read the rest.
+    read the rest of the body.
     """
     content = bytearray()
     try:

@@ -37,8 +37,8 @@ class ConnectionLimits:
     """A counter of the open connections of one or several listening sockets, in total and for each client
     address.
 
-    For connections from this machine, only the total limit applies: several sandboxes and a reverse proxy may
-    share this machine's address.
+    For connections from this machine, only the total limit applies, because several sandboxes and a reverse
+    proxy may share this machine's address.
     """
 
     def __init__(self, total: int, of_one_address: int) -> None:
@@ -48,8 +48,8 @@ class ConnectionLimits:
         self._last_look = time.monotonic()
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Decides whether a new connection is allowed. If there is room, counts the connection until it is
-        closed, and returns True. Otherwise returns False.
+        """Decides whether a new connection is allowed. If no limit is reached, counts the connection until it
+        is closed, and returns True. Otherwise returns False.
         """
         visitor = _visitor(transport)
         self._forget_closed(
@@ -79,9 +79,9 @@ class ConnectionLimits:
 
 
 def limits_for_sandboxes() -> ConnectionLimits:
-    """Returns the limits for connections of sandboxes: their number may be at most a third of the file
-    descriptors of this process, because each connection may need a second descriptor for a connection to the
-    internet.
+    """Returns the limits for connections of sandboxes: the number of these connections may be at most a third
+    of the file descriptors of this process, because each connection may need a second descriptor for a
+    connection to the internet.
     """
     return _limits(total=3, of_one_address=6)
 
@@ -91,8 +91,9 @@ def limits_for_visitors() -> ConnectionLimits:
 
 
 def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
-    """Returns limits that are fractions of the number of file descriptors that this process may open: `1 /
-    total` in all, and `1 / of_one_address` for each client address.
+    """Returns limits that depend on the number of file descriptors that this process may open. All
+    connections together may use at most `1 / total` of this number. The connections of each client address
+    may use at most `1 / of_one_address` of this number.
     """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     available = soft if soft != resource.RLIM_INFINITY else 1024**2

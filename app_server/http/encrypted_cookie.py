@@ -27,7 +27,9 @@ class EncryptedCookie:
         return request.cookies.get(self._full_name(config))
 
     def keep(self, value: str, reply: Response, config: Config) -> None:
-        """Sets the cookie in the reply, so that the browser stores the value."""
+        """Sets the cookie in the HTTP response `reply`, so that the browser stores `value`, the encrypted
+        value.
+        """
         reply.set_cookie(
             self._full_name(config),
             value,

@@ -113,8 +113,8 @@ class Guard:
 
     def trusting(self, url: str) -> "Guard":
         """Returns a guard (a check of network addresses) that allows the origin of `url` and refuses all
-        other private addresses. `url`: an address that an administrator has configured. Its server may refer
-        to other addresses, for example in redirects, and these must not be private.
+        other private addresses. `url`: an address that an administrator has configured. The server at `url`
+        may refer to other addresses, for example in redirects; these other addresses must not be private.
         """
         return Guard(self._named, self._resolve, self._upstream, home=url)
 
@@ -139,9 +139,9 @@ class Guard:
         return Route(proxy=proxy) if proxy else Route(address)
 
     async def address_of(self, host: str) -> str:
-        """Resolves a host, checks that its address is not private, and returns the address. It is used for
-        protocols that use no proxy. Raises Forbidden `private_address` for a private address. Raises OSError
-        if the name cannot be resolved. Raises TimeoutError if the DNS does not answer.
+        """Resolves a host, checks that its address is not private, and returns the address. This method is
+        for protocols that use no proxy. Raises Forbidden `private_address` for a private address. Raises
+        OSError if the name cannot be resolved. Raises TimeoutError if the DNS does not answer.
         """
         return await self._address_of(_name_of(host))
 
@@ -192,11 +192,11 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class BoundClient(httpx.AsyncClient):
-    """An HTTP client for servers whose URLs an administrator has configured, so that these URLs may be
-    private addresses. Such a server may refer to other URLs, for example in redirects. The caller must send a
-    request to such another URL with the extensions that `bound_to` returns. If this URL has another origin
-    than the configured URL, the client `guarded`, which refuses private addresses, sends the request.
-    `guard`: the check of addresses; it is used if a request trusts additional certificate authorities.
+    """An HTTP client for servers whose URLs an administrator has configured; a configured URL may have a
+    private address. A server may refer to a further URL, for example in a redirect. The caller must send a
+    request to a further URL with the extensions that `bound_to` returns. If the further URL has another
+    origin than the configured URL, `guarded` sends the request; this is a client that refuses private
+    addresses. `guard`: the check of addresses for requests that trust additional certificate authorities.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:
@@ -225,7 +225,8 @@ def bound_to(home: str) -> dict[str, Any]:
 
 class GuardedSyncTransport(httpx.BaseTransport):
     """A synchronous HTTP transport that checks before each request that the host is not private, as
-    GuardedTransport does. Works only in threads that anyio has started.
+    GuardedTransport does. Works only in threads that anyio has started, because the check runs in the event
+    loop.
     """
 
     def __init__(self, guard: Guard) -> None:

@@ -1,5 +1,5 @@
-"""The check for private addresses, for libraries that use httpx2: the libraries for MCP and for OAuth. httpx2
-shares no types with httpx.
+"""The transport that refuses private addresses, for libraries that use httpx2: the libraries for MCP and for
+OAuth. httpx2 shares no types with httpx, so it cannot use the transports in guarded_client.py.
 """
 
 from typing import TYPE_CHECKING

@@ -2,8 +2,8 @@
 
 Decoding JSON blocks the event loop. The time depends on the number of values, not on the number of bytes: a
 text of 18 MB takes 10 ms, but nine million numbers take seconds. A decoded value also takes a hundred times
-the memory of its text. Each value follows a comma or an opening bracket. These characters are counted, which
-is fast. Characters inside texts are counted too.
+the memory of its text. Each value follows a comma or an opening bracket. This module counts these characters,
+which is fast. It also counts the characters inside texts, so the number of values is approximate.
 """
 
 from starlette.datastructures import Headers

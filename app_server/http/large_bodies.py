@@ -57,9 +57,9 @@ class LargeBodies:
 
 
 class _Body:
-    """A request body that is being received. A large body waits until the server has finished with the
-    previous large body of the same user. The server has finished with a body when the response to the
-    request begins, because the body is decoded by then, and when a pause after this has passed.
+    """A request body that is being received. A large body waits until the previous large body of the same
+    user has been decoded and a pause has passed after it. A body counts as decoded when the response to its
+    request begins.
     """
 
     def __init__(

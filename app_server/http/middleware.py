@@ -69,10 +69,11 @@ def session_cookie(config: Config) -> str:
 
 
 def api_key_of(connection: HTTPConnection) -> str | None:
-    """Returns the API key in the headers: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`.
+    """Returns the API key in the headers of a request: `X-Session-API-Key: KEY` or `Authorization: Bearer
+    KEY`.
 
     Returns None if there is no such header. Returns an empty text for an empty key. An empty key counts as a
-    wrong key, so that the cookie is not used in its place.
+    wrong key, so that the browser's session cookie is not used in its place.
     """
     headers = connection.headers
     if key := headers.get("x-session-api-key"):
@@ -173,7 +174,8 @@ class HostCheck:
 
 class OriginCheck:
     """A middleware that refuses a request that a page of another site makes with the user's cookie (403).
-    `foreign_forms`: the paths that accept forms of other sites. Their routes do not read the user's cookie.
+    `foreign_forms`: the paths that accept forms sent by pages of other sites. The routes of these paths do
+    not read the user's cookie.
     """
 
     def __init__(self, app: ASGIApp, *, config: Config, foreign_forms: re.Pattern[str]) -> None:
@@ -209,12 +211,13 @@ class OriginCheck:
 
 
 class BodyLimit:
-    """A middleware that refuses bodies over `max_bytes` (413), with or without a Content-Length; JSON bodies
-    with too many values (413); and null characters in the URL (400).
+    """A middleware that refuses a request if its body has more than `max_bytes` (413, with or without a
+    Content-Length header), if its JSON body has too many values (413), or if its URL contains a null
+    character (400).
 
-    If no piece of a body arrives for `piece_seconds`, the request fails (408). `below`, `above`: lower and
-    higher limits for some paths, in bytes, by the beginning of the path. `streamed`: the beginnings of paths
-    that have no limit, because their bodies are never held in memory.
+    If no piece of a body arrives for `piece_seconds`, the request fails (408). `below`, `above`: map the
+    beginnings of some paths to a lower or higher limit in bytes. `streamed`: the beginnings of paths that
+    have no limit, because their bodies are never held in memory.
     """
 
     def __init__(
@@ -280,7 +283,9 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
 
 
 def allowed_host_names(config: Config) -> frozenset[str]:
-    """Returns the host names of this server, in lower case, without ports and brackets."""
+    """Returns the host names that the Host header of a request may contain, in lower case, without ports and
+    brackets.
+    """
     hosts = [*config.allowed_hosts, urlsplit(config.base_url).netloc]
     names = {name for host in hosts if (name := host_name(host))}
     return frozenset(LOCAL_NAMES | names | ({config.host.lower()} - _WILDCARD_HOSTS))

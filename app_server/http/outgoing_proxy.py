@@ -63,9 +63,9 @@ def upstream_of(environment: Mapping[str, str] = os.environ) -> Upstream:
 
 
 def _covers(exempt: str, host: str) -> bool:
-    """Returns whether an entry of `NO_PROXY` applies to the host. The entry `*` applies to every host. An
-    entry with a name applies to this name and all names below it, whether or not the entry begins with `.` or
-    `*.`.
+    """Returns whether `exempt`, one entry of `NO_PROXY`, applies to the host. The entry `*` applies to every
+    host. An entry with a name applies to this name and all names below it, whether or not the entry begins
+    with `.` or `*.`.
     """
     if is_address(host):
         try:

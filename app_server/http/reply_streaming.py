@@ -11,9 +11,9 @@ class Passing(StreamingResponse):
     """An HTTP response that forwards the reply of another server while the reply arrives. At the end, the
     response always closes the connection to the other server.
 
-    The connection is also closed if the client disconnects before the first piece. In this case the iterator
-    `pieces` has not started, so it cannot close the connection itself. `at_end`: a function that releases
-    other resources at the end.
+    This connection is also closed if the client disconnects before the first piece of the reply. In this case
+    the iterator `pieces` has not started, so it cannot close the connection itself. `at_end`: a function that
+    releases other resources at the end.
     """
 
     def __init__(

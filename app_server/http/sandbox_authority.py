@@ -10,17 +10,18 @@ VARIABLE = "OH_EGRESS_AUTHORITY"
 
 def certificate_file(config: Config) -> Path:
     """Returns the path of the certificate of Slipway's own certificate authority, which sandboxes trust. The
-    file is created at the app server's first start (`egress.tls.authority`).
+    file is created at the app server's first start by the module `egress/tls/authority.py`.
     """
     return config.home / "egress-authority.crt"
 
 
 def trust_variables(config: Config) -> dict[str, str]:
-    """Returns the environment variables that make an agent server trust Slipway's certificate authority. The
-    result is empty if there is no certificate yet. Reads a small file, so it blocks the thread briefly.
+    """Returns the environment variable that makes an agent server trust Slipway's certificate authority, as a
+    dictionary. The dictionary is empty if there is no certificate yet. Reads a small file, so it blocks the
+    thread briefly.
 
-    The value is one line of base64. PEM has several lines, and some container engines cannot store several
-    lines in a variable.
+    The value of the variable is one line of base64. PEM has several lines, and some container engines cannot
+    store several lines in a variable.
     """
     pem = read_authority(config)
     return {VARIABLE: base64.b64encode(pem.encode()).decode()} if pem else {}

@@ -42,8 +42,8 @@ def install_frontend(app: FastAPI, dist: Path = DIST) -> None:
 
 
 class Frontend(StaticFiles):
-    """An ASGI app that serves the files of `dist`. Unknown paths get index.html, except unknown API paths and
-    assets, which get a 404.
+    """An ASGI app that serves the files of the built front end. Unknown paths get index.html, except unknown
+    API paths and assets, which get a 404.
     """
 
     def file_response(
@@ -53,8 +53,8 @@ class Frontend(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """Returns the response with the file. If the build has made a compressed copy and the client accepts
-        its encoding, the response contains this copy.
+        """Returns the response with the file. If the build of the front end has made a compressed copy of the
+        file, and the client accepts the encoding of this copy, the response contains the copy.
         """
         request_headers = Headers(scope=scope)
         encoding, path = _as_accepted(Path(full_path), request_headers.get("accept-encoding", ""))

@@ -37,8 +37,8 @@ class LevelItem:
     """An item that the organisation or a team provides to its members, such as a secret or an MCP server.
 
     `level_value.value`: the part of the item that all members may read. `encrypted`: the encrypted part; None
-    if the item has none. `id`: the same for all versions of the item; it is computed from the owner, the kind
-    and the name. `set_by`: the user who has set the item.
+    if the item has none. `id`: is computed from the owner, the kind and the name, so it stays the same when
+    the item is replaced. `set_by`: the user who has set the item.
     """
 
     id: UUID
@@ -149,8 +149,8 @@ async def save_item(
 
     value: the part of the item that all members may read. encrypted: the encrypted part; None if there is
     none. enforced: whether users, and teams if the owner is the organisation, cannot override the item by
-    another one with this name. set_by: the user who saves the item. Raises Conflict `too_many_items` if the
-    owner has 100 other items of this kind.
+    another item with the same name. set_by: the user who saves the item. Raises Conflict `too_many_items` if
+    the owner has 100 other items of this kind.
     """
     stored_name = _stored_name(kind, name)
     of_kind = select(func.count()).where(

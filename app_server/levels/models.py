@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 class SettingName(StrEnum):
     """The names of the settings that an organisation, its teams and single users can set. RUNNING_SANDBOXES
-    and all names after it are quotas: limits on how much users may use (quotas.py).
+    and all later members are quotas: limits on how much users may use (quotas.py).
     """
 
     CONFIRMATION_MODE = "confirmation_mode"

@@ -86,8 +86,8 @@ async def require_allowed(session: AsyncSession, user_id: UUID, name: SettingNam
 async def save_own(session: AsyncSession, user_id: UUID, name: SettingName, value: Any) -> None:
     """Stores a user's own value of a setting. value: None deletes the user's own value.
 
-    If the organisation or a team enforces a value, stores nothing. In this case, raises Forbidden
-    `setting_enforced` if `value` differs from the enforced value.
+    If the organisation or a team enforces a value: does nothing if `value` is the enforced value, otherwise
+    raises Forbidden `setting_enforced`.
     """
     enforced = await enforced_for(session, user_id, name)
     if enforced is not None:
@@ -136,9 +136,9 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 async def all_values(
     session: AsyncSession, organisation_id: UUID
 ) -> Sequence[tuple[LevelSetting, str | None]]:
-    """Returns all values of settings that the organisation, its teams and its users have set. They are sorted
-    by setting, and then by level: organisation, team or user. The second part of each pair is the name of the
-    team that has set the value; None if no team has set it.
+    """Returns all values of settings that the organisation, its teams and its users have set. The values are
+    sorted by setting, and then by level (organisation, team or user). The second part of each pair is the
+    name of the team that has set the value; None if no team has set it.
     """
     query = rows_with_team().where(LevelSetting.name.in_(SettingName), is_in(organisation_id))
     rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))

@@ -20,9 +20,10 @@ async def quota_of_calls(
     """Returns the user's quota for the number of model calls that run at the same time. Returns None if there
     is no limit.
 
-    Raises Forbidden `quota_reached` if the conversation has reached its quota of events. The HTTP status is
-    not 429, because the agent would then repeat a call that is always refused. Raises PaymentRequired
-    `llm_administrator_limit_reached` if a budget of a team or of the organisation is spent.
+    Raises Forbidden `quota_reached` if the conversation already has as many events as the quota for events
+    allows. The HTTP status is not 429, because the agent would then repeat a call that is always refused.
+    Raises PaymentRequired `llm_administrator_limit_reached` if a budget of a team or of the organisation is
+    spent.
     """
     calls, events = SettingName.PARALLEL_MODEL_CALLS, SettingName.EVENTS_PER_CONVERSATION
     budget = SettingName.MONTHLY_BUDGET

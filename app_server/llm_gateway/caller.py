@@ -1,4 +1,4 @@
-"""Finds the conversation in a sandbox that makes a model call. The user of this conversation pays for the
+"""Finds out which conversation in a sandbox makes a model call. The user of this conversation pays for the
 call, within the user's spending limits.
 """
 
@@ -31,8 +31,8 @@ class Caller:
 
 CallerOf = Callable[[AsyncSession, Sandbox, UUID], Awaitable[Caller | None]]
 """A function that finds the conversation with this id as a Caller. It returns None if the conversation does
-not work in the given sandbox. Other functions get it as an argument, because this package may not import
-conversations.
+not work in the given sandbox. Other functions get it as an argument, because this package may not import the
+package of conversations.
 """
 
 

@@ -33,8 +33,8 @@ async def completed(
     """Sends the chat completion `body` to the model of the profile (a saved model with its address and key),
     charges its cost to the user who pays (`payer`) and returns the reply. If the model supports only OpenAI's
     Responses protocol, the request and the reply are translated. `size`: the size of the request's body in
-    bytes. `working_dir`: the conversation's working directory; it is used only if the profile names a
-    recording (stored replies that replace a real model), which contains paths.
+    bytes. `working_dir`: the conversation's working directory, which is put into the texts of a recording
+    (stored replies that replace a real model); it has no effect for a real model.
     """
     vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
     if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):

@@ -36,8 +36,8 @@ class CallCapacity:
     """A limiter for the model calls that run at the same time, for each sandbox and each user.
 
     `large_at_once`: how many large request bodies (over 2 MiB) this server reads and decodes at the same
-    time. Each sandbox may have one of them, and each user three. `wait_seconds`: how long a call waits before
-    it is refused.
+    time. Of these, at most one may come from the same sandbox, and at most three from the same user.
+    `wait_seconds`: how long a call waits before it is refused.
     """
 
     def __init__(
@@ -170,8 +170,9 @@ class CallSlot:
 
 
 class _Share:
-    """The slots (permissions for parallel model calls) of one sandbox, of one user, or of the quota of one
-    user. `refusal`: a function that returns the error for a call that gets no slot.
+    """The slots (permissions for parallel model calls) that one limit allows. This is the limit of a sandbox,
+    the limit of a user, or the quota of a user. `refusal`: a function that returns the error for a call that
+    gets no slot.
     """
 
     def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:

@@ -21,10 +21,10 @@ Words = Annotated[str | None, Query(max_length=200)]
 
 
 class LLMModel(BaseModel):
-    """A model of the model catalogue (the server's list of known models with their features and prices), in a
-    reply. A model profile (a saved model with its options) names the model as `PROVIDER/NAME`. `verified`:
-    the catalogue says that the model supports tool calls, and contains its price. `hidden` is always false,
-    and `canonical` is always null.
+    """A model of the model catalogue (the server's list of known models with their features and prices), as
+    the HTTP routes return it. A model profile (a saved model with its options) names the model as
+    `PROVIDER/NAME`. `verified`: the catalogue says that the model supports tool calls, and contains its
+    price. `hidden` is always false, and `canonical` is always null.
     """
 
     provider: str | None
@@ -35,8 +35,8 @@ class LLMModel(BaseModel):
 
 
 class Provider(BaseModel):
-    """A vendor of models, in a reply. `verified`: whether at least one of the vendor's models is verified,
-    which means that the model supports tool calls and its price is known.
+    """A vendor of models, as the HTTP routes return it. `verified`: whether at least one of the vendor's
+    models is verified, which means that the model supports tool calls and its price is known.
     """
 
     name: str

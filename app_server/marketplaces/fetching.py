@@ -40,8 +40,8 @@ async def read_contents(marketplace: Marketplace, guard: Guard | None) -> Market
     """Fetches the repository of a marketplace and returns the plugins and skills that the marketplace lists
     now.
 
-    guard: checks that the repository's host is not in the server's private network; None allows every host.
-    Raises UnreadableMarketplace if the repository cannot be fetched or read.
+    guard: checks that the repository's host is not in the server's private network; None means that every
+    host is allowed. Raises UnreadableMarketplace if the repository cannot be fetched or read.
     """
     files = await read_files(marketplace, guard)
     return await asyncio.to_thread(_contents, marketplace, files)
@@ -70,8 +70,8 @@ async def read_files(marketplace: Marketplace, guard: Guard | None) -> Files:
     """Fetches the repository of a marketplace. Returns the paths of its files, and the texts of its Markdown
     files and of its lists of plugins.
 
-    guard: checks that the repository's host is not in the server's private network; None allows every host.
-    Raises UnreadableMarketplace if the repository cannot be fetched or read.
+    guard: checks that the repository's host is not in the server's private network; None means that every
+    host is allowed. Raises UnreadableMarketplace if the repository cannot be fetched or read.
     """
     directory = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-marketplace-")))
     try:

@@ -77,8 +77,8 @@ class _Lenient(BaseModel):
 
 
 class _Place(_Lenient):
-    """The location of a plugin: the field `source` of a plugin's entry in the marketplace's list, if the
-    field is an object. It says in which git repository the plugin is.
+    """The location of a plugin, which says in which git repository the plugin is. In the marketplace's list,
+    this object is the value of the field `source` of a plugin's entry.
 
     `source`: the kind of location. The kind `github` needs `repo` (`OWNER/REPO`). The kinds `url` and
     `git-subdir` need `url`. `ref`: a branch or tag. `sha`: a commit; if it is given, `ref` is ignored.
@@ -117,7 +117,7 @@ class _Unusable(Exception):
 
 def contents_of(marketplace: Marketplace, files: Files) -> MarketplaceContents:
     """Parses the list of a marketplace and returns the plugins and skills in the list. If an entry of the
-    list cannot be used, the field `problems` of the returned object contains a sentence about it.
+    list cannot be used, the field `problems` of the returned object says why.
 
     `files`: the files of the marketplace's repository, which contain the list. Raises UnreadableMarketplace
     if there is no list or if the whole list is not valid.
@@ -202,8 +202,8 @@ def _skill(marketplace: Marketplace, entry: _Entry, files: Files) -> SkillFile:
 
 
 def _inside(path: str) -> str:
-    """Returns a path inside the repository without a leading `./`. Raises _Unusable if the path is not inside
-    the repository, for example because of `..`.
+    """Returns `path` without a leading `./`. Raises _Unusable if the path leads out of the repository, for
+    example because it contains `..`.
     """
     parts = PurePosixPath(path).parts
     if path.startswith(("/", "~")) or ".." in parts:

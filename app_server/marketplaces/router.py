@@ -29,8 +29,8 @@ async def preview_marketplaces(
     """Fetches the given marketplaces and returns the plugins and skills that they list now. Nothing is
     stored.
 
-    If a marketplace cannot be read, `errors` in the reply contains a sentence about it. A request contains at
-    most 20 marketplaces.
+    If a marketplace cannot be read, `errors` in the reply says why. A request contains at most 20
+    marketplaces.
     """
     wanted = [each.without_scope() for each in body]
     return await service.preview(wanted, guard_for(config, administers=user.administers_installation))

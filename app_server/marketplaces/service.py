@@ -68,8 +68,8 @@ def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
 
 
 def stored(wanted: Iterable[MarketplaceRegistration]) -> list[dict[str, object]]:
-    """Converts marketplaces to dictionaries without `scope`, which is the form in which a user's settings
-    store them.
+    """Converts marketplaces to the dictionaries that are stored in a user's settings. The dictionaries do not
+    contain `scope`.
     """
     return [each.without_scope().model_dump() for each in wanted]
 
@@ -91,7 +91,7 @@ async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Market
     skills of these marketplaces.
 
     The result contains shared marketplaces and marketplaces that only this user has registered. If a
-    marketplace of the user has the same name as a shared marketplace, the shared one is ignored.
+    marketplace of the user has the same name as a shared marketplace, the shared marketplace is ignored.
     """
     by_name = {each.name: each for each in await shared(session)}
     by_name |= {each.name: each for each in own(await session.get(UserSettings, user_id))}
@@ -100,10 +100,10 @@ async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Market
 
 async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Loaded:
     """Fetches the marketplaces and returns all their plugins and skills. If a marketplace cannot be read, the
-    field `problems` of the returned object contains a sentence about it.
+    field `problems` of the returned object says why.
 
-    guard: checks that the repositories' hosts are not in the server's private network; None allows every
-    host.
+    guard: checks that the repositories' hosts are not in the server's private network; None means that every
+    host is allowed.
     """
     plugins: list[MarketplacePlugin] = []
     skills: list[SkillFile] = []
@@ -121,12 +121,12 @@ async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Load
 async def preview(
     marketplaces: Sequence[Marketplace], guard: Guard | None
 ) -> MarketplaceSkillsPreviewResponse:
-    """Fetches the marketplaces and returns the plugins and skills that they list now, in the form of the
-    API's reply. If a marketplace cannot be read, `errors` in the returned object contains a sentence with the
-    reason.
+    """Fetches the marketplaces and returns the plugins and skills that they list now, as the reply of the
+    preview route. If a marketplace cannot be read, `errors` in the returned object contains a sentence with
+    the reason.
 
-    guard: checks that the repositories' hosts are not in the server's private network; None allows every
-    host.
+    guard: checks that the repositories' hosts are not in the server's private network; None means that every
+    host is allowed.
     """
     found = MarketplaceSkillsPreviewResponse(skills=[], plugins=[], marketplace_skills={}, errors=[])
     for marketplace, contents in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):

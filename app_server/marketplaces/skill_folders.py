@@ -89,9 +89,9 @@ def skill_folders(files: Files) -> SkillFolders:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    """Yields a sentence for each path in the repository that was not read but may be a skill: a SKILL.md
-    file, or a path without a dot in its name, such as a link or a submodule. The sentence says why the path
-    was not read.
+    """Yields one sentence for each path in the repository that was not read, but may be a skill. Such a path
+    is a SKILL.md file, or has no dot in its name (for example a link or a submodule). The sentence says why
+    the path was not read.
     """
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name

@@ -37,8 +37,8 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Makes `request` the request that `current_request` returns while the `with` block runs. MCP tools call
-    routes with the credentials of this request.
+    """Makes `current_request` return `request` while the `with` block runs. MCP tools call routes with the
+    credentials of this request.
     """
     token = _request.set(request)
     try:

@@ -134,8 +134,9 @@ async def get_conversation_status(conversation_id: ConversationId) -> Conversati
 
 
 def _cost(shown: dict[str, Any]) -> float | None:
-    """Returns the cost of a conversation in dollars: the model calls of its agent and of programs in its
-    sandbox. Returns None if no cost is recorded yet. `shown`: the conversation as the REST API returns it.
+    """Returns the cost of a conversation in dollars: the cost of the model calls of its agent and of the
+    programs in its sandbox. Returns None if no cost is recorded yet. `shown`: the conversation as the REST
+    API returns it.
     """
     parts = [(shown["metrics"] or {}).get("accumulated_cost"), (shown["program_usage"] or {}).get("cost")]
     known = [part for part in parts if part is not None]

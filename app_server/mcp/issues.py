@@ -1,5 +1,5 @@
-"""MCP tools with which agents in sandboxes read issues and write comments on issues. They call the git host
-with the user's token.
+"""MCP tools with which agents in sandboxes read issues and write comments on issues. The tools call the git
+host with the user's token.
 """
 
 from collections.abc import Collection

@@ -149,7 +149,7 @@ class SearchHits(BaseModel):
 
 class OpenedPullRequestInfo(BaseModel):
     """A pull request that a tool has opened. `is_new`: false if the branch already had an open pull request.
-    `left_out`: sentences about those parts, such as labels, that the git host has not accepted.
+    `left_out`: sentences about the parts of the request, such as labels, that the git host has not accepted.
     """
 
     number: int

@@ -55,8 +55,7 @@ class ServedTools:
 
     async def _serve(self, names: tuple[str, ...], tools: Sequence[McpTool]) -> None:
         """Runs a fastmcp server with these tools until this background task is cancelled. Passes the server's
-        ASGI app to the requests that wait for it, or an error if the start fails. `names`: the names of the
-        tools.
+        ASGI app to the waiting requests, or an error if the start fails. `names`: the names of the tools.
         """
         started = self._started[names]
         try:
@@ -73,9 +72,9 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """An HTTP response that another ASGI app writes, here the fastmcp server. The app gets the request with
-    its body, although Slipway has already read this body. While the app runs, `caller.current_request`
-    returns the request.
+    """An HTTP response that another ASGI app (the fastmcp server) writes. This app gets the request with its
+    body, although Slipway has already read this body. While the app runs, `caller.current_request` returns
+    the request.
     """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:

@@ -1,4 +1,6 @@
-"""The description of an MCP tool as data. It does not depend on the library that serves the tool."""
+"""The class McpTool, which describes an MCP tool. The class uses no types of fastmcp, the library that
+implements MCP.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -13,8 +13,8 @@ Definitions = Mapping[str, ToolDefinition]
 def with_answers(
     known: Definitions, reported: Definitions, approved: Collection[str]
 ) -> dict[str, ToolDefinition]:
-    """Returns the tool definitions that count as approved now. These are the definitions in `known`, with
-    those changes applied that the user has approved. A change is a new, a changed or a removed tool.
+    """Returns the tool definitions that count as approved now: the definitions in `known`, after the approved
+    changes. A change adds, replaces or removes a tool.
 
     `known`: the tool definitions that were approved before. `reported`: the tool definitions that the sandbox
     reports now. `approved`: the fingerprints (hashes that identify a change, see fingerprint_of_change) of

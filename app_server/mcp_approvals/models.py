@@ -1,4 +1,4 @@
-"""Database tables of the MCP tools, and of the changes to MCP tools, that users have approved."""
+"""The database tables of users' approvals: one table for MCP tools, one for changes to MCP tools."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -30,12 +30,12 @@ class McpAnswer(Base):
 
 
 class McpApproval(Base):
-    """The database row of the tools of one MCP server that a user has approved for conversations about one
-    repository.
+    """The database row of a user's approval of the tools of one MCP server. The approval counts for the
+    user's conversations about one repository.
 
     `repository`: the host and path of the repository, such as github.com/owner/name; empty for conversations
-    without a repository.
-    `server`: the name of the MCP server. `tools`: the tool definitions by tool name, as JSON.
+    without a repository. `server`: the name of the MCP server. `tools`: the tool definitions by tool name, as
+    JSON.
     """
 
     __tablename__ = "mcp_approvals"

@@ -2,9 +2,9 @@
 user's next conversations about the same repository.
 
 A sandbox reports which tools the user has approved. The app server stores reported tools in two cases. First:
-the MCP server has no stored tools yet, and the user has added the server in the settings, or has allowed an
-MCP server that a repository defines. Second: the tools have changed, and the user has approved the changes
-through the app server.
+the MCP server has no stored tools yet, and the user has accepted the server. A user accepts a server by
+adding it in the settings, or by allowing a server that a repository defines. Second: the tools have changed,
+and the user has approved the changes through the app server.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ MAX_SERVERS = 100
 """The maximum number of MCP servers whose tools are stored for one user and repository."""
 MAX_TOOLS_BYTES = 1024 * 1024
 """The maximum length of the tool definitions of one MCP server as JSON. Longer definitions are not stored.
-Then no approvals of this server are stored, and each new conversation treats the server as a new one.
+Then the user's approvals for this server are not stored, and each new conversation starts without them.
 """
 
 

@@ -43,10 +43,10 @@ _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 class UpstreamServer:
     """An MCP server and the credentials with which the app server calls it.
 
-    `headers`: all headers that the server needs. `timeout_seconds`: the maximum time for which the server may
-    send no data during a call. `renewed`: returns new headers after the server has refused the current ones;
-    None if they cannot be renewed. `want`: stores the OAuth scope that the server asks for and the user's
-    token lacks; None if the server has no OAuth sign-in.
+    `headers`: all headers that the server needs. `timeout_seconds`: a call fails if the server sends no data
+    for this time. `renewed`: a function that returns new headers after the server has refused the current
+    ones; None if the headers cannot be renewed. `want`: a function that stores the OAuth scope that the
+    server asks for and the user's token lacks; None if the server has no OAuth sign-in.
     """
 
     name: str
@@ -66,8 +66,8 @@ class Exchanges:
     @contextmanager
     def of(self, sandbox_id: UUID) -> Iterator["ReplySlot"]:
         """Counts one more open request of the sandbox and yields its slot (the permission for one request).
-        The slot is released at the end of the block. If a reply is still streamed then, the slot is released
-        at the end of the reply.
+        The slot is released at the end of the `with` block, or, if a reply is still streamed at that time, at
+        the end of the reply.
 
         Raises TooManyRequests `too_many_mcp_exchanges` if the sandbox already has MAX_EXCHANGES open
         requests.
@@ -92,8 +92,9 @@ class Exchanges:
 
 
 class ReplySlot:
-    """The permission for one request, of the MAX_EXCHANGES requests that a sandbox can have open at a time.
-    `give_back`: releases the slot. `is_taken`: whether a reply that is still streamed will release the slot.
+    """The permission of a sandbox for one open request. A sandbox has at most MAX_EXCHANGES slots at a time.
+    `give_back`: releases the slot. `is_taken`: true if the slot will be released at the end of a streamed
+    reply.
     """
 
     def __init__(self, give_back: Callable[[], None]) -> None:
@@ -202,8 +203,8 @@ def _reply_headers(reply: httpx.Response) -> dict[str, str]:
 
 def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
     """Returns the headers of the request to the MCP server: those headers of the sandbox's request that the
-    MCP protocol needs, and the headers with the user's credentials. If both contain a header, the one with
-    the user's credentials is used.
+    MCP protocol needs, and the headers with the user's credentials. If both contain the same header, the
+    header with the user's credentials is used.
 
     `given`: the headers of the sandbox's request. `stored`: the headers with the user's credentials.
     """

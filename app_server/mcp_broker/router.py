@@ -44,13 +44,13 @@ async def exchange(
     request: Request,
 ) -> Response:
     """Passes an MCP request (streamable HTTP) of a sandbox on to an MCP server and streams the reply back.
-    `name`: the name of the server in the settings of the sandbox's user, of a team of the user or of the
-    organisation.
+    `name`: the name under which the sandbox's user, a team of the user or the organisation has added the
+    server.
 
     A server of the default organisation (whose administrators run the installation) or of one of its teams
     may have a private address, because an administrator of the installation has set the address. 404
     `mcp_server_not_found` if there is no server with this name. 404 `mcp_server_off` if the server is
-    switched off. The same error is returned if the server is a command in the sandbox and so has no address.
+    switched off, or if it is a command in the sandbox and so has no address.
     """
     # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:

@@ -34,8 +34,8 @@ class BrokeredVariable:
     """An environment variable whose value stays in the app server, and the hosts to which the value may be
     sent.
 
-    `stand_ins`: the placeholders that the value replaces. They have no prefix such as `ghp_`, which tells the
-    kind of a token.
+    `stand_ins`: the placeholders, which are replaced by the value. They do not contain the prefix that tells
+    the kind of a token, such as `ghp_`.
     """
 
     hosts: Sequence[HostRule]
@@ -100,16 +100,16 @@ async def _enabled(
 
 
 def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
-    """Returns the names of those variables of an MCP server for which hosts are configured, each with the
-    hosts to which its value may be sent.
+    """Returns a pair for each variable of an MCP server that has hosts: the variable's name, and the hosts to
+    which its value may be sent.
     """
     return [(name, [*map(parse_rule, hosts)]) for name, hosts in definition.env_hosts.items() if hosts]
 
 
 def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
     """Returns the placeholders that a command in the sandbox may have in place of the value of the
-    environment variable `name`, without a prefix such as `ghp_`. There is one placeholder for each encryption
-    key of the app server, the newest first.
+    environment variable `name`. The placeholders do not contain a prefix such as `ghp_`. There is one
+    placeholder for each encryption key of the app server; the placeholder of the newest key comes first.
 
     A placeholder does not depend on the value. So if the user changes the value, running conversations use
     the new value at once.

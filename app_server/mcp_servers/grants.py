@@ -108,7 +108,7 @@ async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, gra
 
 
 class Grants:
-    """Reads, provides and renews the stored OAuth tokens of users for MCP servers."""
+    """Returns users' OAuth access tokens for MCP servers from the database, and renews expired tokens."""
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -126,8 +126,8 @@ class Grants:
 
         Raises SignInNeeded if there is no token or it cannot be renewed. Raises BadGateway
         `mcp_sign_in_unreachable` if the token endpoint (the address where tokens are renewed) does not reply.
-        Raises Forbidden `private_address` if `http` refuses the private address of the token endpoint. Every
-        `http` client refuses a private address whose origin differs from the origin of `url`.
+        Raises Forbidden `private_address` if `http` refuses the private address of the token endpoint. A
+        private address is always refused if its origin differs from the origin of `url`.
         """
         while True:
             row = await self._row(server_id)
@@ -174,8 +174,8 @@ class Grants:
         await self._change(row, is_refused=True, claimed_until=None)
 
     async def _change(self, row: McpGrant, *conditions: Any, **values: Any) -> bool:
-        """Updates the database row of a user's sign-in to an MCP server with `values`. Does not update it if
-        its tokens were replaced after `row` was read, or if one of the SQL `conditions` does not hold.
+        """Updates the database row of a user's sign-in to an MCP server with `values`. Does not update the
+        row if the tokens were replaced after `row` was read, or if one of the SQL `conditions` does not hold.
         Returns whether the row was updated.
         """
         statement = update(McpGrant).where(
@@ -265,8 +265,8 @@ def _form(grant: OAuthGrant) -> dict[str, str]:
 
 def _client_auth(grant: OAuthGrant) -> httpx.Auth:
     """Returns the HTTP authentication of the request with which Slipway renews tokens (RFC 6749, section
-    2.3.1). If the authorization server expects HTTP Basic, the authentication contains the client's id and
-    secret. Otherwise it adds no header to the request.
+    2.3.1). If the authorization server expects HTTP Basic, the authentication contains Slipway's client id
+    and client secret. Otherwise the authentication adds no header to the request.
     """
     if not _says_who_in_header(grant):
         return httpx.Auth()

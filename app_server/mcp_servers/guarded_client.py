@@ -1,5 +1,6 @@
 """Creates the HTTP client that the MCP library uses to call MCP servers. The client refuses private
-addresses. For administrators, it allows a private address only at the origin of the MCP server.
+addresses, with one exception: if the user is an administrator of the installation, the MCP server itself may
+have a private address.
 
 The client checks every address, because the MCP server also names other addresses: for the sign-in, for the
 registration of clients and for tokens. The library uses httpx2, which shares no types with httpx.

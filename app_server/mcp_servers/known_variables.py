@@ -1,5 +1,6 @@
-"""Contains the environment variables from which well-known MCP servers read their tokens, and the hosts to
-which these tokens are sent. The list is in the file `known_variables.toml`.
+"""Adds the hosts of well-known environment variables to the definitions of MCP servers. The file
+`known_variables.toml` lists the variables from which well-known MCP servers read their tokens, and the hosts
+to which they send these tokens.
 """
 
 import tomllib

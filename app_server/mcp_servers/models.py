@@ -13,8 +13,8 @@ MAX_NAME_CHARACTERS = 64
 
 class McpServer(Base):
     """The database row of an MCP server that a user has added. `definition_encrypted`: the server's settings
-    (the model Definition, such as the URL and headers) as encrypted JSON. All of it is encrypted, because an
-    address may contain a key too.
+    (the model Definition, such as the URL and headers) as encrypted JSON. The URL is encrypted too, because
+    it may contain a secret.
     """
 
     __tablename__ = "mcp_servers"

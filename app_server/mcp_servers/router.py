@@ -89,7 +89,7 @@ async def delete_server(
 @router.post("/{name}/test")
 async def test_server(user: CurrentUser, name: ServerNameInPath, request: Request) -> McpTestReport:
     """Tests an MCP server: connects to it and returns a report with its tools. If the server cannot be
-    reached, the status is 200 too, and the report gives the reason.
+    reached, the HTTP status is also 200, and the report gives the reason.
 
     409 `mcp_server_runs_in_sandbox` if the server is a command.
     """

@@ -1,5 +1,6 @@
-"""Schemas of the requests and replies about MCP servers, with the field names of OpenHands' MCP settings.
-Requests can contain the values of headers and variables. Replies never contain them.
+"""Schemas of the requests and replies about MCP servers, with the field names of OpenHands' MCP settings,
+because Slipway accepts OpenHands' clients. Requests can contain the values of headers and variables. Replies
+never contain them.
 """
 
 import re
@@ -220,13 +221,13 @@ SignInState = Literal["none", "connected", "expired", "more_wanted"]
 
 
 class McpServerInfo(BaseModel):
-    """An MCP server in a reply. `headers` and `env`: the headers and the environment variables, by name;
-    asterisks replace their values.
+    """An MCP server, as the HTTP routes return it. `headers` and `env`: the headers and the environment
+    variables, by name; asterisks replace their values.
 
     `env_hosts`: for each variable, the hosts to which its value may be sent. If a variable has no hosts,
     everything in the sandbox can read its value. `sign_in`: the state of the user's sign-in; null if `auth`
-    is null. `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for;
-    empty if the server did not say which scope it needs.
+    is null. `wanted_scope`: if `sign_in` is `more_wanted`, the OAuth scope that the next sign-in will ask
+    for; empty if the server did not say which scope it needs.
     """
 
     transport: Transport

@@ -22,8 +22,8 @@ def asked_for(challenge: str) -> str | None:
     """Returns the OAuth scope that an MCP server asks for in a 403 reply (RFC 6750, section 3.1).
 
     `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server says that the
-    token lacks a scope, but names no scope or one that is too long. Returns None if the server does not ask
-    for a scope.
+    token lacks a scope, but names no scope, or a scope that is too long. Returns None if the server does not
+    ask for a scope.
     """
     if not _INSUFFICIENT.search(challenge):
         return None
@@ -33,9 +33,9 @@ def asked_for(challenge: str) -> str | None:
 
 
 def union(*scopes: str | None) -> str:
-    """Returns one OAuth scope with all permissions (the words, separated by spaces) of the given scopes, each
-    once and in the given order. Scopes that are None are ignored. A sign-in asks for all these permissions,
-    so that a new permission does not remove an old one.
+    """Returns one OAuth scope that contains the permissions of all given scopes, each once and in the given
+    order. The permissions are the words of a scope. Scopes that are None are ignored. A sign-in must ask for
+    the old and the new permissions, because its tokens replace the old tokens.
     """
     return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
 
@@ -43,7 +43,7 @@ def union(*scopes: str | None) -> str:
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
     """Returns an authentication for httpx2 that works like `auth`, which is an OAuth sign-in of the MCP
     library, but requests the OAuth scope `scope`. It requests this scope even if the MCP server names another
-    one.
+    scope.
     """
     import httpx2
 

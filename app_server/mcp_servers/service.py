@@ -118,8 +118,8 @@ async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_i
     """Stores the OAuth tokens that a finished sign-in has returned, and returns the name of the MCP server.
     `signed_in`: the tokens, with the id and the address of the server.
 
-    Raises NotFound `mcp_server_not_found` if the server was deleted after the sign-in began. Raises the same
-    error if the server got another address after that, or was changed so that it needs no sign-in.
+    Raises NotFound `mcp_server_not_found` if, after the sign-in began, the server was deleted, got another
+    address, or was changed so that it needs no sign-in.
     """
     server = await session.get(McpServer, signed_in.server_id)
     definition = definition_of(cipher, server) if server and server.user_id == user_id else None
@@ -252,10 +252,10 @@ def whole_definition(definition: Definition, *, before: Definition) -> Definitio
 
 def require_same_destinations(given: SaveMcpServer, before: Definition) -> None:
     """Checks that a change of an MCP server sends no stored value to a new destination. `given`: the changed
-    server. `before`: its definition before the change.
+    server. `before`: the server's definition before the change.
 
-    Raises Conflict `mcp_headers_needed` if the address changes but a header has its stored value. Raises
-    Conflict `mcp_variables_needed` if a variable has its stored value and gets more hosts, or loses all
+    Raises Conflict `mcp_headers_needed` if the address changes but a header keeps its stored value. Raises
+    Conflict `mcp_variables_needed` if a variable keeps its stored value and gets more hosts, or loses all
     hosts, so that the sandbox would get the value. Does not check a variable without hosts, because the
     sandbox has its value already.
     """

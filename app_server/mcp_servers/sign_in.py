@@ -61,8 +61,8 @@ class _SignIn:
 
 
 class SignIns:
-    """The unfinished OAuth sign-ins of users to MCP servers, by their `state` parameter. Each can be finished
-    once, by the user who started it, within ten minutes.
+    """The unfinished OAuth sign-ins of users to MCP servers, by their `state` parameter. Each sign-in can be
+    finished once, by the user who started it, within ten minutes.
     """
 
     def __init__(self) -> None:
@@ -165,8 +165,8 @@ class NotWanted(Exception):
 
 
 class _Storage:
-    """The storage that the MCP library needs for the tokens and the client data of one sign-in. It stores
-    them in memory. Each sign-in has a new storage, so each sign-in registers a new client.
+    """The storage that the MCP library needs for the tokens and the client data of one sign-in. All this is
+    stored in memory. Each sign-in has a new storage, so each sign-in registers a new client.
     """
 
     def __init__(self) -> None:
@@ -187,8 +187,8 @@ class _Storage:
 
 
 async def _obtain(sign_in: _SignIn) -> OAuthGrant:
-    """Signs the user in to an MCP server and returns the granted tokens. For this purpose, it requests the
-    list of the server's tools, which makes the MCP library carry out the sign-in.
+    """Signs the user in to an MCP server and returns the granted tokens. Requests the list of the server's
+    tools, because this makes the MCP library carry out the sign-in.
     """
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):

@@ -20,7 +20,7 @@ from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote, Memo
 from app_server.memory.written_notes import MemoryWrite
 
 MAX_PROPOSALS = 200
-"""The maximum number of proposals for each user and repository. Proposals above this number are discarded."""
+"""The maximum number of proposals for each user and repository. Further proposals are discarded."""
 
 ProposalKind = Literal["new", "change", "deletion"]
 

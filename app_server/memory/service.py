@@ -78,7 +78,7 @@ async def find_note(session: AsyncSession, user_id: UUID, repository: str, name:
 
 async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -> None:
     """Stores the memory note of an accepted proposal. If the user already has a note with the same repository
-    and name, replaces its title and text. Otherwise adds a note.
+    and name, replaces the title and the text of this note. Otherwise adds a note.
 
     Raises Conflict `too_many_notes` if the new note would exceed MAX_NOTES_KEPT.
     """

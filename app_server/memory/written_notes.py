@@ -22,8 +22,8 @@ class MemoryWrite(BaseModel):
 
 
 def succeeded(event: Mapping[str, Any]) -> str | None:
-    """Returns the id of the tool call's action event if `event` reports that an agent has written or deleted
-    a memory note successfully. Returns None for every other event.
+    """If `event` reports that an agent has written or deleted a memory note successfully, returns the id of
+    the action event that contains the tool call. Returns None for every other event.
     """
     match event:
         case {

@@ -29,8 +29,9 @@ async def move_person(
     session: AsyncSession, trail: AuditTrail, person_id: UUID, to: Organisation, role: GivenRole
 ) -> tuple[User, Sequence[UUID]]:
     """Moves a person to another organisation. Returns the person, and the ids of people, teams and
-    organisations. The live streams (open connections that send events to browsers) of these people, and of
-    the members of these teams and organisations, must check again whether the reader has access.
+    organisations who may have lost access to conversations. The live streams (open connections that send
+    events to browsers) of these people, and of the members of these teams and organisations, must check the
+    access again.
 
     Deletes the person's memberships of teams. Ends all sharing of conversations and model profiles with the
     person and by the person. The person's callbacks (such as webhooks) that ran for the conversations of all
@@ -102,9 +103,9 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
 async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:
     """Ends the sharing of model profiles with the person and by the person. Some callbacks of the person
     (such as webhooks) ran for the conversations of all users; from now on, they run only for the person's
-    conversations. Deletes waiting deliveries (events that a callback has not processed yet): those of the
-    person's callbacks about other people's conversations, and those of other people's callbacks about the
-    person's conversations. Ends the management of the person's account by SCIM.
+    conversations. Deletes a waiting delivery (an event that a callback has not processed yet) if either the
+    callback or the conversation belongs to the person, but not both. Ends the management of the person's
+    account by SCIM.
     """
     theirs = select(LLMProfile.id).where(LLMProfile.user_id == person_id)
     in_use = or_(UserSettings.user_id == person_id, UserSettings.shared_profile_id.in_(theirs))

@@ -1,5 +1,5 @@
 """HTTP routes of organisations. Administrators of the default organisation, who run the installation, see all
-organisations. Only the owner of the default organisation changes them.
+organisations. Only the owner of the default organisation can change them.
 """
 
 from uuid import UUID

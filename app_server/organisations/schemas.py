@@ -1,4 +1,4 @@
-"""Schemas of organisations in the API."""
+"""The request and reply bodies of the routes for organisations."""
 
 from typing import Annotated
 
@@ -13,8 +13,9 @@ OrganisationName = Annotated[str, StringConstraints(strip_whitespace=True, min_l
 
 
 class OrganisationInfo(BaseModel):
-    """An organisation in a reply. `is_default`: whether it is the default organisation, whose administrators
-    run the installation. `person_count`: the number of its people, service accounts included.
+    """An organisation, as the HTTP routes return it. `is_default`: whether it is the default organisation,
+    whose administrators run the installation. `person_count`: the number of people in the organisation,
+    including service accounts.
     """
 
     id: Id

@@ -142,8 +142,8 @@ async def invite_into(
 
 
 async def find_by_name(session: AsyncSession, name: str, *, to_change: bool = False) -> Organisation:
-    """Returns the organisation with this name. Upper and lower case do not matter. Locks its database row, so
-    that no other transaction can delete the organisation until this transaction ends.
+    """Returns the organisation with this name. Upper and lower case do not matter. Locks the organisation's
+    database row, so that no other transaction can delete the organisation until this transaction ends.
 
     to_change: True if this transaction renames or deletes the organisation. Then other transactions that look
     up the organisation wait until this transaction ends. Raises NotFound `organisation_not_found` if no

@@ -36,11 +36,10 @@ async def refresh(
 ) -> None:
     """Requests the state of the pull request from the git host and stores the state.
 
-    `answers`: whether to reply to the review threads that the agent was asked to address, once the branch has
-    a new commit. `said`: the last message of the agent, if the agent has ended its run (its work since the
-    last message that it got); then Slipway replies even if the branch has no new commit. None if the agent
-    has not ended its run. If the host fails, the failure is stored in the field `problem` of the row and not
-    raised.
+    `answers`: whether Slipway also replies to the review threads that the agent was asked to address. Slipway
+    replies if the branch has a new commit, or if the agent has ended its run (its work since the last message
+    that it got). `said`: the agent's last message if the agent has ended its run, otherwise None. If the host
+    fails, the failure is stored in the field `problem` of the row and not raised.
     """
     async with database.read() as session:
         row = await session.get(ConversationPullRequest, pull_request_id)

@@ -82,8 +82,9 @@ async def repository_of(
 async def _first_at(
     session: AsyncSession, conversation: Conversation, host: GitProvider, addresses: Sequence[Address]
 ) -> str | None:
-    """Returns the first of `addresses` that is at a git host of the kind `host`, as host and path, such as
-    github.com/owner/name. Returns None if there is none, or if the user has no token for this host.
+    """Finds the first of `addresses` that is at a git host of the kind `host`. Returns its host and path,
+    such as github.com/owner/name. Returns None if there is no such address, or if the user has no token for
+    this host.
     """
     for address in addresses:
         if await provider_with_token(session, conversation.user_id, address.public_url, None) is host:

@@ -29,8 +29,8 @@ def take(
     row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
 ) -> list[str]:
     """Returns the ids of the review threads to which Slipway must reply now. These are the threads that the
-    agent was asked to address and that are not resolved. Also removes all threads that the agent was asked to
-    address from `row`, so that each thread gets at most one reply, even with several app servers.
+    agent was asked to address and that are not resolved. Also removes from `row` all threads that the agent
+    was asked to address, so that each thread gets at most one reply, even with several app servers.
 
     Returns an empty list and removes nothing if the agent still runs and the branch has no new commit since
     the agent was asked. `found`, `threads`: the pull request and all its review threads, as the git host

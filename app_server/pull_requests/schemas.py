@@ -73,10 +73,10 @@ class PullRequestProposal(BaseModel):
     """A draft of a pull request, which the user can edit before the pull request is created.
 
     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
-    request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of
-    the commits since the conversation began, the newest first, at most 20. screenshots: at most 6, the oldest
-    first. takes_screenshots: whether the host's API accepts images; if it does not, the description links to
-    the chosen screenshots in the conversation.
+    request is created. is_pushed: whether the git host has the current commit of the branch. commits:
+    subjects of the commits since the conversation began, the newest first, at most 20. screenshots: at most
+    6, the oldest first. takes_screenshots: whether the git host's API accepts images; if it does not, the
+    description links to the chosen screenshots in the conversation.
     """
 
     repository: str
@@ -96,8 +96,8 @@ class CreatePullRequest(BaseModel):
     """The request body that opens a pull request. repository: the directory, name or URL of one of the
     conversation's repositories; null for the first one. head: the branch to push to; it is created if it does
     not exist. Uncommitted changes are committed with the title as the message. screenshots: the ids of those
-    screenshots in the draft (ProposedScreenshot) that the user has chosen. They are uploaded to the host and
-    shown in the description, or linked if the host accepts no images.
+    screenshots in the draft (ProposedScreenshot) that the user has chosen. They are uploaded to the git host
+    and shown in the description, or linked if this host accepts no images.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -1,7 +1,7 @@
 """Finds the template that a repository contains for the text of pull requests.
 
-The file names and folders in which the template is searched follow the documentation of each git host. Upper
-and lower case do not matter. The pages of the documentation are: GitHub "Creating a pull request template for
+The template's possible file names and folders are those in the documentation of each git host. Upper and
+lower case do not matter. The pages of the documentation are: GitHub "Creating a pull request template for
 your repository", GitLab "Description templates" (only the template with the name Default is used), Azure
 DevOps "Improve pull request descriptions using templates", Forgejo "Issue and pull request templates".
 Bitbucket stores the template in the settings of the repository, where Slipway cannot read it, so Slipway

@@ -1,8 +1,8 @@
 """Reads the git state of the conversation's directory in the sandbox, commits the changes and pushes them
 through the git proxy.
 
-All git commands run in the sandbox, as the agent would run them. The app server reads their output but does
-not trust it.
+All git commands run in the sandbox, as the same operating system user as the agent's commands. The app
+server reads their output but does not trust it.
 """
 
 import shlex
@@ -64,10 +64,10 @@ async def look_at(workplace: Workplace) -> WorkingTree:
 async def push(workplace: Workplace, branch: str, message: str) -> None:
     """Commits all uncommitted changes in the sandbox and pushes the commits to `branch` at the git host.
 
-    `message`: the message of the commit. `branch`: if this branch is not checked out, it is created from the
-    current commit. The push fails if the sandbox has a branch with this name that is not checked out, because
-    that branch does not contain the changes. Raises Conflict `git_failed` with git's message if the git proxy
-    or the host refuses the push.
+    `message`: the message of the commit. `branch`: if the sandbox has no branch with this name, the branch is
+    created from the current commit. The push fails if the branch exists but is not checked out, because then
+    it does not contain the changes. Raises Conflict `git_failed` with git's message if the git proxy or the
+    host refuses the push.
     """
     name = shlex.quote(branch)
     script = (

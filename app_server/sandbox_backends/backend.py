@@ -58,9 +58,9 @@ class SandboxKind:
 @dataclass(frozen=True)
 class Machine:
     """The running container or process of one sandbox, with its addresses. `spec_id`: the name of the
-    sandbox's image, with the prefix `remote:` on another host; `process` for a process without an image.
-    `url`: the address at which the app server reaches the agent server. `working_root`: the directory in the
-    sandbox that contains the files on which agents work.
+    sandbox's image (with the prefix `remote:` if the container is on another host), or `process` for a
+    process, which has no image. `url`: the address at which the app server reaches the agent server.
+    `working_root`: the directory in the sandbox that contains the files on which agents work.
     """
 
     spec_id: str
@@ -113,8 +113,8 @@ class Backend(Protocol):
 
     @property
     def kind(self) -> SandboxKind:
-        """Returns how this backend isolates its sandboxes. The isolation does not change after `open`, but
-        `examine` may add a warning.
+        """Returns how this backend isolates its sandboxes. The isolation does not change after the call of
+        `open`, but `examine` may add a warning to this value.
         """
 
     async def open(self) -> None:
@@ -157,7 +157,7 @@ class Backend(Protocol):
         self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
     ) -> Machine:
         """Starts the sandbox and returns its container or process. Returns the existing container or process
-        if it already runs. A new one uses the sandbox's existing workspace.
+        if it already runs. A new container or process uses the sandbox's existing workspace.
 
         Does not wait until the agent server answers. session_key: the text that the agent server gets at its
         start: either only the key that its clients must send, or JSON with this key and the keys that sign
@@ -166,13 +166,14 @@ class Backend(Protocol):
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns the ids of those given sandboxes whose container or process does not run. Each backend must
-        implement this method so that it is fast, because the method is called every second.
+        """Returns the ids of those given sandboxes whose container or process does not run. The method must
+        be fast, because it is called every second.
         """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Returns those given sandboxes whose sandbox host (another machine that runs sandboxes) cannot be
-        reached, each with the failure. The containers of these sandboxes may still be running.
+        """Returns the ids of those given sandboxes whose sandbox host (another machine that runs sandboxes)
+        cannot be reached, each with the error that says why. The containers of these sandboxes may still be
+        running.
         """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
@@ -200,7 +201,8 @@ class Backend(Protocol):
         self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None
     ) -> None:
         """Writes the given parts (top directories) of the sandbox's workspace to `sink` as a tar. The tar
-        contains only directories, regular files and links (see workspace_tar.py). Runs in a thread.
+        contains only directories, regular files and links (see workspace_tar.py). Reads the files in a
+        separate thread.
 
         folder: a directory in each part; if given, only the content of this directory is written, and not the
         whole part. The sandbox's processes are paused during the export if the backend can do that. Call
@@ -211,7 +213,8 @@ class Backend(Protocol):
         """Replaces the sandbox's workspace by the content of a tar that `export` has written. Before that,
         deletes the sandbox's container or process and its old workspace.
 
-        The tar is read in a thread. Call `prepare` first. After a failure, call `delete` or `restore` again.
+        The tar is read in a separate thread. Call `prepare` first. After a failure, repeat `restore`, or call
+        `delete`.
         """
 
     @property
@@ -224,7 +227,8 @@ class Backend(Protocol):
         """Measures the size in bytes of a running sandbox's workspace, for backends where the app server
         enforces the size limit by measuring.
 
-        May take seconds. Returns None if a disk limits the workspace, or if the measurement takes too long.
+        May take seconds. Returns None if the workspace is a separate disk of limited size, or if the
+        measurement takes too long.
         """
 
     async def delete(self, sandbox_id: UUID) -> None:

@@ -2,8 +2,8 @@
 data. All functions block the thread.
 
 Names in a tar begin with a part of the workspace (`project/…`). A tar contains only directories, regular
-files, symbolic links (which are never followed here) and hard links between its members; no devices, owners
-or set-uid bits.
+files, symbolic links (which are never followed here) and hard links between its members. It contains no
+devices, no owners and no set-uid bits.
 """
 
 import errno
@@ -21,7 +21,7 @@ from app_server.core.errors import StartFailure
 PROJECT = "project"
 CONVERSATIONS = "conversations"
 HOME = "home"
-"""The name of the top directory that is the agent's home, in workspaces that have one. It has no caches."""
+"""The top directory that is the agent's home, in workspaces that have one. Caches are not stored in it."""
 PARTS = (PROJECT, CONVERSATIONS, HOME)
 
 MAX_MEMBERS = 5_000_000
@@ -42,10 +42,10 @@ class TarSink(Protocol):
 
 
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
-    """Copies the allowed members of the untrusted tar `raw` to `tar`. Skips members outside of `part`, the
-    name of a top directory of the workspace. `owner`: the user id that the copied members get. `folder`: a
-    directory in `part`; if given, only its content is copied, with names as if it were directly in `part`.
-    Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
+    """Copies the directories, files and links below `part` (a top directory of the workspace) from the
+    untrusted tar `raw` to `tar`. `owner`: the user id that the copied members get. `folder`: a directory in
+    `part`; if given, only its content is copied, directly into `part`. Raises StartFailure `archive_failed`
+    if `raw` is damaged, incomplete or too large.
     """
     watched = _Watched(raw)
     skipped: set[str] = set()
@@ -71,8 +71,8 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds the given parts of `workspace` to `tar`, or only the content of the directory `folder` in each
-    part. Files may change during the call. Raises StartFailure `archive_failed` if a file cannot be read.
+    """Adds `parts` of `workspace` to `tar`, or only `folder` in each part. `owner`: the members' user id.
+    Files may change meanwhile. Raises StartFailure `archive_failed` if a file cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -107,7 +107,7 @@ def unpack(source: TarSource, folder: Path) -> None:
 
 
 def below(source: TarSource, folder: str) -> Iterator[bytes]:
-    """Yields the bytes of a copy of the tar `source` in which all names begin with `folder`."""
+    """Yields the bytes of a copy of the tar `source`, with `folder/` put before the name of each member."""
     with reading(source) as tar:
         for member in members(tar):
             content = tar.extractfile(member) if member.isreg() else None
@@ -172,8 +172,8 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """A file-like object that passes writes on to `sink` while `is_open` is True. When `is_open` is False, it
-    ignores writes: then the tar is incomplete, and the tar library only empties its buffer.
+    """A file-like object that passes writes on to `sink` while `is_open` is True. It ignores writes when
+    `is_open` is False, because the tar library then only writes the end of a failed tar.
     """
 
     def __init__(self, sink: TarSink) -> None:
@@ -258,8 +258,8 @@ class _Packing:
 
 
 class _Exactly(io.RawIOBase):
-    """A reader that returns exactly `size` bytes of a file, because a tar contains the size before the
-    content. If the file has become shorter, zeros replace the missing bytes.
+    """A reader that returns exactly `size` bytes of a file, because the tar has already stated this size. If
+    the file has become shorter, zeros replace the missing bytes.
     """
 
     def __init__(self, file: IO[bytes], size: int) -> None:
@@ -277,7 +277,7 @@ class _Exactly(io.RawIOBase):
 
 
 class _Watched:
-    """A reader that stores the last bytes that it has read in `tail`, to check whether a tar is complete."""
+    """A reader that stores in `tail` the last bytes that it has read, to check whether a tar is complete."""
 
     def __init__(self, file: TarSource) -> None:
         self._file = file

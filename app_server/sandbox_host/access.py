@@ -78,7 +78,7 @@ class HostAuthentication:
         server, or an empty text if the request contains no id.
 
         The first id that is sent to this host is stored. From then on, other ids are refused, because two app
-        servers would end each other's sandboxes. A request without an id is accepted.
+        servers that use one host end each other's sandboxes. A request without an id is accepted.
         """
         return not installation or _read_or_create(self._home / "installation", installation) == installation
 

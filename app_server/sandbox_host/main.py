@@ -1,5 +1,6 @@
 """Builds and runs a sandbox host, which runs sandboxes for an app server on another machine. Opens one port
-for the app server and one port for the sandboxes, serves requests, and stops cleanly.
+for the app server and one port for the sandboxes, and replies to requests until the process receives SIGINT
+or SIGTERM.
 """
 
 import asyncio

@@ -96,7 +96,7 @@ async def prepare_image(work: ServerWork) -> StreamingResponse:
 
 @router.get("/images")
 async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
-    """Returns the sandbox images on this host, of this version of Slipway and of earlier versions.
+    """Returns all sandbox images on this host, including images of earlier versions of Slipway.
 
     `base`: the names of base images that users have chosen. Sandbox images that this version has built on
     these base images are marked as current (still needed).

@@ -53,11 +53,11 @@ class HostServices:
 
     async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
         """Lists or removes sandbox images in this host's Docker engine. Calls `ask_store` with the engine and
-        returns the images that this call returns.
+        returns the result of this call.
 
         `ask_store`: `stored_images` to list images, or `prune_images` to remove images that are not needed.
-        `bases`: the names of base images that users have chosen. The base images of this host's sandboxes are
-        added to them. Sandbox images built on these base images count as current (needed by this version).
+        `bases`: the names of base images that users have chosen. This method adds the base images of this
+        host's sandboxes. Sandbox images built on these base images count as current (needed by this version).
         """
         chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)

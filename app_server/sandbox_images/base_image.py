@@ -41,16 +41,15 @@ class BuildLimits:
 
     @classmethod
     def of(cls, config: Config) -> "BuildLimits":
-        """Returns the limits for the builds of base images which users choose, from the server's
-        configuration. A sandbox image is built on a base image.
+        """Returns the limits in the server's configuration for builds of base images that users have chosen.
+        A sandbox image is built on a base image.
         """
         network = "none" if config.sandbox_build_network == "none" else None
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
-        """Returns new limits that are as strict as both these limits and `other`: the smaller timeout and the
-        smaller size apply. `network` is the network of these limits if it is set, and otherwise the network
-        of `other`.
+        """Combines this object with `other` and returns the new limits: the smaller timeout, the smaller
+        size, and the `network` of this object, or that of `other` if this object has none.
         """
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(

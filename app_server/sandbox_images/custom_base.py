@@ -44,7 +44,8 @@ def resolved_source(
     target: str | None = None,
 ) -> BaseSource:
     """Returns the files and options of an image build, with resolved paths. `context`: the build context
-    folder; None means the folder of the Dockerfile. `arguments`, `target`: as in BaseSource.
+    folder; None means the folder of the Dockerfile. `arguments`, `target`: the options `--build-arg` and
+    `--target` of `docker build`; None means that the option is not used.
 
     Raises BadRequest `dockerfile_missing` if `dockerfile` is not a file. Raises BadRequest
     `build_context_missing` if the build context is not a folder.
@@ -97,7 +98,7 @@ async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report
 
 
 def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
-    """Writes the files from which the user's base image is built into `tar`. Returns a description of these
+    """Writes into `tar` the files from which the user's base image is built. Returns a description of these
     files and the name that the base image will have. Blocks the thread. Raises BadRequest
     `build_context_unreadable` if a file cannot be read or the files are too large.
     """
@@ -105,8 +106,9 @@ def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
 
 
 def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
-    """Returns the description of the packed files, together with the name that the base image built from them
-    will have. The name contains a hash of the files, the build arguments and the target.
+    """Returns the description of the packed files, which includes the name of the base image that will be
+    built from these files. The name contains a hash of the files, the build arguments and `target` (the build
+    stage; None means the last one).
     """
     parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

@@ -106,8 +106,8 @@ def flavour_of(image: str) -> SandboxFlavour | None:
 
 
 def is_made_here(base: str) -> bool:
-    """Returns whether the base image is one that Slipway has built from a user's Dockerfile (custom_base.py).
-    Such an image is in no registry.
+    """Returns whether Slipway has built this base image from a user's Dockerfile (custom_base.py). Such an
+    image is in no registry.
     """
     return base.startswith(f"{BASE_REPOSITORY}:")
 

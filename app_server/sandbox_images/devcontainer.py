@@ -96,8 +96,9 @@ class _Plain:
     """A function object that replaces each variable in a text of a devcontainer.json by the default value
     that the text gives. It never reads this machine's environment.
 
-    `file`: the path of the file, for error messages. `taken`: the variables that were replaced, each with a
-    reason. Raises BadRequest `devcontainer_variable` for a variable without a default.
+    `file`: the path of the file, for error messages. `taken`: the variables that were replaced, each with the
+    reason why its default value was used. Raises BadRequest `devcontainer_variable` for a variable without a
+    default.
     """
 
     file: Path

@@ -36,8 +36,8 @@ async def docker_build(
     output.
 
     `docker`: the path of the docker program. `tag`: the name of the new image. `dockerfile`: the path of the
-    Dockerfile in the tar. `options`: additional command-line options. `context`: a tar with the build
-    context. `report`: receives each line of the output.
+    Dockerfile in the tar `context`. `options`: additional command-line options. `context`: the tar with the
+    files that the Dockerfile can copy. `report`: receives each line of the output.
     """
     is_classic = not await has_buildx(docker)
     environment = {"DOCKER_BUILDKIT": "0" if is_classic else "1", "BUILDKIT_PROGRESS": "plain"}

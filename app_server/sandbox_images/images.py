@@ -60,14 +60,14 @@ async def ensure_image(
     must be present.
 
     `has_image`: returns whether the machine has an image of this name. `report`: receives the progress lines.
-    `base`: the base image that a user has chosen for Slipway's own image; None means the image or base image
-    in `config`. `builds`: the running builds; if one of them builds the same image, this call waits for it.
-    None means the running builds of this process.
+    `base`: the base image that a user has chosen for Slipway's own image; None means that `config` decides.
+    `builds`: the running builds; if one of them builds the same image, this call waits for it. None means the
+    running builds of this process.
 
     Raises StartFailure `sandbox_image_missing` if the image that `config` names is missing. Raises
     StartFailure `sandbox_base_missing` if the base image is missing and cannot be pulled. Raises StartFailure
-    `sandbox_image_build_failed` if the build fails. Also raises the errors of custom_base.py and
-    preflight.py.
+    `sandbox_image_build_failed` if the build fails. Also raises the errors that the functions of
+    custom_base.py and preflight.py raise.
     """
     if base is None and (wanted := config.sandbox_image):
         if not await has_image(wanted):

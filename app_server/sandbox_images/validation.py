@@ -1,5 +1,5 @@
 """Checks whether an image can be used for sandboxes. The check is needed because the configuration can name
-any image, also one without an agent server.
+any image, even an image without an agent server.
 """
 
 from collections.abc import Mapping

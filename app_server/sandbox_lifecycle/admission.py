@@ -3,8 +3,8 @@ sandboxes wait in a queue.
 
 The memory in use is computed from the database rows of sandboxes, the containers and processes that run, and
 the memory reservations of starts (capacity_reservations.py). So a restart of the app server loses no data,
-and several app servers on one database together admit no more sandboxes than one app server alone admits.
-After a restart, starts that still wait join the queue again.
+and several app servers on one database never admit more sandboxes than fit into the memory. After a restart,
+starts that still wait join the queue again.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ may be ended to free memory for another sandbox.
 
 
 class NoCapacityError(Exception):
-    """The error that is raised when the start of a sandbox has waited for memory until its time limit. The
-    error's text gives the position of the start in the queue.
+    """The error that is raised if there was not enough memory for the start of a sandbox within the time
+    limit. The error's text gives the position of the start in the queue.
     """
 
 
@@ -65,8 +65,9 @@ class Admission:
         counts as memory in use.
 
         `report`: a function that is called with the start's position in the queue. `patience_seconds`: the
-        maximum time to wait; None means no limit. Raises NoCapacityError if this time is over. Raises
-        NotFound if there is no such sandbox. Raises StartFailure if the sandbox cannot start.
+        maximum time to wait; None means no limit. Raises NoCapacityError if there is not enough memory within
+        this time. Raises NotFound if there is no such sandbox. Raises StartFailure if the sandbox cannot
+        start.
         """
         await self._machines.await_engine()
         sandbox = await self._machines.require(sandbox_id)
@@ -108,9 +109,9 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """Runs one round of the background task that admits waiting starts. This is needed because a sandbox
-        may have ended and freed memory. If no start waits, starts a container in advance for a later sandbox,
-        if fewer than configured are ready and there is enough memory.
+        """Runs one round of the background task that admits waiting starts when other sandboxes have ended
+        and freed memory. If no start waits, starts one container in advance for a later sandbox, provided
+        that fewer such containers are ready than configured and that there is enough memory.
         """
         try:
             if self._queue:
@@ -163,8 +164,8 @@ class Admission:
         process. Returns None if no sandbox can start now.
 
         A start whose sandbox already uses memory is chosen first, because it needs no more memory. Otherwise,
-        the first start in the queue whose host has enough memory is chosen. A start fails if its sandbox
-        needs more memory than each host has.
+        the first start in the queue whose host has enough memory is chosen. A start fails if no host has as
+        much memory as its sandbox needs.
 
         `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
         """
@@ -201,8 +202,8 @@ class Admission:
         """Returns the ids of the sandboxes that use memory: those that run, are paused, or are about to
         start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
 
-        With a single host, returns the ids of all known sandboxes, also of those that do not run, if there is
-        memory for all of them and for one more. In this case, a request to the container engine is not
+        With a single host, returns the ids of all known sandboxes, including those that do not run, if there
+        is memory for all of them and for one more. In this case, a request to the container engine is not
         necessary. With several hosts, always asks the container engines, because the containers on each host
         determine where the next sandbox starts.
         """
@@ -226,10 +227,10 @@ class Admission:
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Frees memory by ending one container or process. This is a container that was started in advance
-        for a later sandbox, if there is one. Otherwise it is the container or process of a sleeping (paused)
-        sandbox, or else of an idle sandbox. The files of sandboxes are kept. Returns False if nothing can be
-        ended.
+        """Frees memory by ending one container or process. The first choice is a container that was started
+        in advance for a later sandbox. The second choice is the container or process of a sleeping (paused)
+        sandbox, the third that of an idle sandbox. The files of sandboxes are kept. Returns False if nothing
+        can be ended.
 
         `held`: the ids of the sandboxes whose container or process may be ended.
         """

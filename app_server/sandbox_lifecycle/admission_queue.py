@@ -72,8 +72,8 @@ class AdmissionQueue:
 
     def in_order(self) -> list[Waiting]:
         """Returns the waiting sandbox starts in the order in which they will be admitted: the first start of
-        each user, then the second start of each user, and so on. In each of these groups, the user whose last
-        admitted start is longest ago comes first.
+        each user, then the second start of each user, and so on. Among the first starts, the user whose last
+        admission is longest ago comes first. The same is true among the second starts, and so on.
         """
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):

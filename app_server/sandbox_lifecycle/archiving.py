@@ -82,8 +82,9 @@ class Archiving:
         folder: str | None = None,
     ) -> Archive:
         """Stores a copy of a conversation's files as a tar, and returns the database row of this snapshot.
-        Programs in the sandbox are paused during the copy if the backend can do that. Raises the same errors
-        as `archive`.
+        Programs in the sandbox are paused during the copy if the backend can do that. Raises NotFound if
+        there is no such sandbox. Raises Conflict `sandbox_not_at_rest` if the sandbox neither runs nor sleeps
+        and has no archive. Raises Unavailable if the sandbox backend fails.
 
         `name`: the snapshot's name; None means no name. `conversation_id`: the conversation; None means the
         conversation for which the sandbox was created. `folder`: the conversation's folder in the project;
@@ -99,9 +100,10 @@ class Archiving:
         """Returns a copy of the sandbox's project files, as an open file that contains a gzipped tar. The
         file is deleted when the caller closes it.
 
-        `folder`: the conversation's folder in the project; None means the whole project. Raises the same
-        errors as `archive`. Also raises Conflict `download_running` if an earlier copy of this sandbox's
-        files is still open.
+        `folder`: the conversation's folder in the project; None means the whole project. Raises NotFound if
+        there is no such sandbox. Raises Conflict `sandbox_not_at_rest` if the sandbox neither runs nor sleeps
+        and has no archive. Raises Unavailable if the sandbox backend fails. Raises Conflict
+        `download_running` if an earlier copy of this sandbox's files is still open.
         """
         async with self._files_at_rest(sandbox_id, folder) as (_, fill):
             earlier = self._copies.get(sandbox_id)
@@ -148,8 +150,8 @@ class Archiving:
 
     async def tidy(self) -> None:
         """Runs one round of the background task that archives sandboxes. Archives each sandbox that has slept
-        (was paused) for the configured number of days. Also removes what a killed app server has left of
-        archived sandboxes: containers, processes and workspaces.
+        (was paused) for the configured number of days. Also removes the containers, processes and workspaces
+        of archived sandboxes that a killed app server has not removed.
         """
         if self._machines.is_absent:
             return

@@ -1,10 +1,10 @@
-"""Makes backups: the app server stores copies of workspaces that are on sandbox hosts (other machines that
-run sandboxes), for the case that a sandbox host cannot be reached any more. A backup of a sandbox is made
-only while no agent works in the sandbox.
+"""Makes backups of the workspaces on sandbox hosts (other machines that run sandboxes). The app server stores
+the backups, because a sandbox host may become unreachable. A backup of a sandbox is made only while no agent
+works in the sandbox.
 
 A backup is used only when a user lets a conversation continue without its sandbox host. If the conversation's
 log has events that are later than the backup, the user must agree, because the backup lacks the later changes
-of files. The app server stores the log itself and restores it completely.
+of files. The log itself is complete, because the app server has a copy and restores it.
 """
 
 import logging
@@ -61,13 +61,14 @@ class Backups:
 
     async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
         """Lets a sandbox continue without its sandbox host (the machine on which it has run), which cannot be
-        reached: the next start of the sandbox restores its last backup on any host that has enough memory.
+        reached. The next start of the sandbox restores its last backup on any host that has enough memory.
         Does nothing if the sandbox is starting or archived.
 
         `from_backup`: true if the user accepts that changes of files after the backup are lost. Raises
         NotFound if there is no such sandbox. Raises Conflict `sandbox_host_lost` if there is no backup.
-        Raises Conflict `backup_outdated` if the log has events that are later than the backup and
-        `from_backup` is false. In this case, the backup's files are also stored as a snapshot.
+        Raises Conflict `backup_outdated` if the log of a conversation of the sandbox has events that are
+        later than the backup and `from_backup` is false. In this case, the backup's files are also stored as
+        a snapshot.
         """
         machines = self._machines
         async with machines.locks[sandbox_id]:

@@ -28,9 +28,9 @@ RENEW_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class ReservationState:
-    """The reservations of memory for starting sandboxes, as they were at the moment when they were read from
-    the database. `last`: the number of the newest reservation; 0 if there is none. `sandbox_ids`: the
-    sandboxes whose reservation has not expired.
+    """The reservations of memory for starting sandboxes, at the time when they were read from the database.
+    `last`: the number of the newest reservation; 0 if there is none. `sandbox_ids`: the sandboxes whose
+    reservation has not expired.
     """
 
     last: int

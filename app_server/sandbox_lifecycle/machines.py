@@ -2,7 +2,7 @@
 process in which a sandbox runs. Each sandbox has a lock, so that only one task at a time changes its machine.
 
 monitor.py, idle_sleep.py and the Sandboxes service use this module. The database row of a sandbox stores the
-state in which its machine should be.
+state that its machine should have, such as running or paused.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ class Machines:
     """The service that starts, ends and removes the machines of sandboxes. A machine is the container or
     process of a sandbox.
 
-    `backend`: the sandbox backend; `open` sets the configured one. `running`: the sandboxes whose agent
-    server has answered this process. `kept_up`: the sandboxes that must not be put to sleep, even if they are
-    idle.
+    `backend`: the sandbox backend, which the method `open` sets according to the configuration. `running`:
+    the sandboxes whose agent server has answered this process. `kept_up`: the sandboxes that must not be put
+    to sleep, even if they are idle.
     """
 
     def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:

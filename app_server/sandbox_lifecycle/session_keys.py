@@ -49,7 +49,7 @@ class NewSessionKey:
 @dataclass(frozen=True)
 class _Moment:
     """A point in time on two clocks: the wall clock and the monotonic clock. `is_over` returns True as soon
-    as one of the two clocks has passed it.
+    as one of the two clocks has passed this point.
 
     The expiry times in database rows use the wall clock, which can jump and also runs while the computer
     sleeps. Agent servers use the monotonic clock.
@@ -139,8 +139,9 @@ class SessionKeys:
 
     def is_due(self, sandbox_id: UUID) -> bool:
         """Returns whether the sandbox's session key (for calls between sandbox and app server) must be
-        replaced now: when half of its lifetime has passed. So an agent server that answers slowly has enough
-        time to get the new key. Also returns True if this process has not sent a key to the agent server yet.
+        replaced now. A key must be replaced when half of its lifetime has passed, so that a slow agent server
+        has enough time to get the new key. Also returns True if this process has not sent a key to the agent
+        server yet.
         """
         due = self._due.get(sandbox_id)
         return due is None or due.is_over()

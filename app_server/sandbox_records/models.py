@@ -39,8 +39,8 @@ class Sandbox(Base):
     `status`: the state in which the sandbox should be. RUNNING: the app server starts the sandbox again after
     a restart, or when its agent server has died. ARCHIVED: only an archive file is left, without a container,
     process or workspace. `session_key_hash`: the SHA-256 of the session key (the secret with which the
-    sandbox authenticates), to find the sandbox that sends a request. `encrypted_session_key`: the session key
-    that the app server uses for its own requests to the agent server.
+    sandbox authenticates), to find the sandbox that sends a request. `encrypted_session_key`: the encrypted
+    session key, which the app server sends with its requests to the agent server.
     """
 
     __tablename__ = "sandboxes"
@@ -64,8 +64,8 @@ class Sandbox(Base):
     previous_session_key_hash: Mapped[str | None] = mapped_column(String(64), index=True)
     previous_session_key_expires_at: Mapped[datetime | None]
     spec_id: Mapped[str] = mapped_column(String(200))
-    """What the sandbox was started from: the image of a container (with the prefix `remote:` on another
-    host), or `process`.
+    """What the sandbox was started from: the image of a container (with the prefix `remote:` if the container
+    is on another host), or `process` for a process.
     """
     base_image: Mapped[str | None] = mapped_column(String(MAX_IMAGE_CHARACTERS))
     """The base image that the user has chosen for the sandbox's image. None means the default base image of

@@ -64,7 +64,8 @@ class Rows:
         """Returns the ids of the sandboxes of this backend whose stored status is RUNNING and that this app
         server may start, stop and remove. These are the process sandboxes (processes on one machine) that
         belong to this app server, and the sandboxes that belong to no app server, such as containers. If
-        another app server uses the id of this one, these are only the sandboxes that belong to no app server.
+        another app server uses the id of this app server, returns only the sandboxes that belong to no app
+        server.
         """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
@@ -159,7 +160,7 @@ class Rows:
     ) -> None:
         """Stores the sandbox's status. Does nothing if there is no such sandbox.
 
-        `machine`: the sandbox's new container or process; None does not change what is stored about it.
+        `machine`: the sandbox's new container or process; None leaves the stored data about it unchanged.
         `failure`: why the sandbox has failed; None removes a stored failure.
         """
         async with self._database.session() as session:
@@ -190,7 +191,7 @@ class Rows:
 def kind_of(spec_id: str) -> str:
     """Returns the name of the backend that runs a sandbox: "process", "remote" or "docker". `spec_id`: the
     text that is stored with the sandbox and says what it runs as: `process`, or the name of its image (with
-    the prefix `remote:` on a sandbox host).
+    the prefix `remote:` if the sandbox is on another host).
     """
     return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
 

@@ -3,8 +3,8 @@ of a home directory. A copy of the home directory contains the same id, so an ap
 not start.
 
 For each server id, a database row names the process that uses the id. This process regularly increases a
-number in the row. Other processes see from the growing number that the process still runs. In this way, the
-clocks of different machines need not be compared.
+number in the row. Other processes watch the number: while it grows, the process still runs. So it does not
+matter if the clocks of different machines differ.
 """
 
 import asyncio
@@ -146,8 +146,8 @@ class Lease:
         """Tries once to reserve the server id for this process. Returns whether the id was reserved.
 
         `row`: the current row of the id; None if there is no row. `is_over`: true if this process has watched
-        the row until the time limit and the row was not renewed; then the id may be taken from the process in
-        the row.
+        the row until the time limit and the row was not renewed; then this process may take the id, although
+        the row names another process.
         """
         if row is None:
             return await self._insert(location)

@@ -1,4 +1,4 @@
-"""Packs the files from which a base image is built into a tar. The files are a single Dockerfile that a user
+"""Packs into a tar the files from which a base image is built. The files are a single Dockerfile that a user
 has entered, or files in a repository.
 
 The app server clones the repository, reads its files and packs them. It runs no code of the repository.
@@ -33,10 +33,10 @@ class PackedSpec:
 
     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile, shortened if it is long.
     `build`: the path of the Dockerfile in the tar, the build options, and the number and size of the files
-    (BuildFiles without `name`). `tar`: the gzipped tar with the files. `dockerfile`, `build` and `tar` are
-    None if the image is not built but pulled by its name. `origin`: the repository and the path in it from
-    which the files come; None if they do not come from a repository. `path`: the path of the
-    devcontainer.json or Dockerfile; empty if there is none. `ignored`: the parts of the devcontainer.json
+    (the fields of the class BuildFiles except `name`). `tar`: the gzipped tar with the files. `dockerfile`,
+    `build` and `tar` are None if the image is not built but pulled by its name. `origin`: the repository and
+    the path in it from which the files come; None if they do not come from a repository. `path`: the path of
+    the devcontainer.json or Dockerfile; empty if there is none. `ignored`: the parts of the devcontainer.json
     that Slipway ignores, each with a reason; empty or None if there is no devcontainer.json.
     """
 
@@ -51,7 +51,7 @@ class PackedSpec:
 
 def pack_text(dockerfile: str) -> PackedSpec:
     """Packs the text of a Dockerfile that copies no files. Returns the name of the base image and the packed
-    file. Blocks the thread.
+    Dockerfile. Blocks the thread.
     """
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")

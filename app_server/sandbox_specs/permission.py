@@ -17,7 +17,7 @@ class SpecPermission:
     `why_none`: the reason why the user can choose no spec at all, so that all sandboxes start from the image
     in the server's configuration. None means that the user can choose specs of the organisation and of teams.
     `why_not_own`: the reason why the user may not add or choose their own specs. None means that the user may
-    do this.
+    add and choose them.
     """
 
     why_none: str | None = None

@@ -1,6 +1,6 @@
 """The request and reply bodies of the routes for sandbox specs. A sandbox spec says from which image a
-sandbox starts and which plugins it offers. SandboxSpecInfo has the form that the OpenHands app server uses;
-the other models are Slipway's own.
+sandbox starts and which plugins it offers. SandboxSpecInfo has the same form as in the OpenHands app server,
+so that clients of OpenHands can use it. The other bodies exist only in Slipway.
 """
 
 from typing import Annotated
@@ -26,14 +26,14 @@ configuration.
 class SandboxSpecInfo(BaseModel):
     """A sandbox spec: the image and the settings from which a sandbox starts.
 
-    `base`: the base image on which the sandbox image is built; null if sandboxes do not use one known image.
-    `origin`: the repository and the path from which the build files come; null if they do not come from a
-    repository. `dockerfile`: the text of the Dockerfile; null if the image is given by name. `ignored`: the
-    parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the runtime
-    plugins (programs such as VS Code) that sandboxes with this spec offer; null means all plugins of the
-    image. `level`: whether the spec belongs to the organisation, a team or the user; null for the spec in the
-    server's configuration. `team_name`: the name of the team that the spec belongs to; null if it belongs to
-    no team.
+    `base`: the base image on which the sandbox image is built; null for the spec in the server's
+    configuration if sandboxes are processes or run on other hosts. `origin`: the repository and the path from
+    which the build files come; null if they do not come from a repository. `dockerfile`: the text of the
+    Dockerfile; null if the image is given by name. `ignored`: the parts of the devcontainer.json that Slipway
+    ignores, each with a reason. `runtime_plugins`: the runtime plugins (programs such as VS Code) that
+    sandboxes with this spec offer; null means all plugins of the image. `level`: whether the spec belongs to
+    the organisation, a team or the user; null for the spec in the server's configuration. `team_name`: the
+    name of the team that the spec belongs to; null if it belongs to no team.
     """
 
     id: str
@@ -69,8 +69,8 @@ class FromRepository(BaseModel):
 
 
 class RepositoryBase(BaseModel):
-    """A preview of the base image that would be built from a repository. The user sees it before saving a
-    spec that is made from the repository.
+    """A preview of the base image that a repository describes. The user sees the preview before saving a
+    sandbox spec that is made from the repository.
 
     `base`: the name of the image. If the image is built, its name contains a hash of all its files. A client
     sends this name back in CreateSandboxSpec, so that the saved spec contains exactly the files that the user
@@ -190,9 +190,9 @@ class ChooseSandboxSpec(BaseModel):
     """A request to set the sandbox spec (image and plugins) from which the user's new sandboxes start.
 
     `repository`: the repository that the choice is for; null means all repositories without a separate
-    choice. `sandbox_spec_id`: the chosen spec. Null deletes the choice that is stored for `repository`.
-    `default` chooses the spec in the server's configuration, even if the organisation or a team has another
-    default.
+    choice. `sandbox_spec_id`: the chosen spec. Null deletes the choice that is stored for `repository`. The
+    value `default` chooses the spec in the server's configuration, even if the organisation or a team has
+    another default.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)

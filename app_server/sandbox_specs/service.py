@@ -124,7 +124,7 @@ async def choose(
 
     Raises NotFound `sandbox_spec_not_found` if the user can use no spec with this id. Raises Forbidden
     `sandbox_specs_not_allowed` if `permission` does not allow this choice. Raises Forbidden
-    `setting_enforced` if the organisation or a team makes its users use another spec.
+    `setting_enforced` if the organisation or a team enforces another spec, so that users cannot choose.
     """
     if spec_id is None:
         await session.execute(

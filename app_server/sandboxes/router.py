@@ -93,7 +93,7 @@ async def resume_sandbox(
     user can then repeat the request with `from_backup` to accept the loss of all file changes that were made
     after the backup.
 
-    Status 429 `quota_reached`: the user or the organisation already has the allowed number of running
+    Status 429 `quota_reached`: the user or the organisation already has the maximum number of running
     sandboxes.
     """
     await find_own(request, user, sandbox_id)

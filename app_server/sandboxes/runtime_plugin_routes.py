@@ -44,12 +44,12 @@ async def post_runtime_plugin_start(
     request: Request,
     conversation_id: UUID | None = None,
 ) -> RuntimePluginStarted:
-    """Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Starts the sandbox first
+    """Starts a runtime plugin of a sandbox, and replies as soon as the plugin runs. Starts the sandbox first
     if it sleeps. Can also be used to restart a plugin that has crashed.
 
-    To open the plugin, the client creates a link to the plugin's port (`POST …/links`) with the `path` of
-    this reply. `conversation_id`: VS Code shows the directory of this conversation. By default, VS Code shows
-    the directory of the conversation for which the sandbox was created.
+    To open the plugin, the client creates a link to the plugin's port (`POST …/links`), and passes the `path`
+    of this reply in that request. `conversation_id`: VS Code shows the directory of this conversation. By
+    default, VS Code shows the directory of the conversation for which the sandbox was created.
     """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state

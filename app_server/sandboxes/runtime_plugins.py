@@ -64,7 +64,7 @@ async def list_runtime_plugins(
 async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
     """Stores in the sandbox's row which runtime plugins (programs such as VS Code) the sandbox has, so that
     they can be listed while the sandbox does not run. `found`: the plugins that the agent server reports.
-    Names that this version does not know are left out.
+    Plugins that this version of the app server does not know are left out.
     """
     present = {one.name for one in found if one.status != "unavailable"}
     names = [one.name for one in _AT_REST if one.name in present]
@@ -105,8 +105,9 @@ async def start_runtime_plugin(
 
     Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not offer this plugin. Raises NotFound
     `runtime_plugin_not_found` if there is no plugin with this name. Raises Conflict `sandbox_not_running` if
-    the sandbox neither runs nor sleeps. Raises TooManyRequests `quota_reached` if a sleeping sandbox must not
-    be started. Raises Unavailable if the plugin fails to start or is not available in the sandbox.
+    the sandbox neither runs nor sleeps. Raises TooManyRequests `quota_reached` if a sleeping sandbox cannot
+    be started because of a quota. Raises Unavailable if the plugin fails to start or is not available in the
+    sandbox.
     """
     require_offered(sandbox, name)
     await sandboxes.require_quota(sandbox.id)
@@ -159,8 +160,8 @@ def _why_not(name: str) -> str:
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
     """Returns a text that tells an administrator how to make a missing runtime plugin (a program such as VS
-    Code) available in sandboxes. Returns None for process sandboxes, which have no image: for these, the
-    agent server gives the advice.
+    Code) available in sandboxes. Returns None for process sandboxes, which have no image. For these, the text
+    comes from the agent server.
 
     `spec_id`: the kind of the sandbox, such as `process` or `docker`, or the image that it was started from.
     """

@@ -1,5 +1,5 @@
 """The request and reply bodies of the routes for sandboxes. They have the same form as in the OpenHands app
-server.
+server, so that clients of OpenHands can use Slipway.
 """
 
 from pydantic import BaseModel
@@ -60,7 +60,7 @@ class SandboxInfo(BaseModel):
 
 class RuntimePluginStarted(RuntimePluginInfo):
     """The description of a runtime plugin (a program such as VS Code) that was started. `path`: the URL path
-    that a link to the plugin's port should have.
+    that the client sends when it creates a link to the plugin's port.
     """
 
     path: str

@@ -63,8 +63,8 @@ async def look_up(
     database: ServerDatabase,
     cipher: ServerCipher,
 ) -> PlainTextResponse:
-    """Returns the value of one secret as plain text to a running sandbox. The first time that a sandbox reads
-    a secret is recorded in the audit log.
+    """Returns the value of one secret as plain text to a running sandbox. The audit log records only the
+    first time that this sandbox reads the secret.
     """
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("There is no secret of this name.", code="secret_not_found")

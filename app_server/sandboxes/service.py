@@ -74,16 +74,16 @@ class Sandboxes:
         on_restored: OnRestored | None = None,
         position: Position | None = None,
     ) -> None:
-        """Sets functions of other parts of the app server, which the sandbox service calls and awaits. An
-        argument that is None does not change the present function.
+        """Sets functions of other parts of the app server, which the sandbox service calls and awaits. If an
+        argument is None, the function that was set before is kept.
 
         `on_change(sandbox_id)`: called when a sandbox has stopped, runs again, or has failed and is not
-        restarted. `on_address(addresses)`: called when a missing container engine becomes available; makes
-        the app server's inner listener accept connections at these addresses, and raises StartFailure if this
-        is not possible. `on_return(sandbox_id)`: called to start an archived sandbox again.
-        `on_restored(running, backup)`: called after a restore from a backup, before the sandbox is used; the
-        sandbox's event logs are then as old as the backup. `position(sandbox_id)`: returns the position of
-        the last event in the logs of the sandbox's conversations.
+        restarted. `on_address(addresses)`: called when a missing container engine becomes available. The
+        function makes the app server's inner listener accept connections at these addresses. It raises
+        StartFailure if this is not possible. `on_return(sandbox_id)`: called to start an archived sandbox
+        again. `on_restored(running, backup)`: called after a restore from a backup, before the sandbox is
+        used; the sandbox's event logs are then as old as the backup. `position(sandbox_id)`: returns the
+        position of the last event in the logs of the sandbox's conversations.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -98,8 +98,8 @@ class Sandboxes:
         await self._machines.open()
 
     async def close(self) -> None:
-        """Ends the containers and processes of sandboxes that cannot run without this process. The status of
-        these sandboxes stays RUNNING, so that they are started again when the app server starts.
+        """Ends the containers and processes of sandboxes that cannot run without this app server. The status
+        of these sandboxes stays RUNNING, so that they are started again when the app server starts.
         """
         await self._machines.close()
 
@@ -139,7 +139,7 @@ class Sandboxes:
         """Adds the database row of a new sandbox in the caller's transaction and returns the row. The sandbox
         is not started.
 
-        `snapshot_id`: the snapshot with the first files of the workspace; None means an empty workspace.
+        `snapshot_id`: the snapshot from which the workspace is made; None means an empty workspace.
         `base_image`: the base image that the user has chosen; None means the image in the server's
         configuration. `runtime_plugins`: the runtime plugins (programs such as VS Code) that the sandbox
         offers; None means all plugins of the image.
@@ -200,14 +200,14 @@ class Sandboxes:
             self._machines.kept_up -= Counter([sandbox_id])
 
     def client(self, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of the running sandbox's agent server. Raises Conflict `sandbox_not_running` if
-        the sandbox does not run. Raises Unavailable `sandbox_on_other_server` if the sandbox runs on another
-        app server.
+        """Returns the HTTP client with which the app server calls the agent server of the running sandbox.
+        Raises Conflict `sandbox_not_running` if the sandbox does not run. Raises Unavailable
+        `sandbox_on_other_server` if the sandbox runs on another app server.
         """
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
-        """Returns the running sandbox with the client of its agent server.
+        """Returns the running sandbox, with the HTTP client for calls to its agent server.
 
         Raises Conflict `sandbox_not_running` if the sandbox does not run. Raises Unavailable
         `sandbox_on_other_server` if the sandbox runs on another app server.
@@ -312,7 +312,7 @@ class Sandboxes:
     async def _wake(self, sandbox_id: UUID, patience_seconds: float, *, has_quota: bool = False) -> None:
         """Starts a sleeping (paused) sandbox and waits until it runs. Does nothing if the sandbox does not
         sleep or does not exist. `patience_seconds`: the maximum time to wait for memory. `has_quota`: whether
-        the quotas of running sandboxes are checked.
+        the maximum numbers of running sandboxes are checked.
 
         Raises NoCapacityError if there is no memory within this time. Raises Unavailable if the start fails.
         Raises TooManyRequests `quota_reached` if `has_quota` is true and the user or the organisation already
@@ -333,11 +333,12 @@ class Sandboxes:
         await self._machines.changed(sandbox_id)
 
     async def resume(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Sets the status of a sandbox that sleeps, is archived or has failed so that background tasks start
-        it. Returns before the sandbox runs.
+        """Changes the status of a sandbox that sleeps, is archived or has failed. Background tasks then start
+        the sandbox. This method returns before the sandbox runs.
 
         If the host of the sandbox cannot be reached, the sandbox starts on another host from its last backup.
-        `from_backup`: whether to do this even if the conversation has events that are later than the backup.
+        `from_backup`: whether the backup may be used even if the conversation has events that are later than
+        the backup.
 
         Raises NotFound if there is no such sandbox. Raises Conflict `sandbox_host_lost` if the host cannot be
         reached and there is no backup. Raises Conflict `backup_outdated` if the host cannot be reached, the

@@ -61,9 +61,9 @@ class Groups:
         return [self._resource(row, team, members.get(team.id, [])) for row, team in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates a team for a SCIM group and returns the id of the team. If the default organisation already
-        has a team with this name, and the identity provider does not manage that team yet, uses that team
-        instead of creating one.
+        """Creates a team for a SCIM group and returns the id of the team. If the default organisation (whose
+        administrators run the installation) already has a team with this name, and the identity provider does
+        not manage that team yet, uses that team instead of creating one.
 
         Raises UniquenessException if the provider already manages a team with this name. Raises
         InvalidValueException if the group is not valid. Raises Conflict `too_many_teams` if the organisation
@@ -84,8 +84,8 @@ class Groups:
         return team.id
 
     async def replace(self, id_: UUID, _patched: Any | None, given: Any) -> None:
-        """Renames a team and sets its members, as given in the SCIM group `given`. Members of the team whose
-        accounts the identity provider does not manage remain members. `_patched` is not used.
+        """Changes the name and the members of a team to those of the SCIM group `given`. Members of the team
+        whose accounts the identity provider does not manage remain members. `_patched` is not used.
 
         Raises UniquenessException if another team has the name. Raises InvalidValueException if the group is
         not valid. Raises Conflict `too_many_members` if the group has more members than a team can have.

@@ -95,8 +95,8 @@ class People:
         return user.id
 
     async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None:
-        """Changes a person as given in the SCIM resource `given`. `patched`: the person's resource before a
-        PATCH request; None for a PUT request, which contains the whole person.
+        """Replaces the data of a person by the data in the SCIM resource `given`. `patched`: the person's
+        resource before a PATCH request; None for a PUT request, which contains the whole person.
 
         If the identity provider takes away a role that it has assigned before, the role becomes `member`. A
         role that an administrator of Slipway has assigned does not change.
@@ -136,9 +136,10 @@ class People:
         has the verified e-mail address `user_name`, returns that user's account. Otherwise, creates an
         account.
 
-        An existing account is used only if it is in the default organisation and was never managed through
-        SCIM. `given`: the person's data in the request, such as name and role. Raises Forbidden
-        `role_not_manageable` if the identity provider may not give this role to a new account.
+        An existing account is used only if it is in the default organisation (whose administrators run the
+        installation) and was never managed through SCIM. `given`: the person's data in the request, such as
+        name and role. Raises Forbidden `role_not_manageable` if the identity provider may not give this role
+        to a new account.
         """
         known = await users_with_address(self.session, user_name)
         if len(known) == 1 and await self.session.get(ProvisionedPerson, known[0]) is None:

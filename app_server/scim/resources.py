@@ -38,15 +38,15 @@ from scim2_models.resources.resource import AnyExtension
 from app_server.users.models import Role
 
 MAX_RESULTS = 200
-"""The maximum number of resources in one reply."""
+"""The maximum number of resources in one reply to a SCIM request."""
 
 POLICY = ScimPolicy(
     remove_value_as_filter=ScimPolicy.RemoveValue.apply,
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
 )
-"""The rules by which SCIM requests are checked. They are strict, with two exceptions for Microsoft Entra ID.
-A `remove` operation may contain a value, which selects what to remove. If the filter in the path of an
-operation matches no entry, the operation adds the entry.
+"""The rules by which SCIM requests are checked. They are strict, with two exceptions that Microsoft Entra ID
+needs. First, a `remove` operation may contain a value, which selects what to remove. Second, if the filter in
+the path of an operation matches no entry, the operation adds the entry.
 """
 
 
@@ -88,8 +88,8 @@ class TeamOfPerson(ComplexAttribute):
 class ScimUser(Resource[AnyExtension]):
     """The SCIM resource of a person (a User of RFC 7643, section 4.1).
 
-    The resource has no password. People sign in at the identity provider, with a link, or with a password
-    that they set in Slipway.
+    The resource has no password. People sign in at the identity provider, with a one-time link from Slipway,
+    or with a password that they set in Slipway.
     """
 
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:User")

@@ -30,7 +30,7 @@ async def reply_to_identity_provider(
 
     The service describes its abilities at `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas`. Errors
     have the SCIM format, except 401 and 403. Replies 403 `scim_not_allowed` if the API key does not belong to
-    a user of the default organisation.
+    a user of the default organisation (whose administrators run the installation).
     """
     if not principal.user.is_of_default_organisation:
         raise Forbidden(

@@ -1,4 +1,4 @@
-"""The database table of secrets. Agents may use their values; users cannot read them."""
+"""The database table of secrets. Agents may use the values of secrets, but users cannot read the values."""
 
 from datetime import datetime
 from uuid import UUID, uuid4

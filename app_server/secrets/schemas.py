@@ -1,4 +1,6 @@
-"""Request and reply bodies for secrets. The values of secrets are received and never sent."""
+"""Request and reply bodies for secrets. Requests can contain the values of secrets. Replies never contain
+them.
+"""
 
 import re
 from typing import Annotated

@@ -30,15 +30,15 @@ class ConfirmationMode(StrEnum):
 class SetConfirmation(BaseModel):
     """A request to set the user's confirmation mode. The mode says for which tool calls the agent needs the
     user's confirmation. `mode`: null deletes the user's own mode, so that the mode of a team or the
-    organisation applies, or the default.
+    organisation applies, or else the default mode.
     """
 
     mode: ConfirmationMode | None
 
 
 class ConfirmationSettings(SetConfirmation):
-    """The confirmation mode that applies to the user, in a reply. The mode says for which tool calls the
-    agent needs the user's confirmation.
+    """The HTTP reply with the confirmation mode that applies to the user. The mode says for which tool calls
+    the agent needs the user's confirmation.
 
     `mode`: the mode that the user, a team or the organisation has set; null if none of them has set one.
     `default_mode`: the mode that applies if `mode` is null. It is `never` if sandboxes are isolated from the
@@ -65,12 +65,12 @@ async def mode_of_task(
     session: AsyncSession, user_id: UUID, wanted: ConfirmationMode | None
 ) -> ConfirmationMode | None:
     """Returns the confirmation mode of a new conversation. The mode says for which tool calls the agent needs
-    the user's confirmation. wanted: the mode in the request that starts the conversation; None if the request
-    names none. If the organisation or a team enforces a mode, so that users cannot choose another one, the
-    enforced mode applies instead.
+    the user's confirmation. `wanted`: the mode in the request that starts the conversation; None if the
+    request names none.
 
-    Without `wanted`, returns the mode that the user, a team or the organisation has set. Returns None if the
-    request names no mode, and neither the user, a team nor the organisation has set one.
+    If the organisation or a team enforces a mode (so that users cannot choose another), returns the enforced
+    mode. Otherwise returns `wanted`. If `wanted` is None, returns the mode that the user, a team or the
+    organisation has set, or None if none of them has set one.
     """
     value = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     if wanted is not None and (value is None or not value.enforced):

@@ -22,7 +22,7 @@ class Effective:
     `facts`: the entry of the model in the catalogue, unchanged. `options`: the options of the profile.
     `window`: the context window in tokens. `price`: None if the price is not known. `asks_responses`: whether
     agents call the model through OpenAI's Responses API. `calls_tools`: whether the model has native tool
-    calls. If not, agents read tool calls from the text of replies.
+    calls. If not, agents read tool calls from the text of the model's replies.
     """
 
     facts: Facts
@@ -35,9 +35,9 @@ class Effective:
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
-        """The capabilities of the model. The keys are the names that OpenHands uses in
-        `LLM.capability_overrides`. The capabilities are sent to the agent server with the profile, because
-        the agent server may have an older model catalogue.
+        """The capabilities of the model. The keys are those of the field `capability_overrides` in the class
+        LLM of OpenHands, whose protocol the agent server uses. The capabilities are sent to the agent server
+        with the profile, because the agent server may have an older model catalogue.
         """
         return {
             "supports_vision": self.sees_images,
@@ -65,10 +65,10 @@ def effective(profile: LLMProfile) -> Effective:
 def _asks_responses(profile: LLMProfile, options: ProfileOptions, facts: Facts) -> bool:
     """Returns whether the model is called through OpenAI's Responses API.
 
-    This is the case for OpenAI models that support no other API. At OpenAI's own URL, it is also the case for
-    models that support both APIs but work better with the Responses API. Such a model is called through the
-    chat completions API if the profile has an extra body (fields that are added to each model call), because
-    these fields belong to the chat completions API.
+    This is the case for OpenAI models that support no other API. For calls to OpenAI's own URL, it is also
+    the case for models that support both APIs but work better with the Responses API. Such a model is called
+    through the chat completions API if the profile has an extra body (fields that are added to each model
+    call), because these fields belong to the chat completions API.
     """
     if not profile.model.startswith("openai/") or facts.protocols[0] != "responses":
         return False

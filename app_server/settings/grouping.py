@@ -1,5 +1,5 @@
 """The setting that decides whether new conversations share sandboxes and how a sandbox is chosen, with its
-routes. The values of the setting have the same names as in OpenHands.
+routes. The values of the setting have the same names as in OpenHands, whose clients can use Slipway.
 """
 
 from enum import StrEnum
@@ -20,10 +20,11 @@ router = APIRouter(prefix="/api/v1/settings/sandbox-grouping", tags=["Settings"]
 class GroupingStrategy(StrEnum):
     """The way in which a sandbox is chosen for a new conversation.
 
-    `NO_GROUPING`: each conversation gets a new sandbox. With the other values, the conversation gets one of
-    the user's existing sandboxes that can take one more conversation: the newest sandbox, the least recently
-    used one, the one with the fewest conversations, or any. If there is no such sandbox, the conversation
-    gets a new sandbox.
+    `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation gets one of
+    the user's existing sandboxes that can take one more conversation, or a new sandbox if there is none.
+    `GROUP_BY_NEWEST`: the newest sandbox. `LEAST_RECENTLY_USED`: the sandbox that was not used for the
+    longest time. `FEWEST_CONVERSATIONS`: the sandbox with the fewest conversations. `ADD_TO_ANY`: any of
+    these sandboxes.
     """
 
     NO_GROUPING = "NO_GROUPING"
@@ -38,7 +39,7 @@ class SetSandboxGrouping(BaseModel):
 
 
 class SandboxGrouping(SetSandboxGrouping):
-    """The reply with the strategy that chooses a sandbox for the user's new conversations.
+    """The HTTP reply with the strategy that chooses a sandbox for the user's new conversations.
     `max_conversations_per_sandbox`: the maximum number of conversations in one sandbox.
     """
 

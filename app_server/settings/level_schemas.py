@@ -1,5 +1,5 @@
-"""The request and response models of the routes for settings that the organisation, its teams and its users
-can set, and the type of each setting's value.
+"""The request and reply bodies of the routes for settings that the organisation, its teams and its users can
+set, and the type of each setting's value.
 """
 
 from collections.abc import Mapping
@@ -32,13 +32,13 @@ TYPES: Mapping[SettingName, TypeAdapter[Any]] = {
     SettingName.MONTHLY_BUDGET: TypeAdapter(Dollars),
     **dict.fromkeys(QUOTAS, TypeAdapter(Quota)),
 }
-"""The type of each setting's value. Values in requests are checked against it."""
+"""The type of each setting's value. Slipway checks that the values in requests have this type."""
 
 SettingValue = bool | int | float | str
 
 
 class LevelValueInfo(BaseModel):
-    """The value of a setting that the organisation, a team or a user has set, in a reply.
+    """The value of a setting that the organisation, a team or a user has set, in an HTTP reply.
 
     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
     null if the value is not a team's. `enforced`: true if the value of the organisation cannot be overridden
@@ -53,7 +53,7 @@ class LevelValueInfo(BaseModel):
 
 
 class EffectiveSetting(BaseModel):
-    """A setting with the value that applies to the current user, in a reply.
+    """A setting with the value that applies to the current user, in an HTTP reply.
 
     `value`: null if no value is set, so that the server's default applies. `level`: whether the organisation,
     a team or the user has set the value; null if no value is set. `team_name`: the team that has set the
@@ -81,7 +81,7 @@ class SaveLevelValue(BaseModel):
 
 
 class AdministeredValue(LevelValueInfo):
-    """The value of a setting of the organisation or a team, or the quota of a person, in a reply to an
+    """The value of a setting of the organisation or a team, or the quota of a person, in an HTTP reply to an
     administrator.
 
     `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the

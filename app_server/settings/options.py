@@ -18,11 +18,12 @@ class ProfileOptions(BaseModel):
 
     `max_input_tokens`: the context window of the model. `timeout`: how many seconds to wait while the model's
     server sends nothing. `supports_images`: whether the model accepts images. `native_tool_calling`: false
-    means that agents describe their tools in the prompt and read tool calls from the text of replies; None
-    means that the model catalogue decides. The prices are in dollars per token. `extra_body`: fields that the
-    app server adds to each call; sandboxes do not see them. `fallbacks`: the names of other profiles that are
-    called in this order if the model is not available; names for which the user has no profile are ignored.
-    `location`: the region where Vertex AI runs the model, such as `europe-west4`; None means `global`.
+    means that agents describe their tools in the prompt and read tool calls from the text of the model's
+    replies; None means that the model catalogue decides. The prices are in dollars per token. `extra_body`:
+    fields that the app server adds to each call; sandboxes do not see them. `fallbacks`: the names of other
+    profiles that are called in this order if the model is not available; names for which the user has no
+    profile are ignored. `location`: the region where Vertex AI runs the model, such as `europe-west4`; None
+    means `global`.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -148,7 +148,7 @@ async def choose_profile(
 ) -> LLMProfile:
     """Returns the profile that a request asks for by name or by model. With a name, returns the profile with
     this name. With a model only, returns a profile with this model; the active profile is preferred. Without
-    both, returns the active profile.
+    a name and a model, returns the active profile.
 
     Raises NotFound `llm_profile_not_found` if there is no such profile. Raises NotFound `llm_model_not_found`
     if no profile has this model. Raises BadRequest `llm_model_differs` if the profile called `name` does not

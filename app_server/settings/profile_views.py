@@ -1,5 +1,5 @@
-"""Converts model profiles and catalogue data about models to response models. The functions here
-do no I/O.
+"""Converts model profiles, and the data of the model catalogue, to the objects that HTTP replies contain. The
+functions here do no I/O.
 """
 
 from uuid import UUID

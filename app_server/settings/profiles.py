@@ -40,9 +40,9 @@ async def save_profile(
 
     Raises Conflict `llm_profile_built_in` if `name` is the name of the built-in demo profile. Raises Conflict
     `too_many_llm_profiles` if the user has the maximum number of profiles. Raises BadRequest
-    `recording_not_found` if there is no such recording. Raises BadRequest `llm_option_refused` if the model
-    does not support an option. Raises BadRequest `vertex_key_invalid` if the key of a model at Vertex AI is
-    not valid.
+    `recording_not_found` if the model is a recording other than the built-in demo. Raises BadRequest
+    `llm_option_refused` if the model does not support an option. Raises BadRequest `vertex_key_invalid` if
+    the key of a model at Vertex AI is not valid.
     """
     refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:

@@ -1,4 +1,5 @@
-"""The settings of a model profile in the form that clients of the OpenHands API send.
+"""The settings of a model profile in the form that clients of the OpenHands API send. Slipway accepts this
+form, so that these clients can use Slipway.
 
 The fields are those of `StrictLLM` of the OpenHands V1 app server, version 1.11.0.
 """
@@ -22,13 +23,13 @@ class FallbackStrategy(BaseModel):
 
 
 class ProtocolLLM(LLMSettings):
-    """The settings of a model profile in a request, with the additional fields of the OpenHands API.
+    """The settings of a model profile in a request. They include the fields that only the OpenHands API has.
 
     `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
     same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
-    `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other
-    additional fields have no effect and accept only null or the API's default value. So clients can send all
-    fields of the API.
+    `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other fields
+    that this class adds have no effect and accept only null or the API's default value. So clients can send
+    all fields of the API.
     """
 
     litellm_extra_body: Annotated[dict[str, JsonValue], Field(max_length=_MAX_ENTRIES)] | None = None
@@ -82,8 +83,8 @@ class ProtocolLLM(LLMSettings):
         return self
 
     def settings(self) -> LLMSettings:
-        """Returns the settings that Slipway stores. The additional fields of the OpenHands API are converted
-        to Slipway's fields or left out.
+        """Returns the settings in the form that Slipway stores. The fields that only the OpenHands API has
+        are converted to Slipway's fields or left out.
         """
         given: dict[str, Any] = {
             name: getattr(self, name) for name in LLMSettings.model_fields if name in self.model_fields_set

@@ -1,5 +1,5 @@
-"""The request and response models of the routes for model profiles. Requests can contain API keys. Replies
-never contain them.
+"""The request and reply bodies of the routes for model profiles. Requests can contain API keys. Replies never
+contain them.
 """
 
 from typing import Annotated, Any
@@ -112,8 +112,8 @@ class RenameProfile(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """The data of the model catalogue about a model, in an HTTP reply of the API. Sizes are in tokens, and
-    prices in dollars per token. Null means that a value is not known.
+    """The data of the model catalogue about a model, in an HTTP reply. Sizes are in tokens, and prices in
+    dollars per token. Null means that a value is not known.
 
     `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
     family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
@@ -138,7 +138,7 @@ class ModelFacts(BaseModel):
 
 
 class LLMProfileInfo(ProfileOptions):
-    """A model profile in a reply.
+    """A model profile in an HTTP reply.
 
     `is_own`: whether the profile belongs to the current user. If not, `base_url`, `extra_header_names` and
     `extra_body` are empty. `is_shared`: whether an administrator shares the profile with all users of the
@@ -162,7 +162,7 @@ class LLMProfileInfo(ProfileOptions):
 
 
 class LLMProfileDetails(LLMProfileInfo):
-    """The reply with one model profile and its settings.
+    """The HTTP reply with one model profile and its settings.
 
     config: the settings of the profile, in the form of the request that saves a profile. The `api_key` in it
     is always null, because keys are never shown.
@@ -172,8 +172,8 @@ class LLMProfileDetails(LLMProfileInfo):
 
 
 class ChangedProfile(LLMProfileInfo):
-    """A model profile after a change, in the reply to the request that has changed it. `message`: a sentence
-    that says what was changed.
+    """A model profile after a change, in the HTTP reply to the request that has changed it. `message`: a
+    sentence that says what was changed.
     """
 
     message: str
@@ -185,7 +185,7 @@ class DeletedProfile(BaseModel):
 
 
 class LLMProfiles(BaseModel):
-    """The reply with all model profiles that the user may use.
+    """The HTTP reply with all model profiles that the user may use.
 
     `active_profile`: the name of the active profile. `callable_profiles`: the names of the profiles whose
     models agents may call. If the organisation or a team enforces a profile (so that users cannot choose

@@ -57,9 +57,9 @@ class ProviderOverview(BaseModel):
 async def list_sign_in_providers(
     config: ServerConfig, identity_providers: ServerProviders, saml_providers: ServerSamlProviders
 ) -> list[ProviderOverview]:
-    """Lists the identity providers, with the URLs to register at each provider. Metadata that are not in the
-    cache are fetched from the provider. So for each provider that cannot be reached, the reply can take ten
-    seconds.
+    """Lists the identity providers, with the URLs to register at each provider. If the metadata of a provider
+    are not in the cache, fetches them from the provider. For each provider that cannot be reached, this takes
+    up to ten seconds.
     """
     oidc: Providers = identity_providers
     saml: SamlProviders = saml_providers

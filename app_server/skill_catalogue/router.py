@@ -191,8 +191,8 @@ async def explain_skill_loading(
     config: ServerConfig,
     repository: Annotated[RepositoryName | None, Query()] = None,
 ) -> list[SkillLoading]:
-    """Returns the skills of this server, and for each whether a new conversation about a repository loads it
-    and why. `repository`: None means a conversation without a repository.
+    """Returns the skills of this server, and for each skill whether a new conversation about a repository
+    loads it and why. `repository`: None means a conversation without a repository.
 
     The reply does not include the skills in the repository itself. It also does not include the skills in
     marketplaces whose skills are loaded automatically (`auto_load`). Such skills are read only when the

@@ -33,10 +33,11 @@ class CatalogueSkill(BaseModel):
     """A skill in the catalogue, which lists all skills that the user can install.
 
     marketplace: the name of the registered marketplace that contains the skill; None for a skill that is part
-    of Slipway. scope: the group of users who can use this marketplace. path: the path of the skill's
-    SKILL.md. is_installed: whether the skill is installed for the current user. is_installed_for_everyone:
-    whether it is installed for all users of this installation. has_update: whether the skill is installed,
-    and the text at its source differed from the installed text when the server compared the two texts last.
+    of Slipway. scope: the group of users who can use this marketplace; None if `marketplace` is None. path:
+    the path of the skill's SKILL.md. is_installed: whether the skill is installed for the current user.
+    is_installed_for_everyone: whether it is installed for all users of this installation. has_update: whether
+    the skill is installed, and the text at its source differed from the installed text when the server
+    compared the two texts last.
     """
 
     name: str

@@ -229,8 +229,8 @@ async def install(
 
 
 async def installed_skill(session: AsyncSession, user_id: UUID, skill_id: UUID) -> InstalledSkill:
-    """Returns the installed skill with this id. Raises NotFound `skill_not_found` if there is none, or if it
-    is installed for another user.
+    """Returns the installed skill with this id. Raises NotFound `skill_not_found` if there is no such skill,
+    or if it is installed only for another user.
     """
     row = await session.get(InstalledSkill, skill_id)
     if row is None or row.user_id not in {None, user_id}:
@@ -248,8 +248,8 @@ def source_of(row: InstalledSkill) -> SkillOrigin:
 
 
 async def replace(session: AsyncSession, row: InstalledSkill, content: Content) -> bool:
-    """Replaces the data of an installed skill, such as its text and its commit, by the given content. Returns
-    whether the text has changed.
+    """Replaces the data of an installed skill, such as its text and its commit, by the data in `content`.
+    Returns whether the text has changed.
     """
     is_changed = row.text != content.text
     _set(row, content)

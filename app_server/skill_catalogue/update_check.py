@@ -53,8 +53,8 @@ async def _due(database: Database) -> Sequence[Due]:
     """Returns the installed skills that were not compared with their sources for a day, at most 200. The
     skills that were compared longest ago come first. Skills of disabled users are left out.
 
-    The second value of each pair says whether the skill's user is an administrator of the installation. The
-    value is True for skills that are installed for all users.
+    Each skill comes with a second value: whether the skill's user is an administrator of the installation.
+    This value is True for skills that are installed for all users.
     """
     query = (
         select(InstalledSkill, User)
@@ -104,7 +104,7 @@ async def _compare(database: Database, rows: Sequence[InstalledSkill], guard: Gu
 
 async def _note(database: Database, skill_id: UUID, found: Content | str) -> None:
     """Stores the result of the comparison of an installed skill with its source. Does nothing if the skill
-    was removed meanwhile.
+    was removed during the comparison.
 
     found: the content of the skill at the source, or a sentence that says why there is no content.
     """

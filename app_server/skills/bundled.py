@@ -29,7 +29,7 @@ class ShippedSkill(BaseModel):
 @cache
 def shipped_skills() -> tuple[ShippedSkill, ...]:
     """Returns the public skills that are part of this version of Slipway, sorted by name. The first call
-    reads the files from the disk and blocks meanwhile. Later calls return the stored result.
+    reads the files from the disk and blocks until this is done. Later calls return the stored result.
     """
     return tuple(_read(path) for path in sorted(DIRECTORY.glob("*/SKILL.md")))
 

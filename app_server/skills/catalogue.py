@@ -20,7 +20,7 @@ class ListedSkill(BaseModel):
     `type`: says when the agent gets the text of the skill. `repo`: always. `knowledge`: when a message
     contains one of its trigger words, or a tool result contains one of its file paths. `agentskills`: when
     the agent asks for it. `source`: the path of the skill file, such as `user/review.md`. `triggers`: the
-    trigger words; None if there are none.
+    trigger words; None if there are no trigger words.
     """
 
     name: str

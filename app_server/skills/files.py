@@ -2,7 +2,8 @@
 which parse them.
 
 The skills of a user are in the folder `skills/USER_ID` of the app server's data directory (Config.home). The
-skills of the organisation and the public skills are in the folder SLIPWAY_SKILLS_PATH.
+skills of the organisation and the public skills are in the folder that the environment variable
+SLIPWAY_SKILLS_PATH names.
 """
 
 from collections.abc import Iterator

@@ -26,8 +26,8 @@ async def installed_for(session: AsyncSession, user_id: UUID) -> Sequence[Instal
 def as_files(installed: Sequence[InstalledSkill]) -> list[SkillFile]:
     """Converts installed skills to the form in which they are sent to agent servers.
 
-    All texts together may have 1 MiB. If the text of a skill would exceed this limit, the skill gets a
-    `problem` and no text.
+    All texts together may have at most 1 MiB. If the text of a skill would exceed this limit, the skill gets
+    a `problem` and no text.
     """
     files: list[SkillFile] = []
     room = MAX_TOTAL_BYTES

@@ -18,10 +18,10 @@ _WHEN = {
 class SkillLoading(BaseModel):
     """A skill file of this server, with the information whether a new conversation loads the skill and why.
 
-    name: the name of the skill; None if the file is not a valid skill. path: the path of the file that users
-    see, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: if the skill
-    is not loaded, a sentence that says why; if it is loaded, a sentence that says when the agent gets its
-    text.
+    name: the name of the skill; None if the file is not a valid skill. path: the path that users see for the
+    file, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: if the
+    skill is not loaded, a sentence that says why; if it is loaded, a sentence that says when the agent gets
+    its text.
     """
 
     name: str | None

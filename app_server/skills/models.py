@@ -23,10 +23,10 @@ class InstalledSkill(Base):
 
     `user_id`: the user who has installed the skill; None if it is installed for all users of this
     installation. `marketplace`: the name of the registered marketplace that the skill comes from; None if it
-    comes from another repository or is part of the product. `source`: the repository that the skill comes
-    from; None if the skill is part of the product. `path`: the path of its SKILL.md in this repository.
-    `commit_id`: the commit at which `text` was read. `other_files`: the number of files in the skill's
-    directory in addition to SKILL.md; agents do not get them.
+    comes from another repository or is part of Slipway. `source`: the repository that the skill comes from;
+    None if the skill is part of Slipway. `path`: the path of its SKILL.md in this repository. `commit_id`:
+    the commit at which `text` was read. `other_files`: the number of files in the skill's directory in
+    addition to SKILL.md; agents do not get them.
 
     The server compares the skill with its source once a day. `checked_at`: the time of the last comparison.
     `has_update`: whether the text at the source differed from the installed text at that time.

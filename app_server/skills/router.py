@@ -23,7 +23,7 @@ async def search_skills(
     limit: Limit = 100,
 ) -> Page[ListedSkill]:
     """Lists the skills that this server gives to the user's conversations: the user's own skills, the skills
-    of the organisation and the public skills. They are sorted by name.
+    of the organisation and the public skills. The skills are sorted by name.
 
     Skills in the repository of a conversation are not listed. The conversation gets these skills in addition.
     """

@@ -1,5 +1,5 @@
-"""Updates the teams of a person who signs in at an identity provider. The configuration says which groups at
-the provider give which teams. The person becomes a member of the teams that the person's groups give.
+"""Updates the teams of a person who signs in at an identity provider. The configuration assigns teams to
+groups at the provider. The person becomes a member of the teams that are assigned to the person's groups.
 """
 
 from collections.abc import Collection

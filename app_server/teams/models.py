@@ -39,8 +39,8 @@ def name_key_of(name: str, organisation_id: UUID) -> str:
     keys.
 
     The key is the name in lower case. So two names that differ only in upper and lower case have the same
-    key. In organisations other than the default one, the key begins with the id of the organisation. So
-    different organisations may have teams with the same name.
+    key. In all organisations except the default one (whose administrators run the installation), the key
+    begins with the id of the organisation. So different organisations may have teams with the same name.
     """
     key = name.casefold()
     # A name of the default organisation that looks like the key of another one gets the beginning, too.

@@ -34,8 +34,8 @@ async def create_team(
 ) -> TeamDetails:
     """Creates a team without members.
 
-    Errors: 409 `team_name_taken` if another team has this name (in upper or lower case); 409 `too_many_teams`
-    if the organisation has 200 teams.
+    Errors: 409 `team_name_taken` if another team has this name (upper and lower case do not matter); 409
+    `too_many_teams` if the organisation has 200 teams.
     """
     team = await service.create_team(session, trail, body.name, principal.user.organisation_id)
     return await _show(principal, session, team.id)

@@ -7,7 +7,7 @@ from app_server.core.identity_providers import TeamName
 
 
 class TeamMemberInfo(BaseModel):
-    """A member of a team, in a reply.
+    """A member of a team, in a reply of the API.
 
     `provider`: the identity provider that has added the person to the team; null if an administrator has
     added the person. `is_disabled`: whether the account is disabled, so that the person cannot sign in.

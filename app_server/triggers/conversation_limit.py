@@ -61,8 +61,8 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
-    """Makes a webhook delivery wait until its trigger may start another conversation. After ten minutes, the
-    delivery is handled again in any case.
+    """Makes a webhook delivery wait until its trigger may start another conversation. The delivery is handled
+    again after ten minutes at the latest.
 
     `attempt`: the attempt to handle the delivery. `reason`: a sentence that says why the delivery waits; the
     user sees it in the list of deliveries.
@@ -85,8 +85,9 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
     """If the agent of this conversation has stopped working, lets up to three waiting webhook deliveries
-    continue, the oldest first. These are deliveries for the triggers that the same user has for the
-    repository of this conversation. Does nothing if no trigger has started the conversation.
+    continue, the oldest first. They are deliveries for triggers that have the same user and the same
+    repository as the trigger that has started this conversation. Does nothing if no trigger has started the
+    conversation.
     """
     row = (
         await session.execute(

@@ -151,7 +151,8 @@ def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
     the conversation that has opened the pull request to fix the check. Returns None if no conversation has
     opened the pull request, or if the conversation was already asked to fix the checks of this commit.
 
-    A failing check never starts a conversation, because no person has written the text of the check.
+    A failing check never starts a conversation, because the text of a check comes from a program, not from a
+    person.
     """
     is_new = event.commit is not None and event.commit not in known.corrected
     if not (known.is_our_pull_request and is_new):

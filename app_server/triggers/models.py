@@ -38,7 +38,7 @@ class Trigger(Base):
     files with such paths start a conversation; an empty list means all files. `max_running`: how many
     conversations of the user's triggers for this repository may be active at the same time.
     `secret_encrypted`: the secret with which the git host signs its deliveries. `previous_secret_encrypted`:
-    the secret before the present one, which is accepted until `previous_secret_until`.
+    the previous secret, which is accepted until `previous_secret_until`.
     """
 
     __tablename__ = "triggers"

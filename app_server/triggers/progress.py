@@ -58,15 +58,15 @@ class _Case:
 
 
 class TriggerProgress:
-    """The service that runs the background jobs of the kind `triggers.progress`. Each job handles the current
-    state of one conversation that a trigger has started.
+    """The service that runs the background jobs of the kind `triggers.progress`. Each job takes the next
+    steps for one conversation that a trigger has started, such as opening a pull request.
     """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Handles the current state of a conversation that a trigger has started. If the agent has finished,
+        """Takes the next steps for a conversation that a trigger has started. If the agent has finished,
         pushes its work and opens a pull request. If the issue was closed, pauses the conversation. If the
         agent has stopped working, lets waiting webhook deliveries for the same repository start
         conversations. Afterwards updates the comment at the git host that shows the progress.

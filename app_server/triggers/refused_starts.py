@@ -15,7 +15,7 @@ from app_server.triggers.texts import quiet
 logger = logging.getLogger(__name__)
 
 PASSING: Final = (BadGateway, TooManyRequests, Unavailable)
-"""The classes of temporary errors: a later attempt may succeed."""
+"""The classes of temporary errors, after which a later attempt may succeed."""
 
 
 async def tell_of_refusal(client: GitHostClient, trigger: Trigger, event: HostEvent, error: AppError) -> None:

@@ -74,8 +74,8 @@ async def change_trigger(
     request: Request,
 ) -> TriggerInfo:
     """Changes which events a trigger uses and which kind of conversation it starts. The new settings apply to
-    all deliveries that are handled from now on. The repository, the URL and the secret of the trigger stay
-    the same.
+    all webhook deliveries that are handled from now on. The repository, the URL and the secret of the trigger
+    do not change.
 
     Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 404
     `trigger_not_found` if the user has no such trigger; 404 `llm_profile_not_found` if there is no such model
@@ -108,7 +108,7 @@ async def rotate_secret_of_trigger(
     request: Request,
 ) -> TriggerWithSecret:
     """Replaces the secret of a trigger by a new one. Only this reply shows the new secret. Until
-    `previous_secret_until`, deliveries that are signed with the previous secret are accepted too.
+    `previous_secret_until`, webhook deliveries that are signed with the previous secret are also accepted.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     secret = service.rotate(request.state.cipher, trigger, timedelta(hours=body.keep_previous_hours))

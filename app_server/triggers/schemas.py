@@ -23,11 +23,11 @@ class TriggerFields(BaseModel):
     that addresses the agent in a comment. branch: the branch from which conversations start, and on which
     pushes start a conversation; null means the default branch. paths: patterns of file paths. Only pushes
     that change files with such paths start a conversation; an empty list means all files. instructions: a
-    text that is added to the first message. llm_profile, sandbox_spec_id: the model profile and the sandbox
-    spec of the conversations; null means the user's default. opens_pull_request: whether Slipway pushes the
-    work and opens a draft pull request when the agent has finished. max_running: how many conversations of
-    the user's triggers for this repository may be active at the same time; when so many are active, new
-    deliveries wait.
+    text that is added to the first message. llm_profile, sandbox_spec_id: the model profile, and the sandbox
+    spec (the image and settings for sandboxes) of the conversations; null means the user's default.
+    opens_pull_request: whether Slipway pushes the work and opens a draft pull request when the agent has
+    finished. max_running: how many conversations of the user's triggers for this repository may be active at
+    the same time; when so many are active, new webhook deliveries wait.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -64,11 +64,12 @@ class ChangeTrigger(TriggerFields):
 
 
 class TriggerInfo(TriggerFields):
-    """A trigger of the user, in a reply.
+    """A trigger of the user, in an API reply.
 
     url: the URL to which the git host has to send its webhooks. repository: the full name of the repository
-    at the git host. previous_secret_until: until when deliveries with the previous secret are accepted; null
-    if there is no previous secret. last_delivery_at: when the git host has sent the last delivery.
+    at the git host. previous_secret_until: until when webhook deliveries with the previous secret are
+    accepted; null if there is no previous secret. last_delivery_at: when the git host has sent the last
+    webhook delivery.
     """
 
     id: Id
@@ -93,7 +94,7 @@ class TriggerWithSecret(TriggerInfo):
 
 
 class TriggerDeliveryInfo(BaseModel):
-    """A webhook delivery of the git host, in a reply.
+    """A webhook delivery of the git host, in an API reply.
 
     `event`, `actor`, `number`: the kind, the author and the issue or pull request number of the first event
     in the delivery. `action`: what Slipway has done: `start`, `tell`, `fix_checks` or `pause`; null if it has
@@ -115,7 +116,7 @@ class TriggerDeliveryInfo(BaseModel):
 
 class RotateTriggerSecret(BaseModel):
     """A request to replace the secret of a trigger by a new one. `keep_previous_hours`: for how many hours
-    deliveries with the previous secret are accepted too.
+    webhook deliveries that are signed with the previous secret are also accepted.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -54,8 +54,9 @@ async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> 
 async def host_of(
     session: AsyncSession, hosts: GitHosts, repository: str
 ) -> tuple[Address, ConnectedHost, str]:
-    """Returns the address of a repository, its git host with the user's token, and the full name of the
-    repository at this host. `repository`: the URL of the repository.
+    """Returns the address of a repository, its git host with the API client for it, and the full name of the
+    repository at this host. `hosts`: finds the git hosts for which the user has saved a token. `repository`:
+    the URL of the repository.
 
     Raises InvalidRepository (422) if the URL is not valid. Raises BadRequest `repository_has_no_host` if the
     repository is not at a git host. Raises Forbidden `no_git_credential` if the user has no token for the
@@ -142,7 +143,7 @@ async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger
 
 def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
     """Replaces the secret of a trigger by a new one and returns the new secret. `keep_previous`: for how long
-    deliveries that are signed with the previous secret are accepted too.
+    webhook deliveries that are signed with the previous secret are also accepted.
     """
     secret = _new_secret(trigger.provider)
     trigger.previous_secret_encrypted = trigger.secret_encrypted if keep_previous else None

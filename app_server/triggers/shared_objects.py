@@ -48,15 +48,15 @@ class Setting:
         return Viewer(self.sandboxes)
 
     def hosts_of(self, user: User) -> GitHosts:
-        """Returns access to the git hosts on behalf of this user. Calls to the hosts use the
+        """Returns an object that finds git hosts and creates the API clients for them. The clients use this
         user's tokens.
         """
         http = self.http if user.administers_installation else self.guarded_http
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
-        """Returns access to the git host of the trigger's repository. Calls to the host use the user's token.
-        Raises Forbidden `no_git_credential` if the user has no token for this host.
+        """Returns the git host of the trigger's repository, with the API client for it. The client uses the
+        token of `user`. Raises Forbidden `no_git_credential` if the user has no token for this host.
         """
         return await self.hosts_of(user).at(session, trigger.origin)
 

@@ -110,7 +110,7 @@ class WebSession(Base):
     proof_hash: Mapped[str] = mapped_column(String(64))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str | None] = mapped_column(String(100))
-    """The name that the user has given to the browser; None if the user has given none."""
+    """The name that the user has given to the browser; None if the user has given no name."""
     user_agent: Mapped[str | None] = mapped_column(String(300))
     """The User-Agent header of the browser at the sign-in. The field `address` is the IP address of the
     browser at the sign-in.
@@ -120,7 +120,7 @@ class WebSession(Base):
     last_used_at: Mapped[datetime | None]
     """The time of the last use of the session. The precision is one hour."""
     expires_at: Mapped[datetime]
-    """The time when the session ends. Each use moves this time into the future, up to a maximum: see
+    """The time when the session ends. Each use of the session sets a later time, up to a maximum: see
     `session_days` and `session_max_days` in the configuration.
     """
     identity_id: Mapped[UUID | None] = mapped_column(index=True)
@@ -128,12 +128,12 @@ class WebSession(Base):
     other kinds of sign-in.
     """
     provider_session: Mapped[str | None] = mapped_column(String(255))
-    """The identity provider's id of the session at the provider; None if there is none."""
+    """The identity provider's id of the session at the provider; None if there is no such id."""
 
 
 class SignInLink(Base):
-    """The database row of a sign-in link. The user can open the link only once, and is then signed in in the
-    browser that has opened the link. Only the SHA-256 hash of the token in the link is stored.
+    """The database row of a sign-in link. The link can be opened only once. The browser that opens the link
+    is then signed in as the user. Only the SHA-256 hash of the token in the link is stored.
     """
 
     __tablename__ = "sign_in_links"

@@ -13,8 +13,8 @@ from app_server.core.database import Base, now
 from app_server.core.errors import NotFound
 
 DEFAULT_ORGANISATION_ID = UUID(int=0)
-"""The id of the default organisation, whose administrators run the installation. The default organisation
-always exists.
+"""The id of the default organisation, whose administrators are also the administrators of the installation.
+The default organisation always exists.
 """
 DEFAULT_NAME = "Default"
 
@@ -22,7 +22,7 @@ DEFAULT_NAME = "Default"
 class Organisation(Base):
     """The database row of an organisation: a group of users who see no data of other organisations.
     `name_key`: the name in lower case, so that two names that differ only in upper and lower case count as
-    the same.
+    equal.
     """
 
     __tablename__ = "organisations"

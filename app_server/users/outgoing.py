@@ -34,16 +34,16 @@ def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
     and to other URLs that the external server names. The check refuses addresses in private networks.
 
     If the user is an administrator of the installation, the check allows the origin of the configured URL
-    even if it is private.
+    even if its address is in a private network.
     """
     guard: Guard = connection.state.guard
     return guard.trusting(url) if user.administers_installation else guard
 
 
 async def require_callable(connection: HTTPConnection, user: User, url: str) -> None:
-    """Checks that a library may call this URL on behalf of the user. An administrator of the installation may
-    call every URL. Raises Forbidden `private_address` if the host is in a private network. Raises BadGateway
-    `host_not_found` if the address of the host cannot be found.
+    """Checks that the app server may call this URL on behalf of the user. An administrator of the
+    installation may call every URL. Raises Forbidden `private_address` if the host is in a private network.
+    Raises BadGateway `host_not_found` if the address of the host cannot be found.
     """
     guard = guard_of(connection, user)
     if guard is None:

@@ -23,8 +23,8 @@ class ProvisionedPerson(Base):
     `user_name_key`: the user name in lower case, for comparisons. `external_id`: the id that the identity
     provider uses for the person. `attributes`: the attributes of the person's SCIM resource that are in no
     other column, as the provider has sent them. `removed_at`: the time when the provider has removed the
-    person; None if the provider has not removed the person. The account is disabled from then on. If the
-    provider adds a person with the same user name again, the person gets the same account.
+    person; None if the provider has not removed the person. From the removal on, the account is disabled. If
+    the provider adds a person with the same user name again, the person gets the same account.
     """
 
     __tablename__ = "provisioned_people"
@@ -40,9 +40,7 @@ class ProvisionedPerson(Base):
 
 
 def user_name_key(user_name: str) -> str:
-    """Returns the form of a user name that is used to compare user names. It does not depend on upper and
-    lower case.
-    """
+    """Returns the user name in lower case, the form in which user names are compared."""
     return user_name.casefold()
 
 

@@ -7,7 +7,7 @@ from app_server.users.models import Role
 
 
 class UserInfo(BaseModel):
-    """A user in a reply. `role`: the role of the user in their organisation. `administers_installation`:
+    """A user in an API reply. `role`: the role of the user in their organisation. `administers_installation`:
     whether the user is an administrator of the default organisation, and therefore of the installation.
     """
 

@@ -18,8 +18,8 @@ _SHOWN_CHARACTERS = len(API_KEY_PREFIX) + 6
 
 
 async def find_owner(session: AsyncSession) -> User | None:
-    """Returns the owner of the default organisation. Returns None if there is no owner yet: the first start
-    of the server creates the owner.
+    """Returns the owner of the default organisation, whose administrators run the installation. Returns None
+    if the first start of the server has not yet created the owner.
     """
     query = select(User).where(User.role == Role.OWNER, User.organisation_id == DEFAULT_ORGANISATION_ID)
     query = query.order_by(User.created_at).limit(1)

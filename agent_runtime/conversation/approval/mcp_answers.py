@@ -13,7 +13,7 @@ def answer_mcp_change(
     tool's current definition; False refuses all calls of the tool.
 
     `fingerprint`: identifies the version of the tool's definition that the user saw. Raises
-    McpChangeOutdatedError if the server's current version of the definition is not this version.
+    McpChangeOutdatedError if the tool's current definition is another version.
     """
     approvals = conversation.run_context.mcp_approvals.approvals
     change = approvals.change_of(server, tool)

@@ -22,7 +22,7 @@ contains, for each MCP server, a list of the tools that are not approved.
 
 class McpApprovals:
     """The MCP tools that the user has approved or refused in one conversation. The approvals do not change
-    when the user returns the conversation to an earlier event.
+    when the user moves the conversation back to an earlier event.
     """
 
     def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:

@@ -30,7 +30,7 @@ class _Open:
 
 class McpQuestions:
     """The questions of MCP servers that the user has not answered yet. The questions exist only in memory, so
-    a crash of the server loses them. After a crash, `close_lost` logs that the questions from before the
+    a crash of this process loses them. After a crash, `close_lost` logs that the questions from before the
     crash are closed.
     """
 
@@ -54,11 +54,11 @@ class McpQuestions:
             self._tell()
 
     def answer(self, question_id: str, answer: ElicitationResponse) -> None:
-        """Passes the user's answer to the MCP server that asked the question. Form fields without a value get
-        their defaults.
+        """Passes the user's answer to the MCP server that asked the question. If the answer has no value for
+        a field of the question's form, the field gets its default value.
 
         Raises McpQuestionClosedError if the question does not wait for an answer. Raises
-        McpAnswerInvalidError if the answer does not fit the question's form.
+        McpAnswerInvalidError if the answer does not fit the form.
         """
         asked = self._open.get(question_id)
         if asked is None or asked.answered.done():
@@ -66,7 +66,7 @@ class McpQuestions:
         asked.answered.set_result(_checked(asked.question, answer))
 
     def close_lost(self) -> None:
-        """Logs that all questions from before a crash of the server are closed, because their answers could
+        """Logs that all questions from before a crash of this process are closed, because their answers could
         no longer reach the MCP servers. Does nothing if there are no such questions.
         """
         if self._has_lost and not self._open:

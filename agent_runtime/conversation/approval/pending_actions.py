@@ -48,8 +48,8 @@ def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Revie
 def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
     """Decides whether the user must confirm the agent's actions. Returns events for the log: the security
     analysis of the actions, and the status `waiting_for_confirmation` if the user must confirm the actions.
-    The caller must log these events and the actions in one transaction. Then a crash cannot leave actions in
-    the log without these events.
+    The caller must log these events and the actions in one transaction, so that a crash cannot leave actions
+    in the log without these events.
     """
     found = reviewer.review(actions)
     waits = [status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION)] if found.asks else []
@@ -57,8 +57,8 @@ def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
 
 
 def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
-    """Returns an event for the log. After this event, the pending actions (tool calls without a result) and
-    all similar later actions in the conversation need no confirmation. Actions are similar if, for example,
+    """Returns the event that approves the pending actions (tool calls without a result) and all similar later
+    actions in the conversation. These actions then need no confirmation. Actions are similar if, for example,
     they call the same program in a shell command.
     """
     kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))

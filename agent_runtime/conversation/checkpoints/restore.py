@@ -22,17 +22,17 @@ contains the details of a rewind (a reset of the files or the chat to a checkpoi
 
 
 def tell(context: RunContext, what: JsonObject) -> None:
-    """Logs a rewind: the files or the chat of the conversation were reset to a checkpoint (a snapshot of the
-    files). `what`: the details of the rewind, as they appear in the log.
+    """Logs a rewind (a reset of the conversation's files or chat to a checkpoint). `what`: the details of the
+    rewind, as they appear in the log.
     """
     context.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
 
 
 async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
-    """Restores the files for a rewind (a reset to a checkpoint) whose details are stored, and logs the
-    rewind. `intended`: the checkpoint that contains the details of the rewind. The caller must hold the lock
-    of `checkpoints`. Raises RewindIncompleteError if some files could not be restored. Raises
-    CheckpointsUnavailableError if the files after the rewind could not be saved in a checkpoint.
+    """Restores the files for a rewind (a reset to a checkpoint), and logs the rewind. `intended`: the
+    checkpoint in which the details of the rewind are stored. The caller must hold the lock of `checkpoints`.
+    Raises RewindIncompleteError if some files could not be restored. Raises CheckpointsUnavailableError if
+    the files after the rewind could not be saved in a checkpoint.
     """
     assert intended.restoring is not None
     failure, expected = None, None
@@ -63,8 +63,8 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
     """Restores the files for a rewind (a reset to a checkpoint). Returns the hash of the git tree that the
-    workspace should contain afterwards. `intended`: the checkpoint of the files before the rewind. `wanted`:
-    the git tree to restore, and the paths to leave unchanged.
+    workspace contains after a complete rewind. `intended`: the checkpoint of the files before the rewind.
+    `wanted`: the git tree to restore, and the paths to leave unchanged.
     """
     shadow, leave = checkpoints.shadow, set(map(read, wanted.leave))
     # Files that already differ from the intended start were restored before the interruption, or were edited

@@ -1,4 +1,6 @@
-"""Resets a conversation to a checkpoint (a rewind): its files, its chat, or both."""
+"""Resets a conversation's files, its chat or both to a checkpoint (a stored snapshot). Such a reset is called
+a rewind.
+"""
 
 import asyncio
 from collections.abc import Collection
@@ -29,8 +31,8 @@ async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRe
     Raises AlreadyRunningError while a run (work of the agent) is going on. Raises CheckpointNotFoundError if
     there is no such checkpoint. Raises CheckpointsUnavailableError if the files cannot be saved in a
     checkpoint. Raises RewindIncompleteError if some files could not be restored. Raises EditedSinceError if
-    the rewind would drop edits of the user and `wanted` does not say to keep these edits. After any of these
-    errors except RewindIncompleteError, nothing has changed.
+    the rewind would drop edits of the user and `wanted` does not say to keep these edits. After
+    AlreadyRunningError, CheckpointNotFoundError and EditedSinceError, the files and the chat are unchanged.
     """
     outcome: list[RewindResult | ConversationError] = []
     work = conversation.background.begin(_rewind_alone(conversation, number, wanted, outcome), "rewind")

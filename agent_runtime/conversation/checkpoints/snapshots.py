@@ -58,8 +58,8 @@ class Checkpoint(BaseModel):
     agent's last change. Differences between `before` and `tree` were made by the user or by another program.
 
     `leaf`: the id of the event to which a rewind (a reset to this checkpoint) resets the chat; None means the
-    beginning of the chat. `restoring`: set only while a rewind is incomplete, and only in the checkpoint that
-    was made of the files just before that rewind.
+    beginning of the chat. `restoring`: the details of an incomplete rewind, in the checkpoint that was made
+    just before this rewind; None in all other checkpoints.
     """
 
     info: CheckpointInfo
@@ -270,8 +270,8 @@ def shown_changes(changes: Iterable[Change]) -> list[CheckpointChange]:
 
 
 def written(path: str) -> str:
-    """Encodes a path as text that can be stored as JSON, even if the file name is not valid UTF-8. `read`
-    decodes it.
+    """Encodes a path as text that can be stored as JSON, even if the file name is not valid UTF-8. The
+    function `read` decodes this text.
     """
     return os.fsencode(path).decode("latin-1")
 

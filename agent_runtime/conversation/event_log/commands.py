@@ -53,9 +53,9 @@ def kind_of(command: str) -> CommandKind:
 
 
 def tells_result(command: str) -> bool:
-    """Returns whether the exit code of a command line shows if the tests that the command line runs have
-    passed. This is the case if every command after the last test command is joined by `&&`, or by a pipe
-    while the shell option `pipefail` is set.
+    """Returns True if a command line runs tests, and the exit code of the command line shows whether these
+    tests have passed. It shows this if every command after the last test command is joined by `&&`, or by a
+    pipe while the shell option `pipefail` is set.
     """
     plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
     allowed_separators = {"&&", "|"} if "pipefail" in plain else {"&&"}
@@ -68,15 +68,15 @@ def tells_result(command: str) -> bool:
 
 
 def _without_streams(text: str) -> str:
-    """Returns the command without redirections of streams. They are removed because the `&` in `2>&1` does
-    not separate commands.
+    """Returns the command without redirections of streams, such as `2>&1`, so that a later split of the
+    command at `&` does not split a redirection.
     """
     return re.sub(r"\d?>&\d?|&>", " ", text)
 
 
 def _program(part: str) -> str:
-    """Returns a part of a command line without the words before its program: variable assignments, and
-    programs such as `sudo` that only start another program.
+    """Returns a part of a command line from the name of its program on. The words before that name are left
+    out: variable assignments, and programs such as `sudo` that only start another program.
     """
     words = part.strip().lstrip("({").split()
     while words and (_VARIABLE.match(words[0]) or words[0] in _PREFIXES):

@@ -25,7 +25,8 @@ def give_up(
     pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool], *, by: str
 ) -> list[AgentErrorEvent]:
     """Returns, for each tool call in `pending`, an error event that becomes the result of the call.
-    `pending`: the tool calls without a result. `by`: who or what ended the calls, as in "by the user".
+    `pending`: the tool calls without a result. `by`: a text that says who or what ended the calls, such as
+    "by the user".
     """
     begun = {action.id for action in _begun(pending, agent, tools)}
     return [interrupted(action, by=by, may_have_run=action.id in begun) for action in pending]

@@ -29,7 +29,7 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class _Measure:
-    """The size of one prompt in tokens. `counted`: the number that the vendor reported. `rough`: our own
+    """The size of one prompt in tokens. `counted`: the number that the vendor reported. `rough`: Slipway's
     estimate for the same prompt.
     """
 
@@ -54,9 +54,9 @@ class Fold:
 
     @property
     def context_tokens(self) -> int:
-        """The estimated number of tokens in the next prompt: the vendor's count for the last prompt, plus our
-        estimate for the messages that were added since then, minus our estimate for the messages that were
-        removed.
+        """The estimated number of tokens in the next prompt: the vendor's count for the last prompt, plus
+        Slipway's estimate for the messages that were added since then, minus its estimate for the messages
+        that were removed.
         """
         return max(self._measure.counted + self.view.tokens - self._measure.rough, 0)
 
@@ -108,8 +108,8 @@ class Fold:
         `snapshot` has returned. Returns a Fold with the state of an empty log if `snapshot` is None or cannot
         be parsed.
 
-        A lost snapshot is no problem: all data can be computed again from the log. A snapshot only saves time
-        when the server loads a conversation.
+        A snapshot only saves time when the server loads a conversation. All its data can also be computed
+        from the log.
         """
         if snapshot is None:
             return cls(usage_id)
@@ -175,7 +175,7 @@ def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> F
 
 def fold_branch(log: LogReader, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
     """Computes the state of a conversation and the messages for its model from the branch that ends at the
-    event `leaf`. A log has several branches if the conversation was returned to an earlier event and
+    event `leaf`. A log has several branches if the conversation was moved back to an earlier event and
     continued from there. Leaves out the events of all other branches. `leaf`: None means a branch without
     events. `through_seq`: the last position of the log to read.
     """

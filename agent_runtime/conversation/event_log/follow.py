@@ -34,7 +34,7 @@ async def follow(
     known_state: ConversationStateUpdateEvent | None = None,
 ) -> AsyncGenerator[EventFrame, None]:
     """Yields all frames (messages to clients) of a conversation after the position `after_seq`, without gaps
-    and repetitions. First come the stored events, then the full state and the output of running tool calls,
+    or repetitions. First come the stored events, then the full state and the output of running tool calls,
     then new frames as they are published.
 
     `known_state`: the full state of the conversation that the reader already has, or None; the state is not

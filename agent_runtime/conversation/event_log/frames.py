@@ -1,5 +1,5 @@
 """The frames that a conversation publishes. A frame is one message to clients, for example an event of the
-log. Each frame is encoded as JSON once for all readers (docs/protocol.md, section 2).
+log. Each frame is encoded as JSON only one time, for all readers (docs/protocol.md, section 2).
 """
 
 from collections.abc import Mapping
@@ -32,8 +32,8 @@ class EventFrame:
     None if the frame contains no event.
 
     `seq`: the event's position in the log; None for a frame that is not logged. `is_reported`: whether the
-    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames with
-    `is_whole`. This is True only for frames with the output of running tool calls.
+    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames in which
+    `is_whole` is True. It is True only for frames with the output of running tool calls.
     """
 
     wire: bytes

@@ -41,8 +41,8 @@ class Entry:
 
     def at_rest(self) -> "Entry":
         """Returns a copy of the entry with the status `idle` in place of `running`. The copy is shown when a
-        crash has ended the agent's work and the agent will not continue. Any status other than `running`
-        stays.
+        crash has ended the agent's work and the agent will not continue. Any other status is copied
+        unchanged.
         """
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self
@@ -58,7 +58,7 @@ def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
 
 def save(log: EventLog, state: State) -> None:
     """Saves a summary of the conversation's state in the log file, apart from the events. The summary makes a
-    list of conversations fast: only the events after the summary must be read.
+    list of conversations fast, because only the events after the summary must be read.
     """
     body = {"format": _FORMAT, "state": _STATE.dump_python(state, mode="json")}
     log.set_meta(_KEY, orjson.dumps(body).decode())

@@ -69,7 +69,7 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 @dataclass(frozen=True)
 class Filter:
     """The conditions of a search for events. A field with the value None is no condition. `text`: must occur
-    in the event's message, in upper or lower case.
+    in the event's message; case is ignored.
     """
 
     kind: str | None = None
@@ -148,8 +148,8 @@ class LogReader:
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:
-        """Returns at most `limit` records after the position `after_seq`. Returns fewer, but at least one, if
-        they would exceed `max_bytes` in total. `through_seq`: the last position to read; None means the end.
+        """Returns up to `limit` records after `after_seq`, at most `max_bytes` in total. A first record above
+        this size is returned alone. `through_seq`: the last position to read; None means the end of the log.
         """
         last = self.last_seq if through_seq is None else through_seq
         rows = self._db.execute(
@@ -166,8 +166,8 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields, in log order, the event `leaf`, the events that precede it in its branch, and all state
-        updates. `leaf`: an event's id; None means no event. `through_seq`: the last position to read.
+        """Yields, in log order, the event with the id `leaf`, the events that precede it in its branch, and
+        all state updates. `leaf`: None means only state updates. `through_seq`: the last position to read.
         """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
@@ -300,8 +300,8 @@ class EventLog(LogReader):
         self._lock.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Appends all of these records to the log, or none. Raises ValueError if their positions do not
-        follow the log's last position. Raises sqlite3.IntegrityError if an id is already in the log.
+        """Appends the records, or none of them if an error occurs. Raises ValueError if their positions do
+        not follow the log's last position. Raises sqlite3.IntegrityError if an id is already in the log.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):
@@ -313,7 +313,7 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Stores all writes inside the `with` block, or none. A nested block is part of the outer block."""
+        """Stores all writes inside the `with` block and its nested blocks, or none if an error occurs."""
         if self._db.in_transaction:
             yield
             return
@@ -328,8 +328,8 @@ class EventLog(LogReader):
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
         """Stores the conversation's specification (the data with which it was created) and signs it with a
-        keyed digest that reveals later changes. `name`: the directory name to sign; None means the
-        directory's present name.
+        keyed checksum that reveals later changes. `name`: the name of the conversation's directory, which is
+        also signed; None means the present name.
         """
         signature = self.signer.sign(name or self._name, text)
         with self.transaction():
@@ -341,8 +341,8 @@ class EventLog(LogReader):
 
     def spec(self) -> str | None:
         """Returns the conversation's specification (the data with which it was created), or None if there is
-        none. Raises SpecChangedError if the signature shows that another program wrote it. Replaces a
-        signature that was made with an old key, and adds a signature that is missing but not required.
+        none. Raises SpecChangedError if the signature shows that another program wrote this data. Replaces a
+        signature that was made with an old key. Adds a signature if there is none and the signer allows this.
         """
         text, signature = self.get_meta("spec"), self.get_meta("spec_seal")
         if text is None:

@@ -10,8 +10,8 @@ from agent_runtime.events.message import MessageEvent
 
 class ModelInputCursor:
     """An object that determines which events the model had seen when it wrote each reply. The events of a log
-    must be passed to `by` in order. The object assumes that the model had seen all events that come before
-    the reply in the log.
+    must be passed to the method `by` in order. The object assumes that the model had seen all events that
+    come before the reply in the log.
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:

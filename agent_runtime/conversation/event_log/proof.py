@@ -1,6 +1,6 @@
 """Collects what the event log proves about the agent's work: which files the agent changed, and which
-commands ran after the last change. Has no side effects: it reads only the events. A `Work` object is a part
-of the conversation's state.
+commands ran after the last change. Has no side effects, because only the events are read. A `Work` object is
+a part of the conversation's state.
 """
 
 import re
@@ -63,9 +63,9 @@ class Work:
 
     `cited`: the commands that the agent named in its last call of the tool `finish`. `is_reported`: whether
     the log already contains the report to users about this work. `is_questioned`: whether, since the user's
-    last message, the agent has got a message that the log does not prove its claims. `recent`: the files that
-    the agent viewed or changed last, the latest at the end. `plan`: the agent's list of tasks, one per line;
-    empty if there is none.
+    last message, the agent has got a message which says that the log does not prove the agent's claims.
+    `recent`: the files that the agent viewed or changed last, the latest at the end. `plan`: the agent's list
+    of tasks, one per line; empty if there is none.
     """
 
     changed: tuple[str, ...] = ()

@@ -92,8 +92,9 @@ def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
 def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
-    """Ends the tool calls and tasks that cannot continue after a restore from a backup, and tells the agent
-    how old its files are. Does nothing if the last event of the chat is already this message to the agent.
+    """Ends the tool calls and tasks that cannot continue after a restore from a backup, and logs a message
+    that tells the agent how old its files are. Does nothing if the last event of the chat is already the
+    message about this restore.
 
     Actions that wait for confirmation continue to wait, because none of them has begun. The agent does not
     continue interrupted work automatically. `restored`: data about the restore. `is_there`: returns whether a
@@ -121,8 +122,9 @@ def tell_restored(
 
 
 def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
-    """Ends the tool calls and tasks that were unfinished in the original conversation, and tells the agent
-    that it works in a copy. Does nothing if the log already contains this message to the agent.
+    """Ends the tool calls and tasks that were unfinished in the original conversation, and logs a message
+    that tells the agent that it works in a copy. Does nothing if the log already contains the message about
+    this copy.
     """
     state = conversation.state
     if not state.has_system_prompt or conversation.log.get(forked.message_id) is not None:

@@ -41,8 +41,8 @@ def _caught_up(
 ) -> tuple[Fold, list[Record]]:
     """Adds the records up to the position `through_seq` to `fold`, which computes the conversation's state
     and messages. `waiting`: the records that are not added yet. Returns the Fold and the records after
-    `through_seq`. The returned Fold is a new object if one of the added records returned the conversation to
-    an earlier event.
+    `through_seq`. The returned Fold is a new object if one of the added records moved the conversation back
+    to an earlier event.
     """
     for record in waiting:
         if record.seq > through_seq:

@@ -29,8 +29,8 @@ class SpecSigner:
     takes_unsigned: bool = True
 
     def sign(self, conversation: str, spec: str) -> str | None:
-        """Returns the signature of a conversation's specification as hexadecimal text. Returns None if there
-        is no key. `conversation`: the name of the conversation's directory, which is also signed.
+        """Returns the signature of a conversation's specification as hexadecimal text. Returns None if `keys`
+        is empty. `conversation`: the name of the conversation's directory, which is also signed.
         """
         return _digest(self.keys[0], conversation, spec) if self.keys else None
 

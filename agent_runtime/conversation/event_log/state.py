@@ -49,7 +49,7 @@ conversation has started.
 """
 LEAF = "leaf_event_id"
 """The key of an event that updates the state. The value is the id of an earlier event to which the
-conversation was returned and from which it continues.
+conversation was moved back and from which it continues.
 """
 
 
@@ -64,20 +64,20 @@ class State:
     `critique`: the critic's last judgement of the agent's work; `critiques`: the number of these judgements;
     `stop_denials`: how often Stop hooks have made the agent continue. These three fields cover the time since
     the user's last message. `replied_without_call`: whether the agent's last reply has no tool call.
-    `told_to_finish`: whether, since its last tool call, the runtime has told the agent to continue or to
-    finish. `work`: which files the agent has changed, and which commands ran after the last change.
+    `told_to_finish`: whether, since the agent's last tool call, the runtime has told the agent to continue or
+    to finish. `work`: which files the agent has changed, and which commands ran after the last change.
 
     `wants_condensation`: whether a condensation (a summary that replaces older events) was requested and is
     neither complete nor failed yet. `given_rules`: the names of the path rules (instructions for certain
     files) that the model has got with results of tool calls.
 
-    `agent`: the agent's configuration after its last change, without keys. `agent`, `title`, `tags`: None
+    `agent`: the agent's configuration after its last change, without API keys. `agent`, `title`, `tags`: None
     while the values from the creation apply. `safeguards`: the confirmation policy and the security analyzer
     that were set after the creation. `approved`: the kinds of actions that the user has approved for this
     whole conversation. `shell_dir`: the directory of the agent's shell after its last command.
 
-    `children`: the ids of the conversations that this one has started. `tasks`: the tasks of sub-agents, by
-    task id.
+    `children`: the ids of the conversations that this conversation has started. `tasks`: the tasks of
+    sub-agents, by task id.
     """
 
     last_seq: int = 0

@@ -13,7 +13,7 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 
 TASKS = "tasks"
 """The name of a field in the JSON value of the state update events whose key is `agent_state`. The field
-contains the tasks of sub-agents that have changed, by task id.
+contains the changed tasks of sub-agents, by task id.
 """
 
 TaskStatus = Literal["running", "waiting", "paused", "completed", "error", "conflict", "interrupted"]

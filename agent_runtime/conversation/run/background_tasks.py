@@ -11,7 +11,8 @@ from uuid import UUID
 logger = logging.getLogger(__name__)
 
 Begin = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
-"""A function that starts a coroutine as a background task and returns the task. The text is the task's name.
+"""A function that starts a coroutine as a background task and returns the task. The second argument is the
+task's name.
 """
 
 
@@ -29,8 +30,8 @@ class BackgroundTasks:
         return bool(self._tasks)
 
     def begin(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Starts a coroutine as a background task and returns the task. The task never raises: its errors are
-        logged.
+        """Starts a coroutine as a background task and returns the task. Errors in the task are logged and not
+        raised.
         """
         task = asyncio.create_task(self._logged(work), name=f"{name} {self._conversation_id}")
         self._tasks.add(task)

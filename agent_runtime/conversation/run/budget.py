@@ -55,7 +55,7 @@ class Budget:
 
 def check_cost(context: RunContext) -> None:
     """Checks the budget of the conversation. Raises RunError if the budget is spent. The user may then start
-    the agent again; the function `renewed` then raises the budget.
+    the agent again; the function `renewed` then increases the budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -71,9 +71,9 @@ def check_cost(context: RunContext) -> None:
 
 
 def renewed(context: RunContext) -> list[Event]:
-    """Returns the event that raises a spent budget at the beginning of a run (work of the agent), so that the
-    run may spend the amount of the agent's configured budget once more. Returns an empty list if the budget
-    is not spent, or if there is no budget.
+    """Returns the event that increases a spent budget at the beginning of a run (work of the agent). The run
+    may then spend as much as the model's configuration allows. Returns an empty list if the budget is not
+    spent, or if there is no budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -88,8 +88,8 @@ def budget_update(context: RunContext, dollars: float | None) -> ConversationSta
 
 
 def check_price(context: RunContext, reply: Reply) -> None:
-    """Checks that the price of the reply is known if the conversation has a budget, because a budget cannot
-    be enforced without prices. Raises RunError otherwise.
+    """Raises RunError if the conversation has a budget and the price of the reply is not known, because a
+    budget cannot be enforced without prices.
     """
     if _limit(context) is None or reply.usage.cost is not None:
         return
@@ -113,8 +113,8 @@ def _limit(context: RunContext) -> float | None:
 
 
 def _share(context: RunContext, limit: float) -> float:
-    """Returns the dollars by which the conversation's budget is raised for one more run (work of the agent).
-    `limit`: the current budget; it is used if the model's configuration has no budget.
+    """Returns the dollars by which the conversation's budget is increased for one more run (work of the
+    agent). `limit`: the current budget; it is used if the model's configuration has no budget.
     """
     return context.agent.llm.max_budget_per_task or limit
 

@@ -16,8 +16,8 @@ the id under which the tokens and cost of the judge's model are counted.
 
 
 class GoalVerdict(BaseModel):
-    """The judge's verdict on a goal. `score`: the probability that the whole goal is reached, from 0 to 1.
-    `missing`: what is not done yet.
+    """The verdict of the judge (a model) on a conversation's goal. `score`: the probability that the whole
+    goal is reached, from 0 to 1. `missing`: what is not done yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -29,8 +29,8 @@ class GoalVerdict(BaseModel):
 
 class Goal(BaseModel):
     """The goal of a conversation and its status. `active`: whether the agent still works on the goal.
-    `status`: `capped` means that the judge has checked the goal `max_iterations` times without success.
-    `objective`: the text of the goal. `iteration`: how often the judge has checked the goal so far.
+    `status`: `capped` means that the judge (a model) has checked the goal `max_iterations` times without
+    success. `objective`: the text of the goal. `iteration`: how often the judge has checked the goal so far.
     `verdict`: the judge's last verdict; None before the first check.
     """
 

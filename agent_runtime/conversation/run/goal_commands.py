@@ -25,7 +25,7 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 def rest(conversation: ConversationEngine) -> None:
     """Interrupts the work on the conversation's goal (a task that the agent continues until a judge finds it
-    reached), if one is active. The user can resume the goal later. If the agent is working, it continues
+    reached), if a goal is active. The user can resume the goal later. If the agent is working, it continues
     until it stops, but then no judge checks the goal.
     """
     conversation.emit(*interruption(conversation.state.goal))

@@ -1,4 +1,4 @@
-"""Builds the input of the agent's model: its chat messages, and which older events a summary replaces."""
+"""Builds the chat messages for the agent's model, and plans which older events a summary replaces."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -49,7 +49,7 @@ class ModelInput:
         return [MessageEvent.model_validate_json(body) for body in said]
 
     def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
-        """Returns the user's oldest message that the model has not seen, leaving out messages with an id in
+        """Returns the user's oldest message that the model has not seen. Ignores messages whose id is in
         `passed`. Returns None if there is no such message. Reads only this message from the log.
         """
         for _, message_id in self.state.unseen_messages:
@@ -60,8 +60,8 @@ class ModelInput:
 
     def plan_condensation(self, agent: Agent, *, is_requested: bool = False) -> CondensationPlan | None:
         """Returns a plan of the events that the agent's condenser (which shortens the prompt) should now
-        replace by a summary. Returns None if no summary is needed. `is_requested`: makes a plan even if no
-        limit is reached.
+        replace by a summary. Returns None if no summary is needed. `is_requested`: True makes a plan even if
+        the prompt is below the condenser's limits.
         """
         plans = (
             plan(

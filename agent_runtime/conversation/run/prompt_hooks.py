@@ -29,7 +29,7 @@ class _Decision(BaseModel):
 async def ask_hook(context: RunContext, instruction: str, payload: JsonObject) -> Outcome:
     """Asks the agent's model for the decision of a `prompt` hook, and returns the decision: allowed or
     refused. If the request to the model fails, the decision is "allowed". `instruction`: the hook's text.
-    `payload`: data about what the hook decides, such as a tool call.
+    `payload`: the facts for the decision, such as the tool call to allow.
     """
     asked = instruction.replace(_PLACEHOLDER, "the input below")
     described = orjson.dumps(payload, option=orjson.OPT_INDENT_2).decode()

@@ -25,9 +25,9 @@ _DENIAL = re.compile(
 
 
 def is_questioned(context: RunContext) -> bool:
-    """Returns whether the agent must continue because the event log does not prove what its last message
-    claims, such as that the tests passed. If the agent must continue, the function has already logged a
-    message to the agent.
+    """Returns whether the agent must continue because the event log does not prove what the agent's last
+    message claims, such as that the tests passed. If the agent must continue, the function has already logged
+    a message to the agent.
 
     The function logs such a message at most once after each message of the user.
     """

@@ -10,14 +10,14 @@ from agent_runtime.events.state import ExecutionStatus, status_update
 
 def results_of_dangling_calls(context: RunContext, *, by: str) -> list[AgentErrorEvent]:
     """Returns an error event as the result of each pending tool call (a call without a result). The caller
-    logs them. `by`: who or what ended the calls, as in "by the user".
+    logs these events. `by`: a text that says who or what ended the calls, such as "by the user".
     """
     return dangling_calls.give_up(context.state.pending, context.agent, context.tools, by=by)
 
 
 def give_up(context: RunContext, *, by: str) -> None:
-    """Logs an error as the result of each pending tool call (a call without a result). `by`: who or what
-    ended the calls, as in "by the user".
+    """Logs an error as the result of each pending tool call (a call without a result). `by`: a text that says
+    who or what ended the calls, such as "by the user".
     """
     context.emit(*results_of_dangling_calls(context, by=by))
 
@@ -32,8 +32,8 @@ def recover(context: RunContext) -> None:
 
 def settle(context: RunContext, *, by: str) -> None:
     """Ends everything that is unfinished in a log that was copied from another conversation: pending tool
-    calls (calls without a result) get error results, and the status `running` becomes `idle`. `by`: who or
-    what ended the calls, as in "by the user".
+    calls (calls without a result) get error results, and the status `running` becomes `idle`. `by`: a text
+    that says who or what ended the calls, such as "by the user".
     """
     give_up(context, by=by)
     if context.state.status is ExecutionStatus.RUNNING and not context.is_running:

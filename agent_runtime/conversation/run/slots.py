@@ -42,9 +42,9 @@ class RunSlot:
 
 
 class RunSlots:
-    """The limit of how many conversations of a server run at the same time, with the queue of the runs
-    (agents with work) that wait. All conversations of the server share this object. `limit`: the number of
-    runs that may work at the same time; None means no limit.
+    """The limit of how many conversations of a server run at the same time, with the queue of the runs (the
+    work of agents) that wait. All conversations of the server share this object. `limit`: the number of runs
+    that may work at the same time; None means no limit.
     """
 
     def __init__(self, limit: int | None = None) -> None:

@@ -41,7 +41,7 @@ class RunTask:
 
         `on_end`: a function that is called after the end of the run, unless the run was cancelled or a new
         run has begun. `on_lost`: a function that is called if the end of the run could not be logged; its
-        argument is the error. It is called before `on_end`.
+        argument is the error. `on_lost` is called before `on_end`.
         """
         if self.is_running:
             raise AlreadyRunningError

@@ -15,7 +15,7 @@ from agent_runtime.version import VERSION
 
 def atif_chunks(directory: Path) -> Iterator[bytes]:
     """Yields the exported JSON document of the conversation in this directory, piece by piece. The document
-    contains only the events of the current chat. If the conversation was returned to an earlier event, the
+    contains only the events of the current chat. If the conversation was moved back to an earlier event, the
     abandoned events after it are left out. Raises LogMissingError if there is no conversation.
     """
     info = read_info(directory)

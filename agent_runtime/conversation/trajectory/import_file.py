@@ -43,8 +43,8 @@ class NotATrajectoryError(Exception):
 
 @dataclass(frozen=True)
 class Wishes:
-    """The values that a user chooses for an imported conversation: its id, its agent, the agent's working
-    directory, and its title. If `agent` or `title` is None, the value from the file is used.
+    """The values that a user chooses for an imported conversation: the conversation's id and title, its
+    agent, and the agent's working directory. If `agent` or `title` is None, the value from the file is used.
     """
 
     conversation_id: UUID

@@ -1,5 +1,5 @@
 """Contains functions that the table of security rules uses. The functions find arguments that make a program
-run code or other programs, such as `tar --checkpoint-action`, `sed` with `e`, or `python -c`.
+run code or other programs, such as `tar --checkpoint-action`, the command `e` of `sed`, or `python -c`.
 """
 
 import re

@@ -99,7 +99,7 @@ def drops_changes(call: Call) -> bool:
 
 def drops_outside(call: Call, workspace: str) -> bool:
     """Returns whether a git command drops uncommitted changes outside the workspace, as `git -C / clean -fdx`
-    does. Files there may belong to another project or to no repository.
+    does. Such a command is risky, because files outside the workspace may belong to another project.
     """
     if not drops_changes(call):
         return False
@@ -134,8 +134,8 @@ def runs_programs(call: Call) -> bool:
 
 
 def pushes_unknown(call: Call) -> bool:
-    """Returns whether the command is a `git push` with an argument whose beginning is unknown. Such an
-    argument could be an option like `--force`.
+    """Returns whether the command is a `git push` with an argument whose beginning is only known when the
+    command runs. This argument could be an option such as `--force`.
     """
     if git_of(call).subcommand != "push":
         return False

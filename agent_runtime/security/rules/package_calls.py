@@ -95,7 +95,7 @@ def runs_package_of_address(call: Call, workspace: str) -> bool:
 
 def _packages_run(call: Call) -> Iterator[str]:
     """Yields the packages whose programs a command such as `npx` or `uvx` runs. The words after the first
-    package are arguments of the package's program, so they are not examined.
+    package are arguments of the package's program, so they are left out.
     """
     words = [word.text for word in call.operands]
     begins = [*_RUNS_PACKAGES.get(call.name, [[]]), *([["run"]] if call.name == "uv" else [])]

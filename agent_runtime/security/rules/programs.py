@@ -1,5 +1,5 @@
-"""Judges the risk of code for an interpreter. If the code contains a sign of possible harm, such as the word
-`subprocess`, the risk is UNKNOWN, because the code can then do anything.
+"""Judges the risk of code for an interpreter. Code with a sign of possible harm, such as the word
+`subprocess`, has the risk UNKNOWN, because such code can do anything.
 """
 
 import re
@@ -19,8 +19,8 @@ _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh|script|!)[^\n]*\n(.*)", re.DOTALL)
 
 def judge_program(code: str, workspace: str) -> Judgement:
     """Returns a judgement of the risk of a notebook cell, including its shell commands (`!…`, `%%bash`). The
-    `likeness` of the result is the exact text of the cell. So if the user approves the cell and similar
-    cells, only a cell with the same text needs no confirmation.
+    `likeness` of the result is the exact text of the cell. So if the user approves all similar cells, this
+    approval covers only cells with exactly this text.
     """
     found = [INLINE_PROGRAM] if can_harm(code) else []
     for command in _shell_lines(code):

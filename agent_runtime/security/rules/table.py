@@ -26,7 +26,9 @@ _HARMFUL_SQL = re.compile(
 
 
 def _with(*words: str) -> Callable[[Call, str], bool]:
-    """Returns a function that tests whether one of the words is among a command's first two operands."""
+    """Returns a function that tests whether one of the words is among the first two operands (arguments that
+    are not options) of a command.
+    """
     return lambda call, _: not {word.text for word in call.operands[:2]}.isdisjoint(words)
 
 

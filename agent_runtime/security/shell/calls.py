@@ -161,9 +161,9 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
 
 
 def _run_files(call: Call, calls: Calls, depth: int) -> None:
-    """Adds to `calls` the programs in the script files that this call runs, such as `sh build.sh`. The files
-    are on the disk, or an earlier command of the same shell text writes the files. `depth`: how deeply the
-    call is nested in scripts.
+    """Adds to `calls` the programs that script files start, if this call runs the files, as in `sh build.sh`.
+    The files are on the disk, or an earlier command of the same shell text writes the files. `depth`: how
+    deeply the call is nested in scripts.
     """
     for path in _files_run(call):
         if path in calls.scripts:
@@ -188,8 +188,9 @@ def _collect_script(text: str, calls: Calls, depth: int) -> None:
 
 
 def _collect_contained(text: str, calls: Calls, directory: str | None, depth: int) -> None:
-    """Adds to `calls` the programs of a script (`text`) that runs in another container than the agent, so
-    that they change no files of this machine. `depth`: how deeply this script is nested in other scripts.
+    """Adds to `calls` the programs that a script (`text`) starts. The script runs in another container than
+    the agent, so the programs change no files of this machine. `depth`: how deeply this script is nested in
+    other scripts.
     """
     inner = Calls(directory=directory, in_container=True)
     _collect(text, inner, depth)
@@ -250,7 +251,7 @@ def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 def _placeholders(call: Call, options: int) -> Iterable[str]:
     """Returns the placeholders that `xargs` or a similar program replaces by its input. `options`: the number
-    of words in the call before the program that it starts.
+    of words in the call before the name of the started program.
     """
     if call.name != "xargs":
         return {"{}"}

@@ -55,7 +55,9 @@ def makefiles_of(call: "Call") -> list[Word]:
 
 
 def _values(call: "Call", option: re.Pattern[str]) -> list[Word]:
-    """Returns the values of an option of the call, from the option's own word or from the next word."""
+    """Returns the values that the call gives to an option. A value is in the same word as the option or in
+    the next word.
+    """
     found: list[Word] = []
     for at, word in enumerate(call.arguments):
         if match := option.fullmatch(word.text):

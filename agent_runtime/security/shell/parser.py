@@ -30,8 +30,8 @@ class Redirect:
 class Command:
     """A simple command of a shell script: one program with its arguments.
 
-    `words`: the program and its arguments. `stdin`: the text that the command reads, if the script contains
-    this text.
+    `words`: the program and its arguments. `stdin`: the text that the command reads; None if the script does
+    not contain this text.
 
     `source`: the command whose output this command reads through a pipe. `substituted`: the commands whose
     output is among the arguments. `assigned`: the names and values of the variables in the assignments before
@@ -47,8 +47,8 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The program's name without directory and minor version. The name is empty if it is only known when
-        the command runs, or if the command has no words.
+        """The program's name without directory and minor version: `python3` for `/usr/bin/python3.11`. The
+        name is empty if it is only known when the command runs, or if the command has no words.
         """
         first = self.words[0] if self.words else None
         if first is None or not first.is_known or first.has_glob:
@@ -69,8 +69,9 @@ class Script:
 
 def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HOME) -> Script:
     """Returns all commands in a shell text, including those in substitutions, functions and branches. Never
-    raises an error: the result says if a part was not understood. `depth`: how deeply the text is nested in
-    other scripts. `variables`: the known values of variables at the beginning; None for an unknown value.
+    raises an error. The field `is_understood` of the result is False if a part could not be parsed. `depth`:
+    how deeply the text is nested in other scripts. `variables`: the known values of variables at the
+    beginning; None for an unknown value.
     """
     if depth > MAX_DEPTH or len(text) > MAX_CHARS:
         return Script((), is_understood=False)
@@ -201,7 +202,7 @@ class _Parser:
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
         """Records the variable assignment in a word, and returns the variable's name and value. Returns None
-        if the word is no assignment.
+        if the word is not an assignment.
         """
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None

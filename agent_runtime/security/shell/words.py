@@ -1,4 +1,4 @@
-"""Contains the words (arguments) of a shell command, as far as they are known without running the command."""
+"""Defines the words (arguments) of a shell command, with their values if these are known in advance."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ Pieces = tuple[Piece, ...]
 
 def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
     """Returns the arguments to which a word expands. There are several arguments if the word contains braces
-    or variables with blanks in their values.
+    or variables with blanks in their values. `variables`: the values of variables; None for an unknown value.
     """
     known = [_with_value(piece, variables) for piece in pieces]
     braced = _braces(known)

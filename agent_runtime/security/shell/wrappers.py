@@ -39,6 +39,6 @@ WRAPPERS: Mapping[str, frozenset[str]] = {
 """For each program that runs another program: its options that take a value."""
 
 OPERANDS = dict.fromkeys(("timeout", "chroot", "flock", "chrt", "taskset", "setarch", "gosu", "su-exec"), 1)
-"""For some programs in WRAPPERS: the number of arguments, besides options, that come before the program that
-is started.
+"""The number of arguments, besides options, that come before the started program, by the name of the wrapper.
+A wrapper that is not listed here has no such arguments.
 """

@@ -31,7 +31,7 @@ class BashEventStore:
     """A store of the events about commands that clients run (starts, output and errors), oldest first.
 
     The oldest events are dropped if the store contains more than MAX_EVENTS events or MAX_CHARS characters,
-    or if they are older than `retention_seconds` (see the constructor).
+    or if they are older than the constructor's argument `retention_seconds`.
     """
 
     def __init__(self, retention_seconds: float | None = None) -> None:

@@ -201,7 +201,7 @@ class _Pipe:
     it arrives, and never splits a character that consists of several bytes.
 
     This class is used in place of asyncio's pipes, because asyncio would wait until the pipes are closed,
-    even after the process has ended.
+    which may be long after the end of the process.
     """
 
     def __init__(self, on_due: Callable[[], None]) -> None:

@@ -1,5 +1,5 @@
 """Lists all conversations of this server in pages. A conversation that is not in memory is not loaded for the
-list; only some of its data is read from its log.
+list; the data for the list is read from its log.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ class Catalog:
         self._known: dict[UUID, tuple[_Fingerprint, Entry | None]] = {}
 
     def scan(self) -> dict[UUID, Entry]:
-        """Returns the data for the list of conversations, by conversation id, for all conversations on disk.
-        Damaged conversations are left out.
+        """Returns the list entries of all conversations on disk, by conversation id. Damaged conversations
+        are left out.
 
         Reads only the logs that have changed since the last call.
         """

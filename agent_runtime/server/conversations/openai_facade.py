@@ -163,7 +163,7 @@ class FacadeAnswer:
         return FacadeUsage(*(now.get(name, 0) - self._before.get(name, 0) for name in names))
 
     def _hush(self) -> None:
-        """Stops receiving the text that the model streams. May be called twice."""
+        """Stops receiving the text that the model streams. A second call has no effect."""
         stop, self._stop = self._stop, None
         if stop is not None:
             stop()

@@ -76,9 +76,9 @@ class Registry:
     ) -> None:
         """Creates the registry without loading a conversation. `client`: sends requests to models.
         `reporter`: reports conversations to the app server. `credential_for`: returns the key to send with a
-        request to a URL, or None. `key_encryption`: encrypts conversations' keys on disk; None means that
-        keys are not written to disk. `signer`: signs the stored specification of each conversation (the data
-        with which it was created), so that a change by another program is detected.
+        request to a URL, or None if no key is sent. `key_encryption`: encrypts conversations' keys on disk;
+        None means that keys are not written to disk. `signer`: signs the stored specification of each
+        conversation (the data with which it was created), so that a change by another program is detected.
         """
         self._path = config.conversations_path
         self._client = client
@@ -122,10 +122,10 @@ class Registry:
     ) -> tuple[ConversationEngine, bool]:
         """Creates a conversation. Returns the new conversation and True. If a conversation with the id of the
         request exists already, returns this existing conversation and False; the existing conversation then
-        uses the keys and secrets of the request.
+        uses the API keys and secrets of the request.
 
         `secrets`: the store of secrets that the new conversation shares with other conversations; None means
-        a new store. `git`: the state of the git repository in the workspace.
+        a new store. `git`: the state of the workspace's git repository; None if not known.
         """
         conversation_id = request.conversation_id or uuid4()
         if conversation_id in self._leaving:
@@ -170,9 +170,9 @@ class Registry:
         return copy
 
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
-        """Creates a conversation from a file to which a conversation was exported and returns it. `wishes`:
-        the id, agent, working directory and title that the user chose. Raises ServerProblem 409 if this id is
-        already in use. Raises NotATrajectoryError if the file is not valid.
+        """Creates a conversation from a file that contains an exported conversation. Returns the new
+        conversation. `wishes`: the id, agent, working directory and title that the client chose. Raises
+        ServerProblem 409 if this id is already in use. Raises NotATrajectoryError if the file is not valid.
         """
         directory = self._directory(wishes.conversation_id)
         # This directory is not named like a conversation, so an incomplete log is never opened.
@@ -196,8 +196,8 @@ class Registry:
 
         Raises ServerProblem 404 if the conversation does not exist. Raises AlreadyRunningError if its agent
         is working or a tool still has a running process. Raises ServerProblem 422 if an event is not valid.
-        Raises LogGapError if events between the log and `missing` are missing. Raises LogDiffersError if the
-        log has other events at the same positions.
+        Raises LogGapError if there is a gap between the end of the log and the events in `missing`. Raises
+        LogDiffersError if the log has other events at the same positions.
         """
         conversation = self.get(conversation_id)
         if conversation.is_busy:

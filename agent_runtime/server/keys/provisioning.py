@@ -69,8 +69,8 @@ def erase_from_first_environment(prefixes: Sequence[str]) -> None:
     """Overwrites the values of the environment variables whose names begin with one of `prefixes`. Overwrites
     them in the memory where the kernel stored the environment at the start of this process.
 
-    It is not enough to delete a variable in Python: other processes, for example processes of root, could
-    still read the variable's value in /proc.
+    It is not enough to delete a variable in Python, because other processes, for example processes of root,
+    could still read the variable's value in /proc.
     """
     if sys.platform != "linux":
         return

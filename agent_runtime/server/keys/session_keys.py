@@ -1,5 +1,5 @@
-"""Stores the session keys: a client of this server must send one of them with each request. The server also
-sends the current key with its requests to the app server.
+"""Stores the session keys. A client of this server must send one of these keys with each request. The server
+also sends the current key with its requests to the app server.
 """
 
 import hmac

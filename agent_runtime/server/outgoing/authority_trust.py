@@ -65,7 +65,8 @@ def _put(path: Path, content: bytes) -> None:
 
 def _of_system() -> bytes:
     """Returns the certificate authorities (PEM) that commands trust by default. They are read from the file
-    that an environment variable names, otherwise from the file of the operating system.
+    that SSL_CERT_FILE or REQUESTS_CA_BUNDLE names; without these variables, from the file of the operating
+    system.
     """
     named = [
         Path(os.environ[name]) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)

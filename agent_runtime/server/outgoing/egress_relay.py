@@ -92,8 +92,8 @@ class EgressRelay:
 
     def _with_key(self, head: bytes) -> bytes:
         """Returns the first request of a connection with the session key in the header Proxy-Authorization,
-        which the app server's proxy requires. `head`: the request line and the headers. The proxy uses this
-        key for the whole connection.
+        which the app server's proxy requires. `head`: the request line and the headers. One request with the
+        key is enough for the whole connection.
         """
         request_line, _, headers = head.partition(b"\r\n")
         credentials = f"Proxy-Authorization: Bearer {self._session_key()}\r\n".encode()

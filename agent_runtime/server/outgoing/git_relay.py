@@ -72,8 +72,8 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True)
 class _Listener:
-    """The address of the app server's listener for requests from sandboxes. `path`: the beginning of the
-    paths of its routes.
+    """The address of the app server's listener for requests from sandboxes. `path`: the prefix of all URL
+    paths of this listener.
     """
 
     host: str
@@ -96,7 +96,7 @@ class _Listener:
 class GitRelay:
     """A relay on loopback through which git commands reach the app server's git proxy, and programs reach the
     model gateway (which forwards requests to models). The relay listens from `open` to `close`.
-    `session_key`: a function that returns the current key, which the relay sends to the app server.
+    `session_key`: a function that returns the current session key, which the relay sends to the app server.
 
     The paths of its URLs begin with a random text that only files of this sandbox contain, because other
     sandboxes may use the same loopback address.
@@ -280,7 +280,7 @@ async def _connect(listener: _Listener) -> tuple[asyncio.StreamReader, asyncio.S
 
 
 async def _relay(*ways: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
-    """Forwards bytes in both directions until one side ends."""
+    """Forwards bytes in both directions until one side closes its connection."""
     tasks = [asyncio.create_task(_pass(*way), name="git relay") for way in ways]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -2,7 +2,7 @@
 signs commits. Writes these settings as git configuration.
 
 The configuration is written as git's system-wide configuration. The configuration files of users and agents
-are not changed, and the URLs of remotes stay the public ones.
+are not changed. The remotes still have their public URLs.
 """
 
 import logging

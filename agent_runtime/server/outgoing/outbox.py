@@ -2,8 +2,8 @@
 app server confirms them.
 
 The event log is the queue. The log's field `acknowledged_seq` is the position of the last event that the app
-server has confirmed, so a crash on either side neither loses nor repeats events. Pieces of streamed replies
-are sent only while the app server can be reached; otherwise they are dropped.
+server has confirmed, so no event is lost or repeated if one of the two servers crashes. Pieces of streamed
+replies are sent only while the app server can be reached; otherwise they are dropped.
 """
 
 import asyncio
@@ -173,10 +173,10 @@ class Outbox:
             await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     async def _isolate(self, events: list[EventFrame], reason: str) -> None:
-        """Handles a batch of events that the app server has refused. If the batch has several events, makes
-        the next batch half as large, to find the one event that the app server refuses. If the batch has only
-        one event, a substitute event is sent next in its place. `reason`: why the app server refused the
-        batch.
+        """Changes what is sent next after the app server has refused a batch of events. If the batch has
+        several events, makes the next batch half as large, to find the one event that the app server refuses.
+        If the batch has only one event, a substitute is sent next in place of this event. `reason`: why the
+        app server refused the batch.
 
         One refused event must not stop all later events. Pieces of streamed replies in the batch are lost.
         """

@@ -53,8 +53,8 @@ class PromptMasking:
 
     def masked(self, body: bytes) -> bytes:
         """Returns the body of a model request with every secret replaced by the mask. Returns the body
-        unchanged if it contains no secret, or if it is not a JSON object; the app server's model gateway
-        refuses such a body.
+        unchanged if it contains no secret. A body that is not a JSON object is also returned unchanged,
+        because the app server's model gateway refuses it anyway.
         """
         masker = self._masker()
         if not masker.forms:

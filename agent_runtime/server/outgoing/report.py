@@ -42,7 +42,7 @@ class Reporter:
         self._outboxes[conversation_id].when_current(then)
 
     def follow(self, conversation: ConversationEngine) -> None:
-        """Starts to report the conversation to the app server, from the last confirmed event on."""
+        """Starts to send the conversation's events after the last confirmed event to the app server."""
         if self._url is None:
             return
         url = f"{self._url}/events/{conversation.id.hex}"

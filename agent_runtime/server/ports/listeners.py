@@ -181,8 +181,8 @@ def _sockets_of(pid: int) -> Iterator[int]:
 
 
 def _name_of(pid: int) -> str:
-    """Returns the name of the program and of its script or module, such as `node vite` or `python3
-    http.server`.
+    """Returns the name of the program that runs in the process `pid`, and of its script or module, such as
+    `node vite` or `python3 http.server`.
     """
     program, *arguments = _read(_PROC / str(pid) / "cmdline").rstrip("\0").split("\0")
     script = next((one for one in arguments if not one.startswith("-")), "")

@@ -1,7 +1,7 @@
 """FastAPI dependencies that give routes access to the server's long-lived objects.
 
-The dependencies are coroutines: FastAPI would run plain functions in threads, but logs may only be used in
-the event loop's thread.
+The dependencies are coroutines, because FastAPI would run plain functions in threads, but logs may only be
+used in the event loop's thread.
 """
 
 from collections.abc import AsyncIterator

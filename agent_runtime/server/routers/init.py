@@ -24,8 +24,8 @@ class InitRequest(BaseModel):
     """The request body of POST /api/init: settings that replace the settings with which the server was
     started. The request may also contain settings of the server that are not fields of this class.
 
-    `env`: environment variables for this process. The agent's commands get only those of these variables that
-    the server's list of allowed variables for commands contains.
+    `env`: environment variables for this process. The agent's commands get a variable only if it is in the
+    server's list of variables for commands.
     """
 
     model_config = ConfigDict(extra="allow")

@@ -87,7 +87,9 @@ async def get_conversation_schema() -> SettingsSchema:
 
 @router.get("")
 async def get_settings(store: Saved, expose: Exposure) -> SettingsResponse:
-    """Returns the settings. Secrets are masked unless `X-Expose-Secrets` is `encrypted` or `plaintext`."""
+    """Returns the settings. Secrets are masked unless the header X-Expose-Secrets has the value `encrypted`
+    or `plaintext`.
+    """
     return _shown(store, expose)
 
 
@@ -153,8 +155,8 @@ async def save_secret(wanted: SecretCreateRequest, store: Saved) -> SecretItem:
 
 @router.get("/secrets/{name}", response_class=PlainTextResponse, dependencies=[Depends(require_session_key)])
 async def get_secret(name: SecretName, store: Saved) -> PlainTextResponse:
-    """Returns the value of a secret as plain text. A conversation requests this route when a secret of its
-    request is of the kind LookupSecret, which means that the value is fetched from a URL.
+    """Returns the value of a secret as plain text. A conversation calls this route for a secret of the kind
+    LookupSecret, whose value is fetched from a URL.
     """
     return PlainTextResponse(_secret(store, name).value, headers={"Cache-Control": "no-store"})
 

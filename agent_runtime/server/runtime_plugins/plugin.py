@@ -46,11 +46,10 @@ class RuntimePlugin(Protocol):
 
 class Startable(RuntimePlugin, Protocol):
     """The interface of a runtime plugin that starts when a user opens it. Users reach the plugin through the
-    number `port`.
+    URLs of the port number `port`.
 
-    No program listens on that port. The port relay (the part of the server that forwards requests for ports)
-    uses the number to find `socket`: a Unix socket that no other user, no other sandbox and no web page can
-    reach.
+    No program listens on that port. The port relay (the part of the server that handles these URLs) uses the
+    number to find `socket`: a Unix socket that no other user, no other sandbox and no web page can reach.
     """
 
     port: int
@@ -69,4 +68,4 @@ class Startable(RuntimePlugin, Protocol):
         """
 
     async def stop(self) -> None:
-        """Stops all processes of the plugin. May be called twice."""
+        """Stops all processes of the plugin. A second call has no effect."""

@@ -57,7 +57,7 @@ class PluginProgram:
 
     async def end(self) -> None:
         """Ends the plugin's program: sends SIGTERM to its process group, and SIGKILL after TERMINATE_SECONDS.
-        May be called twice.
+        A second call has no effect.
         """
         if self.is_alive:
             signal_group(self._process.pid, signal.SIGTERM)

@@ -52,8 +52,8 @@ _SETTINGS = {
 class VSCode:
     """The runtime plugin for VS Code in the browser. The object starts and stops the program code-server.
 
-    `data`: the directory of the settings and extensions of code-server, which is created when code-server
-    starts. `is_enabled`: whether the configuration enables VS Code.
+    `data`: the directory in which code-server stores its settings and extensions. It is created when
+    code-server starts. `is_enabled`: whether the configuration enables VS Code.
     """
 
     name = "vscode"

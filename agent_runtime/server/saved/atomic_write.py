@@ -10,8 +10,8 @@ from agent_runtime.workspace.users import are_two, server_files
 def replace_file(
     path: Path, content: bytes, *, is_for_commands: bool = False, is_program: bool = False
 ) -> None:
-    """Writes the file atomically as a file of the server's user. The call blocks. Raises OSError if the file
-    cannot be written.
+    """Writes the file atomically. The file belongs to the server's operating system user. The call blocks.
+    Raises OSError if the file cannot be written.
 
     `is_for_commands`: whether commands of the agent may read the file. `is_program`: whether the file is
     executable. Several callers may write at the same time: each writes a separate temporary file, and the

@@ -1,8 +1,8 @@
 """Stores the settings, model profiles and secrets of the user, on an agent server that runs without an app
 server.
 
-All saved values are in one encrypted file. Without a secret key nothing is written to disk, because the
-agent's commands may run as the same user and could read the file.
+All saved values are in one encrypted file. A server without a secret key writes nothing to disk, because the
+agent's commands may run as the server's user and could read the file.
 """
 
 import base64
@@ -105,7 +105,7 @@ class EncryptedSettings:
         return self._fernet().encrypt(text.encode()).decode()
 
     def decrypt(self, text: str) -> str:
-        """Returns the text that `encrypt` has encrypted, decrypted. Returns any other text unchanged."""
+        """Decrypts a text that `encrypt` has returned. Returns any other text unchanged."""
         if not self.is_kept or not text.startswith(_TOKEN_START):
             return text
         decrypted = self._decrypted(text)
@@ -123,8 +123,8 @@ class EncryptedSettings:
         )
 
     def _decrypted(self, token: str) -> str | None:
-        """Decrypts a text that the method `encrypt` has returned. Returns None if none of the keys can
-        decrypt it.
+        """Decrypts a text that the method `encrypt` has returned. Returns None if none of the server's secret
+        keys can decrypt the text.
         """
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms
 
@@ -177,7 +177,8 @@ def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object
     """Returns a copy of `before` to which the entries of `changes` are added; they replace entries with the
     same name. Nested objects are merged in the same way. The value null removes an entry.
 
-    `is_kept`: returns True for a new value that must leave the old value unchanged, such as a mask.
+    `is_kept`: a function that returns True for a new value that must not replace the old value, such as the
+    mask that clients see in place of a secret.
     """
     after = dict(before)
     for name, value in changes.items():

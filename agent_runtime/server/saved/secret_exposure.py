@@ -60,7 +60,7 @@ Exposure = Annotated[Expose, Depends(_exposure)]
 
 
 def decrypted(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
-    """Returns settings from a client with the encrypted secrets in them decrypted."""
+    """Decrypts the encrypted secrets in settings that a client has sent, and returns the settings."""
     return mask(settings, lambda secret: encrypted_settings.decrypt(str(secret)))
 
 

@@ -2,8 +2,8 @@
 
 AF_VSOCK sockets belong to no network namespace, so network isolation does not block them. Filters of system
 calls do not see what io_uring does. The default filters of older container engines allow AF_VSOCK sockets and
-io_uring, and bubblewrap has no filter. The agent server installs this filter for itself and its child
-processes. The filter cannot be removed.
+io_uring, and bubblewrap has no filter. Therefore the agent server installs a filter for itself and its child
+processes. This filter cannot be removed.
 """
 
 import ctypes
@@ -36,8 +36,8 @@ class _Calls:
     """The numbers of the system calls of one processor architecture.
 
     `audit`: the number of the architecture in the kernel's audit subsystem. `socket`: the number of the call
-    `socket`. `bundled`: the numbers of the system calls that can make any of several other system calls.
-    Their arguments select the other call, and a filter cannot see these arguments.
+    `socket`. `bundled`: the numbers of system calls (such as `socketcall`) whose arguments select one of
+    several other system calls. A filter cannot see which call is selected.
     """
 
     audit: int

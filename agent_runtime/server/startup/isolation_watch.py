@@ -1,5 +1,5 @@
-"""Ends this server when the process that starts the agent's commands in isolated namespaces has ended. Then
-the server and that process can be started again together.
+"""Ends this server when the process that starts the agent's commands in isolated namespaces has ended, so
+that both can be started again together.
 """
 
 import logging

@@ -1,5 +1,5 @@
-"""Makes the start of the server faster and reduces its memory: speeds up imports, and prevents imports of
-modules that are not used.
+"""Makes the server start faster and use less memory: speeds up imports, and prevents imports of modules that
+the server does not use.
 """
 
 import gc
@@ -16,7 +16,7 @@ _OF_UVICORN = {
     "Server": "uvicorn.server",
     "run": "uvicorn.main",
 }
-"""The names of uvicorn that are used, with the modules that define them."""
+"""The names of the package uvicorn that the server uses, with the modules that define these names."""
 
 
 @contextmanager
@@ -49,8 +49,8 @@ def build_models_late() -> None:
 def leave_out_unused() -> None:
     """Prevents imports of optional modules that this server never uses and that would need memory.
 
-    A module set to None in `sys.modules` cannot be imported. Libraries that try to import it treat it as not
-    installed.
+    A module set to None in `sys.modules` cannot be imported. Libraries that try to import it then work as if
+    it were not installed.
     """
     # The command line that comes with httpx brings a terminal library of 4 MB, wherever it is installed.
     sys.modules["httpx._main"] = None  # type: ignore[assignment]

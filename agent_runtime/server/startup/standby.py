@@ -26,8 +26,9 @@ from agent_runtime.wire import NOT_ANSWERED_HEADER
 
 
 class StandbyApp(FastAPI):
-    """The application of an agent server that was started without its configuration. It serves requests until
-    POST /api/init sends the configuration. After that it forwards all requests to the full application.
+    """The application of an agent server that was started without its configuration. Until POST /api/init
+    sends the configuration, the application refuses all requests except this one and those about the server's
+    state. After that it forwards all requests to the full application.
     """
 
     def __init__(self, config: Config) -> None:

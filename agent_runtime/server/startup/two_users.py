@@ -48,7 +48,7 @@ def separate(users: Users, conversations: Path) -> None:
     root, and makes this process use both users: the agent's user by default, and the server's user for access
     to the server's files. Raises TwoUsersError if this is not possible.
 
-    If the kernel cannot change the user for file access alone, this process uses only the agent's user.
+    If the kernel does not allow a separate user for file access, this process uses only the agent's user.
     """
     if os.geteuid() != 0:
         raise TwoUsersError("Only root can become two users.")

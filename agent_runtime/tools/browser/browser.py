@@ -85,7 +85,7 @@ class Browser:
         self._has_no_tab_to_come.set()
         self._downloads = Downloads(downloads, self.note, self._cancel_download)
         self.on_picture: Callable[[Json], None] | None = None
-        """A function that gets each picture of a tab that is recorded. None if no recording runs."""
+        """While a recording runs, the function that gets each recorded picture; otherwise None."""
 
     @property
     def is_alive(self) -> bool:
@@ -140,8 +140,8 @@ class Browser:
         return self._current
 
     async def wait_for_opened(self, seconds: float) -> None:
-        """Waits until a new tab, which a page is opening at the moment, is ready, but at most `seconds`.
-        Returns at once if no tab is being opened.
+        """If a page is opening a new tab, waits until the tab is ready, but at most `seconds`. Otherwise
+        returns at once.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -177,8 +177,8 @@ class Browser:
         return notes
 
     async def ended_by(self) -> str:
-        """The text that says how the browser has ended: with which exit code, or that it
-        no longer replies.
+        """Returns a text with the exit code of the browser's process. If the process has not ended within
+        five seconds, the text says instead that the browser no longer replies.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(5):
@@ -255,11 +255,11 @@ class Browser:
             waiting.set_result(tab)
 
     async def _equip(self, session: str, *further: tuple[str, Json]) -> None:
-        """Sends to a new page all DevTools commands that set up the page, without waiting between them.
-        `session`: the DevTools session of the page. `further`: additional commands, each with its parameters.
+        """Sends to a new page all DevTools commands that set up the page. `session`: the DevTools session of
+        the page. `further`: additional commands, each with its parameters.
 
-        A new page is paused. It replies to some of these commands only after the last command, which resumes
-        the page.
+        Does not wait for a reply between the commands: a new page is paused, and replies to some commands
+        only after the last command resumes the page.
         """
         calls = (*_EQUIPMENT, *further)
         await asyncio.gather(

@@ -41,8 +41,8 @@ class Element:
 @dataclass(frozen=True)
 class PageState:
     """The elements of a page that can be clicked or filled in, with a text for the model that describes them.
-    `page`: the scroll positions and the loading status of the page, as the script `elements.js` in the page
-    returns them.
+    `page`: the scroll positions and the loading status of the page, as returned by the script `elements.js`,
+    which runs in the page.
     """
 
     elements: Sequence[Element]

@@ -46,8 +46,8 @@ _PLAYER = """\
 
 
 class Recording:
-    """A running recording of the browser's page. Call `follow` with each tab that is used, and `stop` to end
-    the recording.
+    """A running recording of the browser's page. Call `follow` with the current tab after each tool call, and
+    `stop` to end the recording.
     """
 
     def __init__(self, browser: Browser, directory: Path) -> None:
@@ -87,8 +87,8 @@ class Recording:
         return self._count
 
     def drop(self) -> None:
-        """Stops taking pictures at once, for example because the browser has ended. The pictures that were
-        saved before stay.
+        """Stops the recording at once. Does not delete the pictures that are already saved. Called, for
+        example, when the browser has ended.
         """
         if self._writing is not None:
             self._writing.cancel()

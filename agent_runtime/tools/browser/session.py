@@ -50,7 +50,7 @@ class BrowserReply:
     names_page: bool = True
 
     def after(self, done: str) -> "BrowserReply":
-        """Returns a copy of this reply with the text `done` in front of the reply's text."""
+        """Returns a copy of this tool result with the text `done` in front of its text."""
         return replace(self, text=f"{done} {self.text}".strip())
 
 
@@ -111,7 +111,9 @@ class BrowserSession:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the browser, which leads a process group; None if the browser does not run."""
+        """The id of the browser's first process, which is the leader of a process group; None if the browser
+        does not run.
+        """
         return self._browser.pid if self._browser is not None else None
 
     async def use(self, work: Work) -> BrowserObservation:
@@ -145,10 +147,8 @@ class BrowserSession:
         return await self.settled(browser)
 
     async def settled(self, browser: Browser) -> BrowserReply:
-        """Waits for a limited time until the page has loaded everything that a click or other input has
-        caused.
-
-        If the page is still loading after that time, the returned reply says so.
+        """Waits until the page has finished loading after a click or other input, but only for a limited
+        time. If the page is still loading after that time, the returned result says so.
         """
         await asyncio.sleep(SETTLE_SECONDS)
         await browser.wait_for_opened(self._load_seconds)

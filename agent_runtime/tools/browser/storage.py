@@ -81,8 +81,8 @@ async def read_storage(browser: Browser) -> str:
 
 async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
     """Adds the given cookies and local storage entries to the browser. `given`: the format that
-    `read_storage` returns, as decoded JSON. Returns a sentence that says how many were added. Raises
-    PageError if `given` is not valid or the browser refuses it.
+    `read_storage` returns, as decoded JSON. Returns a sentence that says how many cookies and entries were
+    added. Raises PageError if `given` is not valid or the browser refuses it.
     """
     try:
         state = _State.model_validate(given)

@@ -51,8 +51,8 @@ def script(name: str) -> str:
 
 
 class Tab:
-    """A tab of the browser. `id`: the name by which the model refers to the tab. The id has at least four
-    characters and is the end of the tab's id in the DevTools protocol.
+    """A tab of the browser. `id`: the name by which the model refers to the tab. It consists of the last
+    characters (at least four) of `target_id`, the id of the tab in the DevTools protocol.
     """
 
     def __init__(self, connection: Connection, tab_id: str, target_id: str, session: str) -> None:
@@ -153,8 +153,8 @@ class Tab:
         return found[:MAX_FRAMES]
 
     async def run(self, frame: PageFrame, name: str, argument: Any) -> Any:
-        """Runs the named script in a frame of the page, with `argument` as JSON, and returns the script's
-        result.
+        """Runs the script `name` in a frame of the page, passes `argument` to the script as JSON, and returns
+        the script's result.
 
         Raises CommandError if the frame no longer exists.
         """
@@ -173,9 +173,9 @@ class Tab:
         return found.get("objectId")
 
     async def on(self, frame: PageFrame, handle: str, name: str, *arguments: Any) -> Json:
-        """Runs a script of the runtime on an element of the page and returns the script's result. `handle`:
-        the DevTools handle of the element. `name`: the name of the script. `arguments`: are passed to the
-        script.
+        """Runs one of the runtime's scripts on an element of the page and returns the script's result.
+        `handle`: the DevTools handle of the element. `name`: the name of the script. `arguments`: the
+        arguments for the script.
         """
         params = {
             "functionDeclaration": script(name),
@@ -200,10 +200,10 @@ class Tab:
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
         """Returns the x and y position of the outermost frame of a DevTools session, in pixels from the top
-        left corner of the visible part of the page. `session`: the id of the DevTools session. A page has one
-        session for itself, and one for each other process that draws some of its frames.
+        left corner of the visible part of the page. `session`: the id of the DevTools session.
 
-        The browser reports the positions of the other frames of a session relative to this outermost frame.
+        A page has one session for itself, and one for each other process that draws some of its frames. In
+        each session, the browser reports the positions of frames relative to the session's outermost frame.
         """
         if session == self.session:
             return 0.0, 0.0
@@ -225,7 +225,8 @@ class Tab:
 
 def _frames(answer: Json, session: str, owner_session: str | None) -> Iterator[PageFrame]:
     """Yields the outermost frame of a DevTools session, and the frames inside it that run in the same
-    process.
+    process. `answer`: the browser's reply with the frame tree. `owner_session`: the id of the DevTools
+    session for the document that contains the outermost frame; None for a page.
     """
     waiting = [(answer["frameTree"], owner_session)]
     while waiting:

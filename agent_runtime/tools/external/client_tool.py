@@ -1,5 +1,5 @@
-"""Contains tools that are run by the client and not by the agent server. The tool call becomes an event, and
-the client performs the call.
+"""Contains tools that a client of the agent server runs. The tool call becomes an event, and the client that
+reads the event performs the call.
 
 If the tool is declared with `awaits_answer`, the client's result is the result of the call. Otherwise the
 client may send its result later as a message.
@@ -23,12 +23,12 @@ _NO_ANSWER = "The client did not answer within {seconds:g} seconds. It may still
 
 
 class ClientToolSpec(BaseModel):
-    """The description of a tool that the client runs, as the client sends it. `parameters`: a JSON Schema of
-    an object.
+    """The description of a tool that a client of the agent server runs, as the client sends it. `parameters`:
+    a JSON Schema of an object.
 
     `awaits_answer`: whether the agent waits for the client's result. If not, the call gets a fixed result at
-    once, because clients of the OpenHands protocol expect a result for each call. `answer_timeout_seconds`:
-    how long the agent waits for the client's result.
+    once, because the protocol (that of OpenHands) requires a result for each call.
+    `answer_timeout_seconds`: how long the agent waits for the client's result.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

@@ -1,8 +1,8 @@
 """Contains the base class of built-in tools whose events have the format of MCP tool events. MCP is the Model
 Context Protocol.
 
-Clients of the OpenHands protocol refuse events with unknown kinds of actions and observations. But they
-accept MCP tool events with any tool name and any arguments.
+Slipway's clients use the protocol of OpenHands. In this protocol, clients refuse events with unknown kinds of
+actions and observations, but accept MCP tool events with any tool name and any arguments.
 """
 
 from collections.abc import Collection, Mapping

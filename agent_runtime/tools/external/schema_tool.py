@@ -1,4 +1,6 @@
-"""The base class of tools whose parameters are described by a JSON Schema from a server or a client."""
+"""The base class of tools whose parameters are described by a JSON Schema, which comes from an MCP server or
+from a client of the agent server.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -66,9 +66,9 @@ class FileEditorAction(Action):
     )
 
     def to_wire(self) -> dict[str, JsonValue]:
-        """Returns the action as JSON for clients. Clients know only one replacement per call. So the texts of
-        several replacements are joined to one text. In this way, a person who must confirm the call sees all
-        replacements.
+        """Returns the action as JSON for clients of the agent server. Clients know only one replacement per
+        call. So the texts of several replacements are joined into one text. A user who must confirm the call
+        then sees all replacements.
         """
         wire = super().to_wire()
         if self.edits:

@@ -35,7 +35,7 @@ class TextFile:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of the file without line endings, including a last line that has no line ending."""
+        """The lines of the file, each without its line ending."""
         lines = self.text.replace("\r\n", "\n").split("\n")
         return lines[:-1] if lines[-1] == "" else lines
 

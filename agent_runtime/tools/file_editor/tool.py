@@ -237,8 +237,9 @@ class FileEditorTool(Tool[FileEditorAction]):
         count: int,
         note: str = "",
     ) -> FileEditorObservation:
-        """Writes `text` to the file and returns the result for the model. The result contains `note`, then
-        `count` new lines from `line` on, with some lines before and after them.
+        """Writes `text` to the file and returns the result for the model. The result contains `note` and the
+        new lines, with some lines before and after them. `line`: the number of the first new line. `count`:
+        how many lines are new.
         """
         edited = file.with_text(text)
         self._write(path, file.to_bytes(), edited.to_bytes())

@@ -77,8 +77,8 @@ class ReadFileTool(Tool[ReadFileAction]):
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
-    """Returns the index of the line after the last line to show. Only whole lines are shown, from the index
-    `first` on: at most `limit` lines, and only as many as fit into the size limit, but at least one line.
+    """Decides how many lines to show from the index `first` on: at most `limit` whole lines, and only as many
+    as fit into the size limit, but at least one. Returns the index after the last of these lines.
     """
     size, last = 0, first
     for line in lines[first : first + min(limit, MAX_LINES)]:

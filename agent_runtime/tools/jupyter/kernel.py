@@ -25,7 +25,7 @@ START_SECONDS = 90.0
 Python modules are not in the system's file cache.
 """
 INTERRUPT_SECONDS = 5.0
-"""If a cell still runs this long after an interrupt, its kernel is killed."""
+"""How long a cell may continue to run after an interrupt. Then its kernel is killed."""
 SETTING_SECONDS = 10.0
 _LAST_WORDS_BYTES = 2_000
 # No port is open to other users and programs of the machine, and the kernel keeps no history.
@@ -89,7 +89,8 @@ class Kernel:
         """Runs a cell and waits until it has ended, with or without an error. Passes the cell's output to the
         listener. `is_silent`: if True, the kernel does not number the cell and does not send its result.
 
-        Raises KernelError if the kernel ends first. If the call is cancelled, the cell continues to run.
+        Raises KernelError if the kernel ends before the cell has ended. If the call is cancelled, the cell
+        continues to run.
         """
         client = self._connected()
         request = client.execute(
@@ -98,14 +99,14 @@ class Kernel:
         await self._unless_it_ends(_follow(client, request, listener))
 
     async def set_variables(self, variables: Mapping[str, str]) -> None:
-        """Adds environment variables for the next cells. Raises KernelError if the kernel has ended. Raises
+        """Adds environment variables for all later cells. Raises KernelError if the kernel has ended. Raises
         TimeoutError if the kernel does not reply in time.
         """
         values = json.dumps(dict(variables))
         await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
 
     async def unset_variables(self, names: Mapping[str, str]) -> None:
-        """Removes the environment variables that are the keys of `names`, so that the next cells do not have
+        """Removes the environment variables that are the keys of `names`, so that later cells do not have
         them. Raises KernelError if the kernel has ended. Raises TimeoutError if the kernel does not reply in
         time.
         """

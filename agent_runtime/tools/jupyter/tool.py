@@ -1,7 +1,7 @@
 """A tool that runs Python cells in an IPython kernel. The variables of the cells are kept between calls.
 
-In events for clients, a call has the format of an MCP tool call, which all clients of the OpenHands protocol
-can read.
+In events for clients, a call has the format of an MCP tool call, because every client of Slipway can read
+this format.
 """
 
 import asyncio
@@ -99,9 +99,8 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Returns the statement that the call uses all resources, but in a separate lane (a group of calls
-        that never conflicts with other groups). Only this tool uses the lane. So cells run one after another,
-        but in parallel with shell commands.
+        """Returns a claim with a lane. Calls in different lanes never conflict. All cells have the same lane,
+        which no other tool uses. So cells run one after another, but in parallel with shell commands.
         """
         del action
         return (Claim(lane=self.name),)

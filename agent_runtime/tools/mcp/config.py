@@ -1,4 +1,4 @@
-"""The configuration of an agent's MCP servers, in the form that clients send."""
+"""The configuration of an agent's MCP servers, in the form that clients of the agent server send."""
 
 import base64
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ class McpServer(BaseModel):
     URL. Unknown fields are stored unchanged.
 
     `timeout`: the seconds that a tool call may take. `auth`: a credential; its field `strategy` says how the
-    credential is used, with the values of the OpenHands protocol.
+    credential is used, with the values that OpenHands defines.
 
     `approved_files`: the SHA-256 digest of each file that the user has approved for this server, by absolute
     path. The server starts only while these files have these digests.
@@ -72,8 +72,8 @@ def servers_of(config: Mapping[str, Any]) -> dict[str, McpServer]:
     """Returns the configurations of the enabled MCP servers by name. Raises pydantic.ValidationError if a
     configuration is not valid.
 
-    `config`: the configurations by server name, or an object with them in the field `mcpServers`, as other
-    products write it.
+    `config`: the configurations by server name, or, as in other products, an object whose field `mcpServers`
+    contains the configurations by server name.
     """
     servers = {name: McpServer.model_validate(server) for name, server in named_servers(config).items()}
     return {name: server for name, server in servers.items() if server.enabled}

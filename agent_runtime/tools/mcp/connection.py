@@ -53,7 +53,7 @@ class McpUnavailableError(Exception):
 
 class McpConnection:
     """The connection to one MCP server. `on_change`: called when the server's tools have changed. The MCP
-    library requires that one task opens and closes the connection; other tasks only use it.
+    library requires that the same task opens and closes the connection; other tasks only use it.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class McpConnection:
         """Stores the settings; the first call of `tools` or `call` opens the connection. `sign_in`: lets a
         person sign in at a server that requires this; if None, such a server counts as unreachable.
         `ask_user`: lets a person answer the server's questions during a call; if None, the server cannot ask.
-        `credential_for`: returns the access key for a URL if `server` contains none.
+        `credential_for`: returns the access key for a URL; used if `server` contains no credential.
         """
         self.name = name
         self.server = server
@@ -119,8 +119,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Counts a tool call as running inside the `with` block. When no call runs any more, cancels those
-        questions of the MCP server that the user has not answered. `deadline`: the timer that ends the call.
+        """Registers a tool call that runs in the `with` block. When the last running call ends, cancels the
+        MCP server's questions that the user has not answered. `deadline`: the timer that ends the call.
         """
         self._deadlines.add(deadline)
         try:
@@ -210,8 +210,8 @@ class McpConnection:
         )
 
     async def _own(self, opened: "asyncio.Future[Client]", words: IO[bytes]) -> None:
-        """Opens the connection and holds it open until `close` is called or the connection fails. `opened`:
-        gets the client of the open connection. `words`: the file with the server's output.
+        """Opens the connection and holds it open until `close` is called or the connection fails. `opened`: a
+        future that gets the opened client. `words`: the file with the server's output.
         """
         wants_end = self._wants_end
         async with self._connected(words) as client:
@@ -367,8 +367,9 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns the reason in an error reply of the app server, which forwards MCP calls: ": " and the fields
-    `detail` and `fix` of the problem document (RFC 9457). Returns "" if the reply contains no such document.
+    """Returns the reason that an HTTP error reply of the app server (which forwards MCP calls) contains. The
+    text begins with ": ", followed by the fields `detail` and `fix` of the problem document (RFC 9457).
+    Returns "" if the reply contains no such document.
     """
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""

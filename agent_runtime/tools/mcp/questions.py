@@ -16,8 +16,8 @@ MAX_RULE_CHARS = 500
 
 @dataclass(frozen=True)
 class Question:
-    """A question of an MCP server: either a form to fill in or a web page to open. The field for the other
-    kind is None.
+    """A question of an MCP server: either a form to fill in (`requested_schema`) or a web page to open
+    (`url`). The other field is None.
 
     `requested_schema`: the form, as a JSON Schema of an object with plain fields. `url`: the URL of the web
     page.

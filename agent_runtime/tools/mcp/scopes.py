@@ -1,7 +1,7 @@
-"""Handles the OAuth scopes (permissions) of a sign-in to an MCP server.
+"""Chooses the OAuth scopes (permissions) that a sign-in to an MCP server requests.
 
-The MCP library asks for the scopes that the server names. If a tool call needs more scopes, the library
-starts another sign-in, which no person could complete during a conversation. So this module also asks for the
+The MCP library requests the scopes that the server names. If a tool call needs more scopes, the library
+starts another sign-in, which no person could complete during a conversation. So this module also requests the
 configured scopes at the first sign-in, and refuses calls that need more.
 """
 
@@ -22,7 +22,7 @@ class SignInNeededError(Exception):
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
-    """Returns an HTTP authentication like `auth` whose sign-in also asks for the OAuth scope `scope`. None
+    """Returns an HTTP authentication like `auth` whose sign-in also requests the OAuth scope `scope`. None
     means no additional scope.
 
     If a tool call needs more permissions and no person can sign in again, the call is refused.
@@ -60,7 +60,8 @@ def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
 
 def missing_scope(response: "httpx2.Response") -> str:
     """Returns a sentence for the model about the OAuth scope (permission) that a refused tool call needs.
-    Returns an empty text if the call was refused for another reason. `response`: the MCP server's refusal.
+    Returns an empty text if the call was refused for another reason. `response`: the HTTP reply by which the
+    MCP server refused the call.
     """
     from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 

@@ -96,7 +96,7 @@ class McpServers:
 
     async def refresh(self, taken: Collection[str], *, asks: bool = False) -> None:
         """Asks all servers at the same time for their tools. `taken`: the names of the agent's tools that are
-        not MCP tools. An MCP tool cannot have such a name.
+        not MCP tools. An MCP tool with such a name gets a different name.
 
         `asks`: whether the user must also approve new tools.
         """

@@ -25,8 +25,8 @@ MAX_NAME_CHARS = 64
 
 
 class MCPToolAction(Action):
-    """The action of an MCP tool call. `data`: the arguments for the MCP server. The class has the name that
-    the OpenHands protocol prescribes.
+    """The action of an MCP tool call. `data`: the arguments for the MCP server. The class name is part of the
+    protocol of OpenHands, which Slipway's clients use.
     """
 
     data: dict[str, JsonValue] = {}

@@ -21,8 +21,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class NoteError(Exception):
-    """The error that is raised when a memory note (a text of an agent for later conversations) cannot be
-    written, changed or removed. The text is for the model.
+    """The error that is raised when a memory note (a text that an agent writes for later conversations)
+    cannot be written, changed or removed. The text is for the model.
     """
 
 
@@ -45,8 +45,8 @@ def _unheard(_path: Path, _why: str) -> None:
 
 
 def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard) -> list[Note]:
-    """Returns all memory notes (texts of agents for later conversations) below `working_dir`, sorted by name,
-    up to MAX_NOTES. The call blocks.
+    """Returns all memory notes (texts that agents write for later conversations) below `working_dir`, sorted
+    by name, up to MAX_NOTES. The call blocks.
 
     `report`: a function that is called with each file that is left out, and the reason: the file is not a
     valid note, or there are more than MAX_NOTES files.
@@ -64,7 +64,7 @@ def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard
 
 
 def find_note(working_dir: Path, name: str) -> Note | None:
-    """Returns the memory note (a text of an agent for later conversations) with this name below
+    """Returns the memory note (a text that an agent writes for later conversations) with this name below
     `working_dir`. Returns None if there is no such file. The call blocks.
 
     Raises NoteError if the file with this name is not a valid note.
@@ -79,9 +79,9 @@ def find_note(working_dir: Path, name: str) -> Note | None:
 
 
 def write_note(working_dir: Path, note: Note) -> None:
-    """Creates or replaces the file of a memory note (a text of an agent for later conversations) below
-    `working_dir`, in one step. The call blocks. Raises NoteError if the name is not valid. Raises OSError if
-    the file cannot be written.
+    """Atomically creates or replaces the file of a memory note (a text that an agent writes for later
+    conversations) below `working_dir`. The call blocks. Raises NoteError if the name is not valid. Raises
+    OSError if the file cannot be written.
     """
     path = _path(working_dir, note.name)
     with replacing(path) as file:
@@ -89,7 +89,7 @@ def write_note(working_dir: Path, note: Note) -> None:
 
 
 def delete_note(working_dir: Path, name: str) -> bool:
-    """Deletes the memory note (a text of an agent for later conversations) with this name below
+    """Deletes the memory note (a text that an agent writes for later conversations) with this name below
     `working_dir`, and returns True. Returns False if there is no such note. The call blocks. Raises NoteError
     if the name is not valid. Raises OSError if the file cannot be deleted.
     """

@@ -1,5 +1,5 @@
-"""Finds the memory notes (texts of agents for later conversations) that fit a question. Uses a full-text
-search that ranks notes by BM25.
+"""Finds the memory notes (texts that agents write for later conversations) that fit a question. Uses a
+full-text search that ranks notes by BM25.
 """
 
 import re
@@ -23,8 +23,8 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def most_relevant(notes: Sequence[Note], question: str, limit: int) -> list[Note]:
-    """Returns the memory notes (texts of agents for later conversations) that fit the question best, at most
-    `limit`, the best first.
+    """Returns the memory notes (texts that agents write for later conversations) that fit the question best,
+    at most `limit`, the best first.
 
     Each returned note contains at least one word of the question that is not a common word such as "the".
     """

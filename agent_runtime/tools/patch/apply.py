@@ -22,8 +22,9 @@ _LOOK_ALIKE = {
 
 @dataclass(frozen=True)
 class PatchedFile:
-    """The content of a file before and after one operation of a patch: `old` and `new`. None means that the
-    file does not exist. `move_path`: the new path of a moved file; None if the file is not moved.
+    """One file that an operation of a patch changes. `old`, `new`: its content before and after the change;
+    None means that the file does not exist. `move_path`: the new path of a moved file; None if the file is
+    not moved.
     """
 
     path: str

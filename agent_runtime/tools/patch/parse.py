@@ -96,9 +96,7 @@ class _Reader:
 
     @property
     def is_section_over(self) -> bool:
-        """Whether only empty lines remain before the end of the patch or before its next section (the part
-        about one file).
-        """
+        """Whether only empty lines remain in the current section (the part of the patch about one file)."""
         following = self.position
         while following < len(self.lines) and self.lines[following] == "":
             following += 1

@@ -123,8 +123,8 @@ async def find_lines(pattern: str, target: Path, files: Sequence[str], context: 
 
 
 def parse_lines(output: str) -> list[FoundLine]:
-    """Returns the lines that ripgrep has found, read from its output of file names, NULs, line numbers and
-    texts. Ignores all other output.
+    """Parses ripgrep's output and returns the lines that ripgrep has found. Ignores each output line that
+    does not consist of a file name, a NUL, a line number and a text.
     """
     found = (_FOUND_LINE.match(line) for line in output.split("\n"))
     return [

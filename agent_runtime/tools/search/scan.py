@@ -1,7 +1,7 @@
 """Replaces ripgrep where it is not installed: lists the files that git does not ignore, or searches them.
 
-This module runs as a separate program, so that a search can be ended at any moment: some regular expressions
-keep a Python interpreter busy for ever. So the module imports only the standard library.
+This module runs as a separate program, which can be killed at any moment, because some regular expressions
+keep a Python interpreter busy for ever. The module imports only the standard library.
 
     scan.py list                     files below the current directory
     scan.py grep PATTERN TARGET      files at or below TARGET with a line that matches
@@ -62,8 +62,8 @@ class Rules(NamedTuple):
 
 
 def glob_regex(glob: str, *, has_braces: bool = True) -> str:
-    """Returns a regular expression that matches the same whole relative paths as the glob. `*` and `?` do not
-    match a slash, `**` does. `has_braces`: whether `{a,b}` in the glob means `a` or `b`.
+    """Converts a glob for relative paths to a regular expression, which must match the whole path. `*` and
+    `?` do not match a slash, `**` does. `has_braces`: whether `{a,b}` in the glob means `a` or `b`.
     """
     has_braces = has_braces and glob.count("{") == glob.count("}")
     parts: list[str] = []
@@ -93,8 +93,8 @@ def walk(root: str) -> Iterator[str]:
 
 
 def matching(pattern: str, names: Iterable[str]) -> Iterator[str]:
-    """Yields those of the files `names` that contain a match of the regular expression. A match may cover
-    several lines if the pattern allows this.
+    """Yields each file in `names` that contains a match of the regular expression `pattern`. A match may
+    cover several lines if the pattern contains a line break.
     """
     is_multiline = "\\n" in pattern or "\n" in pattern
     regex = re.compile(_as_python(pattern), re.MULTILINE if is_multiline else 0)

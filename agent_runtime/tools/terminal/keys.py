@@ -18,8 +18,8 @@ _NAMED = {
 
 
 def key_bytes(text: str) -> bytes:
-    """Returns the bytes that a terminal sends for the named key. If `text` is no key name, returns the text
-    followed by Enter.
+    """Returns the bytes that a terminal sends for the named key. If `text` is not the name of a key, returns
+    the text followed by Enter.
     """
     key = text.strip()
     if named := _NAMED.get(key.upper()):

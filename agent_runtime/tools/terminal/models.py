@@ -18,7 +18,8 @@ _REACHES_OUT = re.compile(
     re.IGNORECASE,
 )
 """Matches commands whose output may come from the network. The list is incomplete. It is only used to mark
-output as untrusted for the model. The package `security` decides about which commands the user is asked.
+output as untrusted for the model. The package `security`, not this list, decides which commands the user must
+confirm.
 """
 
 

@@ -1,8 +1,8 @@
 """The colours of a terminal's output, stored apart from its plain text as styles of character ranges.
 
 A style consists of the parameters of a terminal's escape sequence, such as `1;31` for bold red. The plain
-text stays without colours. A line of the shown text gets its styles if it is equal to a line of the output.
-So lines in which a secret was masked have no styles.
+text stays without colours. A shown line gets the styles of the output line with the same text. So a line in
+which a secret was masked has no styles.
 """
 
 import re
@@ -143,8 +143,8 @@ class Paint:
         self._start_over()
 
     def taken(self) -> "Paint":
-        """Moves all lines so far to a new object and returns the new object. The style in force at the end of
-        these lines stays in this object, because it also applies to the output that follows.
+        """Moves all lines of this object to a new object and returns the new object. This object still has
+        the style that applies at the end of these lines, because later output begins with this style.
         """
         taken = copy(self)
         self._start_over()

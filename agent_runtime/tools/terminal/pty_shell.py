@@ -1,10 +1,10 @@
 """Runs one interactive bash on a separate terminal.
 
 Each command is written to a file, and a line that sources this file is typed into the terminal. So any text
-can be run as one command. The exit code of the command is sent over a FIFO and not with the output. So no
-output can imitate an exit code, and no prompt setting can change one. After each command, bash prints an
-escape sequence that the terminal does not show. This sequence shows that all output of the command has been
-read.
+can be run as one command. The exit code of the command is sent over a FIFO and not with the output. So a
+command cannot imitate an exit code by its output, and prompt settings cannot change the exit code. After each
+command, bash prints an escape sequence that the terminal does not show. This sequence shows that all output
+of the command has been read.
 """
 
 import asyncio
@@ -205,8 +205,8 @@ class PtyShell:
         os.write(self._variables, encoded)
 
     def send(self, data: bytes) -> int:
-        """Types `data` into the terminal. Returns how many bytes the terminal accepted. These are not all
-        bytes if the program does not read its input.
+        """Types `data` into the terminal. Returns how many bytes the terminal accepted: fewer than all if the
+        program does not read its input.
         """
         self._last_output_at = None
         try:
@@ -258,8 +258,9 @@ class PtyShell:
         await self._exit_watch
 
     def without_traces(self, text: str) -> str:
-        """Returns `text` (output of a command) without the lines and paths of the temporary file from which
-        bash reads the command.
+        """Returns `text` (output of a command) without the lines that bash's trace (`set -x`) prints about
+        the runtime's temporary files, and with "bash" in place of the path of the file from which bash reads
+        the command.
         """
         private = re.escape(str(self._dir))
         text = re.sub(rf"(?m)^\++ .*(?:__slipway_|{private}).*\n?", "", text)
@@ -320,7 +321,8 @@ class PtyShell:
         INTERRUPT_GRACE_SECONDS.
 
         The signal may arrive between two programs of a command. Bash then ignores the signal and waits for
-        the second program. So a program that comes to the foreground in this time also gets the signal.
+        the second program. So each program that comes to the foreground within INTERRUPT_GRACE_SECONDS also
+        gets the signal.
         """
         group = self._foreground
         if not (group == self._process.pid and number == signal.SIGKILL):

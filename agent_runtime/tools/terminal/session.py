@@ -261,8 +261,8 @@ def _shorten(command: str, max_chars: int = 200) -> str:
 
 
 def _username() -> str:
-    """Returns the name of the user under which the agent's commands run. The real user of this process may
-    have another name, because the variables LOGNAME and USER are read first.
+    """Returns the name of the user under which the agent's commands run: the value of the variable LOGNAME or
+    USER. If both are missing, returns the name of the effective user of this process.
     """
     try:
         named = os.environ.get("LOGNAME") or os.environ.get("USER")

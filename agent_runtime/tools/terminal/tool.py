@@ -1,5 +1,5 @@
 """Contains the terminal tool. A conversation has one persistent bash, or several if the parameter `sessions`
-says so.
+is greater than 1.
 """
 
 import asyncio
@@ -45,9 +45,8 @@ class TerminalTool(Tool[TerminalAction]):
         """Creates the tool. Each shell starts with its first command.
 
         `sessions`: the largest number of shells, 1 to MAX_SESSIONS; other numbers raise ValueError.
-        `quiet_seconds`: how long the tool waits for a command that prints nothing new. `settle_seconds`: how
-        long the tool waits without new output after it has sent input to a running command and the command
-        has replied.
+        `quiet_seconds`: how long the tool waits for a command that prints nothing new. `settle_seconds`: the
+        same time after the tool has sent input to a running command and the command has printed a reply.
         """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
@@ -68,9 +67,8 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Returns the statement that the call uses all resources, but in a separate lane (a group of calls
-        that never conflicts with other groups). Each shell has one lane, so commands in different shells run
-        in parallel.
+        """Returns a claim with a lane. Calls in different lanes never conflict. Each shell has one lane, so
+        commands in different shells run in parallel.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 

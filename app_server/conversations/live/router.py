@@ -1,5 +1,5 @@
-"""Routes for the live stream of the current user: changes of the user's conversations, of their start tasks
-(the progress of starting a conversation) and of the user's spending on models. The stream is sent over a
+"""Routes for the live stream of the current user. The stream reports changes to the user's conversations,
+start tasks (the progress of starting a conversation) and spending on models. The stream is sent over a
 WebSocket or as server-sent events.
 """
 
@@ -38,8 +38,8 @@ _SIGNED_OUT = "You are signed out."
 async def follow(
     principal: CurrentPrincipal, open_streams: ServerOpenStreams, request: Request
 ) -> ServerSentEvents:
-    """Streams changes of the user's conversations, of their start tasks (the progress of starting a
-    conversation) and of the user's spending on models. Sends server-sent events without an event name.
+    """Streams changes to the user's conversations, start tasks (the progress of starting a conversation) and
+    spending on models. Sends server-sent events without an event name.
 
     The first event is a snapshot of the conversations, the unfinished start tasks and the spending. After a
     lost connection, the client connects again and receives a new snapshot, which replaces all earlier events.
@@ -66,10 +66,10 @@ async def follow(
 
 @router.websocket("")
 async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSocket) -> None:
-    """Streams changes of the user's conversations, of their start tasks (the progress of starting a
-    conversation) and of the user's spending on models, over a WebSocket. The messages are the same as the
-    server-sent events of the route `follow`. If the user is not signed in or has too many streams, the error
-    is sent after the handshake, because browsers cannot read errors of the handshake.
+    """Streams changes to the user's conversations, start tasks (the progress of starting a conversation) and
+    spending on models over a WebSocket. The messages are the same as the server-sent events of the route
+    `follow`. If the user is not signed in or has too many streams, the error is sent after the handshake,
+    because browsers cannot read errors of the handshake.
     """
     principal = await authenticate_websocket(websocket)
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)

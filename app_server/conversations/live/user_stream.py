@@ -2,8 +2,8 @@
 starting a conversation), then each change.
 
 The content of every frame (message to the client) is read from the database with the access rights of this
-user. A published message only says that something has changed, so every app server can publish it. If
-published messages are lost, the stream later finds the changes in the database.
+user. A published message only says that something has changed. If published messages are lost, the stream
+later finds the changes in the database.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ class SnapshotFrame(BaseModel):
 
     `conversations`: the newest 50 conversations that the user may see, and the conversations in which the
     agent waits for the user. `start_tasks`: the unfinished start tasks (the progress of starting a
-    conversation) of those conversations in `conversations` that the user owns. `spending`: the user's
-    spending on models and its limits.
+    conversation). The list contains only tasks of conversations that are in `conversations` and belong to the
+    user. `spending`: the user's spending on models and its limits.
     """
 
     type: Literal["snapshot"] = "snapshot"

@@ -27,7 +27,7 @@ from app_server.users.models import User
 
 PER_TRANSACTION = 100
 _HIDDEN = timedelta(minutes=2)
-"""For how long each transaction hides the new conversation again. The time is much longer than one
+"""How long the new conversation stays hidden after each transaction. The time is much longer than one
 transaction takes, so a conversation is never removed while its events are still being copied.
 """
 

@@ -23,12 +23,15 @@ from app_server.core.version import VERSION
 from app_server.events import log
 
 _PAGE = 50
-"""The number of events that one database query reads. An event can be as large as one megabyte."""
+"""The number of events that one database query reads. The number is small because an event can be as large as
+one megabyte.
+"""
 
 
 async def zip_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
     """Yields the parts of a zip file with the conversation's events. The zip file contains `meta.json` and
-    one file `event_<position>_<id>.json` for each event. OpenHands V1 uses the same file names.
+    one file `event_<position>_<id>.json` for each event. OpenHands V1, whose protocol Slipway's clients use,
+    has the same file names.
     """
     zipped = StreamedZip()
     zipped.add("meta.json", conversation.model_dump_json(indent=2))

@@ -1,7 +1,7 @@
 """Computes which events make up the folded state of a conversation. The folded state is the settings, the
-task list and the open tool calls at the end of the log. A program that shows only the last events of a
-conversation also reads the events of the folded state, and so need not read the whole log. Each function
-handles one event at a time and does no I/O.
+task list and the open tool calls (calls without a result) at the end of the log. A program that shows only
+the last events of a conversation also reads the events of the folded state, so that reading the whole log is
+not necessary. Each call processes one event and does no I/O.
 
 Each part of the state is determined by the last event about this part. A program first applies the events of
 the folded state in order, and then the last events of the log. The result is the same as after applying the
@@ -69,7 +69,7 @@ def restored(stored: Mapping[str, Any] | None) -> FoldedState:
 def fold(state: FoldedState, seq: int, event: Mapping[str, Any]) -> FoldedState:
     """Returns the positions of the events that determine settings, task list and open tool calls, after one
     more event of the log. `state`: these positions before this event. `seq`: the position of this event.
-    Accepts events of any kind and shape.
+    Accepts events of any kind and shape; an unknown event changes only `seq`.
     """
     state = replace(state, seq=seq)
     match event:

@@ -153,8 +153,8 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
     """Returns the frames (messages) of a sandbox's report that must be sent to the clients. These are the
     frames after the last event that was already stored before this report, or all frames if the report
-    contains no such event. So the parts of an unfinished reply are not sent twice if the sandbox repeats the
-    report.
+    contains no such event. So the parts of an unfinished model reply are not sent twice if the sandbox
+    repeats the report.
     """
     new = {frame.seq for frame in appended.new}
     known = [

@@ -1,7 +1,7 @@
 """Saves data from new events of a conversation for later conversations: memory notes (texts about the
 repository that the agent proposes to remember), and approvals of MCP tools by the user.
 
-The caller stores the events in the same transaction, so that each event is handled once.
+The caller stores the events in the same transaction, so that no event is processed twice.
 """
 
 from collections.abc import Sequence

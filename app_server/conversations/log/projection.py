@@ -1,4 +1,4 @@
-"""Computes from the event log the fields that lists of conversations show, such as title and cost. Handles
+"""Computes from the event log the fields that lists of conversations show, such as title and cost. Processes
 one event at a time, reads no earlier events and does no I/O.
 """
 
@@ -33,10 +33,10 @@ _SUMMED_TOKENS = (
 class Projection:
     """The fields of a conversation's row that are computed from its event log.
 
-    `metrics` is a MetricsSnapshot and `goal` a ConversationGoal, as the API returns them. `metrics` also
-    contains the statistics of the module `prompt_cache`. `unsent_title`: a title that the user has given and
-    that is not in the log yet; it takes priority over the title in the log. `open_questions`: how many
-    questions of MCP servers the user has not answered yet.
+    `metrics` has the fields of the class MetricsSnapshot, `goal` those of the class ConversationGoal.
+    `metrics` also contains the statistics of the module `prompt_cache`. `unsent_title`: a title that the user
+    has given and that is not in the log yet; it takes priority over the title in the log. `open_questions`:
+    how many questions of MCP servers the user has not answered yet.
     """
 
     last_seq: int = 0
@@ -52,7 +52,7 @@ class Projection:
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
     """Returns the fields that lists of conversations show (such as title and cost), after one more event of
     the log. `state`: these fields before this event. `seq`: the position of this event. Accepts events of any
-    kind and shape.
+    kind and shape; an unknown event changes only `last_seq`.
     """
     state = _with_change(replace(state, last_seq=seq), event)
     match event:
@@ -119,8 +119,8 @@ def _with_field(state: Projection, key: str, value: Any, timestamp: Any) -> Proj
 
 def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any) -> Projection:
     """Returns a copy of `state` with the total cost and tokens of all model calls: the agent's calls and all
-    other calls, such as those for titles or for condensing. `by_usage`: the metrics from the event, one entry
-    for each purpose of model calls. `timestamp`: the time of the event. Returns `state` unchanged if
+    other calls, such as the calls that make titles or summaries. `by_usage`: the metrics from the event, one
+    entry for each purpose of model calls. `timestamp`: the time of the event. Returns `state` unchanged if
     `by_usage` contains no metrics.
     """
     parts = [part for part in by_usage.values() if isinstance(part, Mapping)]
@@ -151,7 +151,7 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any
 
 def _number(part: Any, name: str) -> float | int:
     """Returns the number in the field `name` of `part`. Returns 0 if the value is missing, is not a number,
-    is negative, or is too large for a reader of JSON.
+    is negative, or is larger than _MAX_AMOUNT (10**15).
     """
     value = part.get(name) if isinstance(part, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):

@@ -53,9 +53,9 @@ class PromptCache(BaseModel):
 
 
 def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
-    """Returns the statistics of the prompt cache for the API. `metrics`: the stored metrics of a
-    conversation. Returns None before the second model call, and if the vendor reported no cached tokens for
-    the last calls.
+    """Returns the statistics of the prompt cache in the form that Slipway's API returns. `metrics`: the
+    stored metrics of a conversation. Returns None before the second model call, and if the vendor reported no
+    cached tokens for the last calls.
     """
     recent = ((metrics or {}).get("prompt_cache") or {}).get("recent", ())
     causes = [call["cause"] for call in recent if call["cause"] is not None]

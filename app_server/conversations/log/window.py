@@ -22,8 +22,8 @@ _PAGE = 500
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
     """Returns the positions of the events that determine the conversation's settings, task list and open tool
-    calls (the folded state). Reads the stored positions. If none are stored, or if the log has newer events,
-    also evaluates the events that are missing and stores the new positions.
+    calls (the folded state). Reads the stored positions. If no positions are stored, or if the log has newer
+    events, also evaluates the missing events and stores the new positions.
     """
     state = await _stored(session, conversation_id)
     last_seq = await log.last_seq(session, conversation_id)
@@ -56,9 +56,9 @@ async def state_frames(
 
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
-    """Returns what a client needs to open the conversation. First, the position of the first event in the
-    window, which consists of the newest events of the log. Second, one message (frame) with those events
-    before the window that determine the settings, the task list and the open tool calls.
+    """Returns two values that a client needs to open the conversation. The first value is the position of the
+    first event in the window (the newest events of the log). The second value is a message (frame) with the
+    earlier events that determine the settings, the task list and the open tool calls.
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)

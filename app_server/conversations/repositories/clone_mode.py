@@ -5,8 +5,8 @@ from app_server.settings.cloning import DEFAULT_MODE, CloneMode
 
 
 def options_of(mode: CloneMode) -> str:
-    """Returns the command-line options of `git clone` for this clone mode. They set how much of the history
-    git fetches.
+    """Returns the command-line options of `git clone` for this clone mode. The options set how much of the
+    history git fetches.
     """
     return {
         CloneMode.FULL: "",
@@ -17,10 +17,10 @@ def options_of(mode: CloneMode) -> str:
 
 def mode_for(wanted: CloneMode | None, address: Address) -> CloneMode:
     """Returns the clone mode with which the repository is cloned. A repository that git in a sandbox cannot
-    reach is always cloned with its full history, because git could not fetch the rest later.
+    reach is always cloned with its full history, because git could not fetch the missing history later.
 
-    wanted: the mode that the user chose. None means a conversation that an older version of Slipway created,
-    without a choice of the mode; it gets the default mode.
+    wanted: the mode that the user chose. None: an older version of Slipway created the conversation, without
+    a clone mode; the default mode is used.
     """
     return wanted or DEFAULT_MODE if address.web_url is not None else CloneMode.FULL
 

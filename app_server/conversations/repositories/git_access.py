@@ -56,8 +56,8 @@ async def git_work_of(
 
 
 async def providers_with_token(session: AsyncSession, conversation: Conversation) -> frozenset[GitProvider]:
-    """Returns the git providers (kinds of git hosts, such as GitHub) of the conversation's repositories for
-    which the conversation's user has a token.
+    """Returns the git providers (kinds of git hosts, such as GitHub) for which the conversation's user has a
+    token. Checks only the providers of the conversation's repositories.
     """
     named = [
         (conversation.selected_repository, conversation.git_provider),

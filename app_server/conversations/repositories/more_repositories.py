@@ -53,8 +53,8 @@ def with_directories(
     its directory. Repositories with the same name get different directory names.
 
     `addresses`: the addresses of `more`, in the same order. `first`: the address of the conversation's first
-    repository; None if there is none. Raises BadRequest `more_without_first` if there is no first repository.
-    Raises BadRequest `repository_has_password` if a URL contains a password. Raises BadRequest
+    repository; None if it has no repository. Raises BadRequest `more_without_first` if there is no first
+    repository. Raises BadRequest `repository_has_password` if a URL contains a password. Raises BadRequest
     `repository_twice` if a repository is named twice.
     """
     if not more:

@@ -62,8 +62,8 @@ def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSu
 
 
 def words_about(submodules: Iterable[KeptSubmodule]) -> Iterator[str]:
-    """Yields sentences that tell the user, in the progress of the start, which submodules were fetched or not
-    fetched.
+    """Yields sentences that tell the user, in the messages about the start of the conversation, which
+    submodules were fetched or not fetched.
     """
     every = list(submodules)
     if fetched := [one.path for one in every if one.reason is None]:

@@ -1,5 +1,5 @@
-"""Functions for the agent's working folder, which is a folder of the conversation's first repository. They
-check the folder, describe it to the agent, and list the folders above it. They do no I/O.
+"""Functions for the agent's working folder, which is a folder of the conversation's first repository. The
+functions check the folder, describe it to the agent, and list the folders above it. They do no I/O.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 """The directories in which a conversation works: the checkouts of its repositories. A workplace combines the
-checkouts with a client of the agent server in the sandbox.
+checkouts with an API client for the agent server in the sandbox.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Ch
     agent's working folder comes first, then the folders above it up to the root of its repository, then the
     conversation's further repositories (all but the first one).
 
-    `checkouts`: the checkouts of the conversation, that of the first repository first. `directory`: the
+    `checkouts`: the checkouts of the conversation, beginning with its first repository. `directory`: the
     folder in which the agent works, relative to the root of the first repository; None means the root.
     """
     first, *further = checkouts
@@ -88,7 +88,7 @@ def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Ch
 
 def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
     """Returns the checkout (a repository's directory in the sandbox) with this name. `name`: None means the
-    first checkout. `checkouts`: the checkouts of the conversation, that of the first repository first.
+    first checkout. `checkouts`: the checkouts of the conversation, beginning with its first repository.
 
     Raises BadRequest `repository_not_in_conversation` if no checkout has this name.
     """
@@ -106,8 +106,8 @@ def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
 
 @dataclass(frozen=True)
 class Workplace:
-    """The directories in which one conversation works, together with a client of the agent server in its
-    sandbox. Program code uses a workplace to read files and run commands of the conversation.
+    """The directories in which one conversation works, together with an API client for the agent server in
+    its sandbox. The app server uses a workplace to read files and run commands of the conversation.
     """
 
     client: AgentClient

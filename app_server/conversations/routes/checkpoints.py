@@ -40,7 +40,7 @@ async def rewind(
     current state is saved as a new checkpoint first, so that the user can undo the change.
 
     409 `already_running` if the agent works. 409 `edited_since` if the restored files would overwrite edits
-    that the user or another program has made to files; `diff` in the reply contains the changes. 409
-    `checkpoints_unavailable` if the current state cannot be saved.
+    that the user or another program has made to files; `diff` in this reply lists the changes that the rewind
+    would undo. 409 `checkpoints_unavailable` if the current state cannot be saved.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).rewind(conversation.id, checkpoint_id, body)

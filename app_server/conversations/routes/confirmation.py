@@ -93,8 +93,8 @@ async def respond(
 
 
 class PresentMode(BaseModel):
-    """The reply with the confirmation mode: when the agent asks before it acts. `mode`: null if a program has
-    set a confirmation policy that no mode has.
+    """The reply with the confirmation mode, which says when the agent asks the user for approval. `mode`:
+    null if a program has set a confirmation policy that corresponds to no mode.
     """
 
     mode: ConfirmationMode | None
@@ -102,7 +102,7 @@ class PresentMode(BaseModel):
 
 @router.get("/confirmation-mode")
 async def get_mode(viewer: Viewer, conversation: SeenConversation) -> PresentMode:
-    """Returns the conversation's present confirmation mode, which says when the agent asks before it acts."""
+    """Returns the conversation's confirmation mode, which says when the agent asks the user for approval."""
     info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 
@@ -115,9 +115,9 @@ async def set_mode(
     body: SetConfirmationMode,
     database: ServerDatabase,
 ) -> Success:
-    """Sets when the agent asks before it acts. The new confirmation mode applies to the agent's later
-    actions; actions that already wait for approval continue to wait. 403 `setting_enforced` if the
-    organisation or a team enforces another mode.
+    """Sets the confirmation mode, which says when the agent asks the user for approval. The new mode applies
+    to the agent's later actions; actions that already wait for approval continue to wait. 403
+    `setting_enforced` if the organisation or a team enforces another mode.
     """
     async with database.read() as session:
         await put_team_of_sandbox_first(session, conversation.sandbox_id)

@@ -115,10 +115,10 @@ async def search_conversations(
 ) -> Page[AppConversation]:
     """Returns a page of the conversations that the user may see and that match the filters, newest first.
 
-    `shared`: true for conversations that others share with the user, false for the user's own ones; if left
-    out, both kinds. `query`: a part of the title, or words from one message, or the beginnings of such words.
-    `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
-    conversations, false for conversations that are not archived; if left out, both kinds.
+    `shared`: true for conversations that others share with the user, false for the user's own conversations;
+    if left out, all conversations. `query`: a part of the title, or words from one message, or the beginnings
+    of such words. `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for
+    archived conversations, false for conversations that are not archived; if left out, all conversations.
     `created_by_user_id__eq`: only conversations of this user.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
@@ -212,8 +212,8 @@ async def send_message(
     is stored and sent later, and the reply has `message: "queued"`.
 
     If the sandbox is archived, the sandbox is restored first, and the message is sent when the sandbox runs
-    again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox is being
-    restarted.
+    again. The message also waits if there is not enough memory to wake a sleeping sandbox, or if the sandbox
+    is being restarted.
     """
     reply = await service.send_message(
         database,
@@ -239,8 +239,8 @@ async def queue_message(
     config: ServerConfig,
 ) -> QueuedMessage:
     """Stores a message for a conversation that is starting. If the start is already finished (READY), sends
-    the message to the agent at once, as `send-message` does. In the path, `task-` and the id of the start
-    task (the progress of the start) may stand in place of the conversation's id.
+    the message to the agent at once, as the route `send-message` does. In the path, a client may send the
+    conversation's id, or `task-` and the id of the start task (the progress of the start).
     """
     queued = await service.queue_message(
         database,

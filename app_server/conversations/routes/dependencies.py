@@ -60,7 +60,7 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 @dataclass(frozen=True)
 class Links:
     """A helper that adds URLs to the conversations and start tasks (the progress of starting a conversation)
-    in a reply. With these URLs, the current user can reach the agent server.
+    in a reply of the API. With these URLs, the current user can reach the agent server.
     """
 
     request: Request
@@ -96,8 +96,8 @@ def _links(request: Request, principal: CurrentPrincipal) -> Links:
 
 Linked = Annotated[Links, Depends(_links)]
 OwnedConversation = Annotated[Conversation, Depends(_owned)]
-"""The conversation in the path, if it belongs to the current user. Otherwise the reply is 404, or 403 if it
-is shared with the user.
+"""The conversation in the path, if it belongs to the current user. Otherwise the reply is 404, or 403 if the
+conversation is shared with the user.
 """
 
 
@@ -121,14 +121,14 @@ async def _owned_id(conversation: OwnedConversation) -> UUID:
 
 
 OwnedWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.OWN))]
-"""The directories of the conversation in the path, with a client of its agent server. The conversation must
-belong to the current user, and its sandbox must run.
+"""The directories of the conversation in the path, with an API client for its agent server. The conversation
+must belong to the current user, and its sandbox must run.
 """
 
 SeenWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.VIEW))]
-"""The directories of the conversation in the path, with a client of its agent server, if the current user may
-view the conversation. The reply is 409 `sandbox_holds_private_work` if another conversation in the sandbox is
-not shared with the user.
+"""The directories of the conversation in the path, with an API client for its agent server, if the current
+user may view the conversation. The reply is 409 `sandbox_holds_private_work` if another conversation in the
+sandbox is not shared with the user.
 """
 
 SeenConversationId = Annotated[UUID, Depends(_seen_id)]

@@ -44,9 +44,9 @@ async def fork_conversation(
     The fork contains the current files of the project and the events of the original. If `from_event_id` is
     given, later events are left out. The fork keeps the model, the tags, the repositories, the secrets of the
     start request, and safeguards such as the confirmation mode and the budget. It does not get the
-    checkpoints, sub-conversations, costs, waiting messages and shares of the original. If the sandbox is a
-    container, it is paused while its files are copied. The deletion of the original does not change the fork,
-    and the deletion of the fork does not change the original.
+    checkpoints, sub-conversations, costs and waiting messages of the original, and it is not shared with
+    other people. If the sandbox is a container, it is paused while its files are copied. The deletion of the
+    original does not change the fork, and the deletion of the fork does not change the original.
     """
     forks = Forks(
         config,

@@ -47,7 +47,7 @@ async def git_pushes(
     user: CurrentUser, conversation: SeenConversation, session: ReadSession
 ) -> list[GitPushInfo]:
     """Returns the last 200 pushes from the conversation's sandbox, newest first, including refused and failed
-    ones.
+    pushes.
     """
     await require_no_private_neighbours(session, user.id, conversation, Access.VIEW)
     return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
@@ -63,9 +63,8 @@ async def git_changes(
     that have changed since the conversation began.
 
     `path`: the directory of a repository, relative to the conversation's first repository (`../lamp`) or
-    absolute within the sandbox; if left out, the first repository. For a repository that does not belong to
-    the conversation, the commit at the beginning is unknown. Such a repository is compared with its default
-    branch if `ref` is left out.
+    absolute within the sandbox; if left out, the first repository. If `ref` is left out, a repository that
+    does not belong to the conversation is compared with its default branch.
     """
     directory = within(workplace.directory, path)
     require_within(workplace, directory)
@@ -79,9 +78,9 @@ async def git_diff(
     path: Annotated[PlainText, Query(min_length=1, max_length=4096)],
     ref: Ref = None,
 ) -> GitDiff:
-    """Returns the content of one file before and after the changes. The content before the changes is that in
-    the commit, branch or tag `ref`. Without `ref`, it is that in the commit at which the conversation began.
-    `path`: relative to the conversation's first repository, or absolute within the sandbox.
+    """Returns the content of one file before and after the changes. Takes the content before the changes from
+    the commit, branch or tag `ref`; without `ref`, from the commit at which the conversation began. `path`:
+    relative to the conversation's first repository, or absolute within the sandbox.
     """
     file = within(workplace.directory, path)
     require_within(workplace, file)

@@ -55,8 +55,8 @@ async def resume_goal(viewer: Viewer, conversation: ReadyConversation) -> Succes
     """Resumes a stopped goal, with the number of rounds that were left when the goal was stopped. A round is
     work of the agent that ends with a check by the judge (a model).
 
-    409 `no_resumable_goal` if there is no goal, or if the goal has ended and was not only stopped. 409
-    `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
+    409 `no_resumable_goal` if the conversation has no stopped goal. 409 `already_running` if the agent works.
+    409 `conversation_not_ready` while the conversation starts.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).resume_goal(conversation.id)
     return Success()

@@ -23,7 +23,7 @@ async def answer(
     body: McpChangeAnswer,
     database: ServerDatabase,
 ) -> Success:
-    """Approves the current form of an MCP tool that its MCP server has changed, or continues to refuse the
+    """Approves the new version of an MCP tool that its MCP server has changed, or continues to refuse the
     tool. 409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)

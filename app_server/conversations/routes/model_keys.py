@@ -37,7 +37,7 @@ class CreateModelKey(BaseModel):
 
 class ModelKeyState(BaseModel):
     """The reply with the validity of a conversation's model key. `expires_at`: when the key expires; null if
-    there is no valid key, so programs may not call the model.
+    programs may not call the model, because there is no valid key.
     """
 
     expires_at: datetime | None

@@ -1,5 +1,5 @@
-"""Routes that list the network requests of a conversation that were refused, and that store the user's
-decisions about the requested hosts.
+"""Routes that list the refused network requests of a conversation and store the user's decisions about the
+requested hosts.
 """
 
 from uuid import UUID
@@ -40,8 +40,8 @@ async def answer_refused_host(
 ) -> ConversationNetwork:
     """Stores the user's decision about a refused host. The decision applies to all later network requests.
 
-    400 `no_repository` if the host is to be allowed for the repository but the conversation has none. 409
-    `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
+    400 `no_repository` if the host is to be allowed for the repository but the conversation has no
+    repository. 409 `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
     """
     conversation = await service.require(session, user.id, conversation_id)
     await network.answer(session, conversation, body)

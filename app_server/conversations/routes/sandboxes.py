@@ -72,8 +72,8 @@ async def delete_sandbox(
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
     """Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-    works on them any more. The query may contain the sandbox id a second time, because clients of the
-    OpenHands protocol send it there. 400 `two_sandboxes` if the id in the query differs from the id in the
+    works on them any more. The query may contain the sandbox id a second time, as in the protocol that
+    Slipway's clients use (OpenHands'). 400 `two_sandboxes` if the id in the query differs from the id in the
     path.
     """
     if named not in {None, sandbox_id}:

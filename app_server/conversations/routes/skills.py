@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 @router.get("/skills")
 async def get_conversation_skills(workplace: OwnedWorkplace, conversation_id: UUID) -> SkillsResponse:
-    """Returns the skills that were found when the conversation began. `report` lists every file that was
-    examined, and whether the agent uses this file.
+    """Returns the skills that were found when the conversation began. `report` names the files that were
+    found. For each file, it says whether the agent uses the file, and why.
     """
     return await workplace.client.skills(conversation_id)

@@ -1,6 +1,5 @@
-"""Routes that set the budget of a conversation and that condense its history. Another route of the OpenHands
-protocol, which changes the model of an agent that uses the Agent Client Protocol (ACP), always refuses its
-requests.
+"""Routes that set the budget of a conversation and that condense its history. The route `switch_acp_model`
+always replies with an error, because Slipway has no agents that use the Agent Client Protocol (ACP).
 """
 
 from typing import Annotated
@@ -86,8 +85,8 @@ async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success
     responses={400: {"description": "The agent does not speak ACP"}},
 )
 async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
-    """Always replies 400 `not_an_acp_agent`. In the OpenHands protocol, this route changes the model of an
-    agent that uses the Agent Client Protocol (ACP). Slipway has no such agents.
+    """Always replies 400 `not_an_acp_agent`. In the OpenHands protocol, which Slipway's clients use, this
+    route changes the model of an agent that uses the Agent Client Protocol (ACP). Slipway has no such agents.
     """
     raise BadRequest(
         "The agent of this conversation does not speak ACP.",

@@ -1,6 +1,6 @@
 """Routes for trust grants of a conversation's repositories. A trust grant is the user's decision that an
 executable of a repository may run. Executables are hooks, setup scripts, MCP servers and other programs that
-Slipway would run or use. The user allows or refuses each of them.
+Slipway can run or use. The user allows or refuses each of them.
 """
 
 from collections.abc import Collection, Sequence
@@ -88,10 +88,10 @@ async def answer_executables(
     all executables with the decisions that now apply.
 
     409 `offer_changed` if one of the hashes belongs to no current executable. 409 `setup_script_runs` if a
-    setup script is allowed while another one is running. In both cases no decision is stored. 409 `not_ready`
-    while the conversation starts. After a failed start, the decisions are stored, and the retry of the start
-    uses them. 400 `repository_not_in_conversation` if the body names a repository that the conversation does
-    not have.
+    setup script is allowed while another setup script is running. In these two cases no decision is stored.
+    409 `not_ready` while the conversation starts. After a failed start, the decisions are stored, and the
+    retry of the start uses them. 400 `repository_not_in_conversation` if the body names a repository that the
+    conversation does not have.
     """
     task = await _task(request, user, conversation_id)
     if task.status not in {StartStatus.READY, StartStatus.ERROR}:
@@ -136,8 +136,8 @@ async def run_setup_script(
     database: ServerDatabase,
     request: Request,
 ) -> Success:
-    """Runs this version of a repository's setup script again. The progress is shown in the stage for setup
-    scripts of the start task (the record of the conversation's start).
+    """Runs this version of a repository's setup script again. The start task (the record of the
+    conversation's start) shows the progress in its stage for setup scripts.
 
     409 `offer_changed` if the script has changed. 409 `not_allowed` if the user has not allowed the script.
     409 `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation
@@ -204,7 +204,7 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 async def _executables_of(workplace: Workplace, task: StartTask) -> list[_FoundExecutables]:
     """Returns the executables that need the user's trust grant (the decision that they may run), for each
     project directory of the conversation. The directory in which the agent works comes first. `workplace`:
-    the conversation's directories and the client of its agent server. `task`: the record of the
+    the conversation's directories and the API client for its agent server. `task`: the record of the
     conversation's start.
     """
     found = [(checkout, await _found(workplace, task, checkout)) for checkout in workplace.projects]
@@ -224,7 +224,7 @@ async def _found(workplace: Workplace, task: StartTask, checkout: Checkout) -> E
 def _further_directory(workplace: Workplace, checkout: Checkout) -> str | None:
     """Returns the directory of the checkout (a repository in the sandbox) for a request to the agent server.
     Returns None if the checkout is the agent's working folder, because the agent server uses this folder if a
-    request names none.
+    request names no directory.
     """
     return None if checkout == workplace.projects[0] else checkout.directory
 

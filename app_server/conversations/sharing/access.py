@@ -39,9 +39,9 @@ def is_shared() -> ColumnElement[bool]:
 
 
 def visible_to(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that this user may see a conversation. The user is the owner, or the
-    conversation is shared with the user, with a team of the user, or with everyone in the user's
-    organisation.
+    """Returns the SQL condition that this user may see a conversation. The condition is true if the user is
+    the owner, or if the conversation is shared with the user, with a team of the user, or with everyone in
+    the user's organisation.
     """
     given = or_(
         Conversation.everyone_role.is_not(None),
@@ -74,8 +74,8 @@ def shared_with(user_id: UUID) -> ColumnElement[bool]:
 
 
 def _is_of_colleague(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that the owner of a conversation is in the same organisation as this user.
-    Conversations are never shared between organisations, even if a row in a table of shares says so.
+    """Returns the SQL condition that the owner of a conversation is in the same organisation as this user. A
+    conversation is never shared with people of another organisation, even if a database row says so.
     """
     # Looked up for each row: as a list of people it could lead the database to read all of their rows.
     return organisation_of(Conversation.user_id) == organisation_of(user_id)
@@ -111,7 +111,7 @@ async def require_access(
     """Returns the conversation if the user has at least the access `wanted`.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
-    `conversation_access_missing` if the user has access, but not the access `wanted`.
+    `conversation_access_missing` if the user's access is lower than `wanted`.
     """
     conversation = await session.scalar(
         select(Conversation).where(Conversation.id == conversation_id, Conversation.deleted_at.is_(None))
@@ -136,12 +136,11 @@ def access_missing(wanted: Access) -> Forbidden:
 async def require_no_private_neighbours(
     session: AsyncSession, user_id: UUID, conversation: Conversation, wanted: Access
 ) -> None:
-    """Checks that the user also has the access `wanted` to all other conversations in the conversation's
-    sandbox. This is necessary because an agent can read all files of its sandbox. If the user is the owner of
-    the conversation, nothing is checked.
+    """Checks that the user also has at least the access `wanted` to all other conversations in the
+    conversation's sandbox. This is necessary because an agent can read all files of its sandbox. If the user
+    is the owner of the conversation, nothing is checked.
 
-    Raises Conflict `sandbox_holds_private_work` if the user does not have this access to each of the other
-    conversations.
+    Raises Conflict `sandbox_holds_private_work` if the user's access to one of them is lower than `wanted`.
     """
     if conversation.user_id == user_id:
         return

@@ -23,8 +23,8 @@ class AccessEnded(Exception):
 
 class Followers:
     """The open live streams of users who follow conversations of other users. Closes a stream when its user
-    loses the access. For each of these users, one SQL statement checks whether the user still has access; so
-    this also works when the owner ends the access at another app server.
+    loses the access. One SQL statement for each user reads from the database which conversations the user may
+    still see. Therefore a stream also ends if the owner has ended the access at another app server.
     """
 
     def __init__(self, database: Database) -> None:

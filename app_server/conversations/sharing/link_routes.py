@@ -1,5 +1,5 @@
-"""Routes for read-only links to conversations. Some routes are for the owner of the conversation, the others
-for readers who are not signed in.
+"""Routes for read-only links to conversations. Some routes are for the owner of the conversation. The other
+routes are for readers who are not signed in.
 """
 
 import asyncio
@@ -132,8 +132,8 @@ async def stream_linked_conversation(
     after_seq: str = "0",
 ) -> None:
     """Streams the finished events of the conversation to which a read-only link leads. The client sends the
-    token of the link as the subprotocol `slipway.link.TOKEN`, beside the subprotocol `slipway`, or in the
-    header `X-Link-Token`. Needs no sign-in.
+    token of the link in the header `X-Link-Token`, or in a second WebSocket subprotocol: `slipway` and
+    `slipway.link.TOKEN`. Needs no sign-in.
     """
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
     readers: LinkReaders = link_readers
@@ -185,8 +185,8 @@ class _Shown:
 
     async def frame(self, frame: Frame) -> Frame | None:
         """Returns the message (frame) with only the data that readers of the link may see. Returns None if
-        the readers may see nothing of the frame: for example, a part of an unfinished reply, or output of a
-        running command.
+        the readers may see nothing of the frame: for example, a part of an unfinished model reply, or output
+        of a running command.
         """
         seq = frame.seq
         if seq is None:

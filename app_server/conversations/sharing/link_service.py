@@ -247,7 +247,7 @@ def valid_links() -> Select[ConversationLink, Conversation]:
 
 
 async def touch_link(database: Database, link: ConversationLink) -> None:
-    """Stores that the read-only link is used now. Does so at most once a minute."""
+    """Stores the current time as the time of the link's last use, at most once a minute."""
     if link.last_used_at is not None and now() - link.last_used_at < _TOUCH_INTERVAL:
         return
     async with database.session() as session:

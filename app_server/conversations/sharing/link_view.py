@@ -40,8 +40,8 @@ _ENVELOPE: Final = frozenset(("id", "kind", "source", "timestamp", "parent_id"))
 
 def shown_event(event: dict[str, Any]) -> dict[str, Any]:
     """Returns the event with only the fields that readers of a read-only link may see. An event that the
-    readers may not see at all is replaced by an empty event of the kind state update, so that the numbering
-    of events has no gap.
+    readers may not see at all is replaced by an empty state update event, so that the numbering of events has
+    no gap.
     """
     kind = event["kind"]
     if kind in _SHOWN_KINDS:

@@ -22,8 +22,8 @@ class ShareRole(StrEnum):
 
 
 class ConversationTeamShare(Base):
-    """One row of the table of shares with teams: the role that all members of one team have in one
-    conversation.
+    """One row of the table of conversations shared with teams: the role that all members of one team have in
+    one conversation.
     """
 
     __tablename__ = "conversation_team_shares"
@@ -39,8 +39,8 @@ class ConversationTeamShare(Base):
 
 
 class ConversationShare(Base):
-    """One row of the table of shares with people: the role that one person has in one conversation. The owner
-    of a conversation has no such row.
+    """One row of the table of conversations shared with people: the role that one person has in one
+    conversation. The owner of a conversation has no such row.
     """
 
     __tablename__ = "conversation_shares"

@@ -1,5 +1,5 @@
-"""Handles new conversations whose repository is owned by a team. For such a conversation, the settings of
-this team take priority over those of the user's other teams, and the members of this team may see the
+"""Connects new conversations with the team that owns their repository. For such a conversation, the settings
+of this team take priority over those of the user's other teams, and the members of this team may see the
 conversation.
 """
 
@@ -36,9 +36,9 @@ class TeamOfStart:
 async def team_for_start(
     session: AsyncSession, user: User, first: Address | None, further: Sequence[Address]
 ) -> TeamOfStart | None:
-    """Returns the user's team that owns the first repository of a new conversation. From then on, this
-    database session reads the settings of this team before those of the user's other teams. Returns None if
-    no team of the user owns the repository.
+    """Returns the user's team that owns the first repository of a new conversation. From then on, the
+    settings of this team take priority over those of the user's other teams in this database session. Returns
+    None if no team of the user owns the repository.
 
     Raises Forbidden `repository_of_team` if another team allows one of the repositories only to its own
     members.

@@ -38,8 +38,8 @@ async def share_with_everyone(
     pubsub: ServerPubSub,
 ) -> Sharing:
     """Sets what every signed-in user of the organisation may do with the conversation. If the value in the
-    body is null, ends the sharing with everyone: then only the owner and the people and teams with a share of
-    the conversation have access. Returns the people and teams that now have access.
+    body is null, ends the sharing with everyone: then only the owner, and the people and teams with which the
+    conversation is shared, have access. Returns the people and teams that now have access.
     """
     async with telling(session, pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)

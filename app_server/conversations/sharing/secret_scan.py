@@ -71,9 +71,9 @@ class SecretScan:
     """A search for secrets in texts, and in the texts inside JSON values. Its methods return the secrets that
     were found, or hide them.
 
-    known: the known secret values, by name. Values with fewer than 8 characters are not searched, because
-    such short texts occur by chance. Known values are also found if they are reversed, in another case, or
-    encoded as in URLs, JSON, base64 or hexadecimal.
+    known: the known secret values, by name. Values with fewer than 8 characters are ignored, because such
+    short texts occur by chance. Known values are also found if they are reversed, in other upper or lower
+    case, or encoded as in URLs, JSON, base64 or hexadecimal.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -114,8 +114,8 @@ class SecretScan:
                 yield at, match
 
     def hide_in(self, value: Any) -> Any:
-        """Returns the JSON value, in whose texts each secret is replaced by `<secret-hidden>`. Names of
-        fields stay unchanged.
+        """Returns the JSON value with each secret in its texts replaced by `<secret-hidden>`. Names of fields
+        stay unchanged.
         """
         if isinstance(value, str):
             return self.hide(value)

@@ -99,14 +99,14 @@ def build(
     unavailable. inner_url: the URL of the inner listener. model_proof: a signature of the conversation's id,
     which model calls contain. silence_seconds: how long the app server waits for data from the vendor during
     a model call. further_projects: the directories of the conversation's further repositories.
-    disabled_skills: names of skills that the user has switched off, for skills from every source. mode: when
-    the agent asks before it acts. secrets: descriptions of secrets by name; a value is fetched only when a
-    command uses it. consent: hashes of the hooks, MCP servers and other project executables of the first
-    repository that the user has allowed. further_consent: the same hashes for the further repositories, by
-    directory. usable_tools: the tools whose requirements the sandbox meets. mcp_approved: tools of MCP
-    servers as the user has approved them, by server and name. mcp_servers: the user's MCP servers by name.
-    The sandbox runs servers that are commands. It calls the other servers through the inner listener, which
-    adds the credentials. has_own_tools: whether the agent also gets Slipway's own MCP server.
+    disabled_skills: names of skills that the user has switched off. mode: when the agent asks the user before
+    an action. secrets: descriptions of secrets by name; a value is fetched only when a command uses it.
+    consent: hashes of the hooks, MCP servers and other project executables of the first repository that the
+    user has allowed. further_consent: the same hashes for the further repositories, by directory.
+    usable_tools: the tools whose requirements the sandbox meets. mcp_approved: the versions of MCP tools that
+    the user has approved, by server and tool name. mcp_servers: the user's MCP servers by name. The sandbox
+    runs servers that are commands. It calls the other servers through the inner listener, which adds the
+    credentials. has_own_tools: whether the agent also gets Slipway's own MCP server.
     """
     llm = brokered_llm(
         profile,

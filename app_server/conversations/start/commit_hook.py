@@ -1,5 +1,5 @@
 """Installs a Git hook in the checkout of a repository in the sandbox. The hook adds a trailer (a last line
-such as `Co-authored-by: …`) to each commit message. The user chooses the trailer; otherwise a file in the
+such as `Co-authored-by: …`) to each commit message. If the user has not chosen a trailer, a file in the
 repository can name it.
 """
 

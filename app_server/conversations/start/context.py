@@ -106,7 +106,7 @@ class Start:
         return await self.sandbox()
 
     async def workplace(self) -> tuple[AgentClient, str]:
-        """Returns the client of the agent server and the conversation's working directory. If no working
+        """Returns the API client for the agent server and the conversation's working directory. If no working
         directory is stored yet, returns the directory for projects in the sandbox.
         """
         running = await self.sandbox()

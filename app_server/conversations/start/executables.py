@@ -26,10 +26,10 @@ class ExecutableInfo(BaseModel):
     """A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
     it.
 
-    approved: the version of the executable that the user allowed last; only set if the user has not decided
-    about the present version. is_loaded: whether the conversation has loaded the executable; null for
-    executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an MCP server
-    that the conversation does not use because another of its MCP servers has the same name.
+    approved: the version of the executable that the user allowed last; null if the user has decided about the
+    present version or has allowed no version. is_loaded: whether the conversation has loaded the executable;
+    null for executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an
+    MCP server that the conversation does not use because another of its MCP servers has the same name.
     """
 
     offer: ProjectExecutable
@@ -91,8 +91,8 @@ class RunSetupScript(BaseModel):
 
 
 NEAREST: frozenset[ExecutableKind] = frozenset(("setup_script", "git_hook"))
-"""The kinds of executables of which only one is used for a repository. If several folders contain one, the
-one in the folder nearest to the agent's working folder is used.
+"""The kinds of executables of which only one is used for a repository. If several folders contain such
+executables, the one in the folder nearest to the agent's working folder is used.
 """
 
 

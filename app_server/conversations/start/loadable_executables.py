@@ -15,7 +15,7 @@ from app_server.conversations.start.executables import LOADABLE_KINDS, CheckoutE
 @dataclass(frozen=True)
 class LoadableExecutables:
     """The project executables in one folder that the conversation can load: hooks, MCP servers, sub-agents
-    and plugins. allowed: the hashes of those that the user has allowed.
+    and plugins. allowed: the hashes of the executables that the user has allowed.
     """
 
     checkout: Checkout
@@ -33,9 +33,9 @@ async def left_out_of(
     client: AgentClient, conversation_id: UUID, loadable: Sequence[LoadableExecutables]
 ) -> list[str]:
     """Returns sentences about the hooks, MCP servers, sub-agents and plugins that the conversation does not
-    use. One sentence names all that the user has not allowed. One more sentence is added for each MCP server
-    whose name another server already has. `loadable`: the executables of all folders of the conversation; the
-    agent's working folder comes first.
+    use. One sentence names all executables that the user has not allowed. One more sentence is added for each
+    MCP server whose name another server already has. `loadable`: the executables of all folders of the
+    conversation; the agent's working folder comes first.
     """
     begin = [f"{one.checkout.name}/" if len(loadable) > 1 else "" for one in loadable]
     waiting = [

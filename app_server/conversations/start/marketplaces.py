@@ -1,5 +1,5 @@
 """Adds the plugins and skills of the user's default marketplaces to a new conversation. A marketplace is a
-git repository that lists plugins and skills; every new conversation uses the default ones.
+git repository that lists plugins and skills; every new conversation uses the default marketplaces.
 """
 
 from pydantic import ValidationError

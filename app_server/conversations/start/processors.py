@@ -1,5 +1,6 @@
-"""Adds callbacks for the event processors that a request to start a conversation names. An event processor is
-the OpenHands name of a callback: an action of the server after an event of the conversation.
+"""Adds callbacks for the event processors that a request to start a conversation names. A callback is an
+action of the server after an event of the conversation. In the OpenHands protocol, which Slipway's clients
+use, a callback is called an event processor.
 """
 
 from collections.abc import Iterable

@@ -74,7 +74,7 @@ async def check_out(
 ) -> None:
     """Replaces `directory` in the sandbox with a checkout of the packed repository. After a failure, no
     partial checkout stays in `directory`. The remote `origin` is set to the public address of the repository.
-    `packed`: the repository as a file that the app server has fetched.
+    `packed`: the file into which the app server has packed the fetched repository.
     """
     target = PurePosixPath(directory)
     bundle = str(target.parent / f".{target.name}.bundle")

@@ -38,7 +38,7 @@ def with_task(request: StartRequest) -> StartRequest:
     """Returns a copy of the start request for the suggested task in the request (such as an open issue). The
     copy has the task's repository, and a first message that describes the task. Raises BadRequest
     `two_messages` if the request also has a first message or a repository. Raises BadRequest
-    `git_host_missing` if the task needs a git host and names none.
+    `git_host_missing` if the task needs a git host and names no host.
     """
     task = request.suggested_task
     if task is None:
@@ -219,11 +219,11 @@ async def checked_more(
     """Checks the repositories that the start request names in addition to the first one. Returns a
     description of each, with the name of its directory in the sandbox.
 
-    `first`: the address of the first repository; None if there is none. `home`: the data directory of the
-    server. Raises InvalidRepository and Forbidden `repository_not_allowed`, as `checked_address` does. Raises
-    BadRequest `more_without_first` if there is no first repository. Raises BadRequest
-    `repository_has_password` if a URL contains a password. Raises BadRequest `repository_twice` if a
-    repository is named twice.
+    `first`: the address of the first repository; None if the request has no first repository. `home`: the
+    data directory of the server. Raises InvalidRepository and Forbidden `repository_not_allowed`, as
+    `checked_address` does. Raises BadRequest `more_without_first` if there is no first repository. Raises
+    BadRequest `repository_has_password` if a URL contains a password. Raises BadRequest `repository_twice` if
+    a repository is named twice.
     """
     given = request.more_repositories
     addresses = [parse_address(one.repository, one.git_provider) for one in given]
@@ -237,8 +237,8 @@ async def checked(address: Address, user: User, home: Path) -> Address:
     """Checks that the user may use the repository at this address, and returns the address unchanged. `home`:
     the data directory of the server.
 
-    Raises InvalidRepository if a repository on the server's machine does not exist. Raises Forbidden
-    `repository_not_allowed` if the user may not use it.
+    Raises InvalidRepository if the address names a repository on the server's machine that does not exist.
+    Raises Forbidden `repository_not_allowed` if the user may not use the repository.
     """
     try:
         refuse_foreign_path(address, home, administers=user.administers_installation)

@@ -39,8 +39,9 @@ class NewConversation:
 
     backend: the name of the kind of sandboxes that this server creates. origin: the base image or snapshot
     from which a new sandbox would be created. takes_any_image: whether the conversation may also use a
-    sandbox with another base image than `origin` names. repository: the identity of the conversation's
-    repository. team_id: the user's team that owns the repository; None if no team owns the repository.
+    sandbox with another base image than `origin` names. repository: the identity (`host/owner/name` or a
+    path) of the conversation's repository. team_id: the user's team that owns the repository; None if no team
+    owns the repository.
     """
 
     id: UUID
@@ -57,8 +58,8 @@ class SandboxPlacement:
     """The sandbox and the folder that were chosen for a new conversation.
 
     `folder`: the folder for the conversation's files, inside the root directory for work in the sandbox. None
-    means that the conversation uses the whole root directory. `is_open`: whether the sandbox is a new one
-    that later conversations may share.
+    means that the conversation uses the whole root directory. `is_open`: whether the sandbox is new and later
+    conversations may share it.
     """
 
     sandbox_id: UUID
@@ -69,9 +70,9 @@ class SandboxPlacement:
 async def choose_sandbox(
     session: AsyncSession, config: Config, new_conversation: NewConversation, request: StartRequest
 ) -> SandboxPlacement:
-    """Chooses the sandbox for the new conversation, and the folder in this sandbox. Returns both. The sandbox
-    is the one that the request names, or a sandbox that several conversations of the user can share, or a new
-    one.
+    """Chooses and returns the sandbox for the new conversation and the folder in this sandbox. The sandbox is
+    the sandbox that the request names, or a sandbox that several conversations of the user can share, or a
+    new sandbox.
 
     Raises BadRequest `two_origins` if the request names both a sandbox and a snapshot. If the request names a
     sandbox that the conversation cannot use, raises NotFound or Conflict with the reason.
@@ -109,8 +110,8 @@ async def join(
 
     Raises NotFound `sandbox_not_found` if the user has no such sandbox. Raises NotFound `sandbox_gone` if the
     sandbox is being deleted. Raises Conflict if the sandbox is archived, has failed, has too many
-    conversations, or has a conversation that uses the whole project directory. Raises Conflict also if the
-    new conversation needs another kind of sandbox, another image or another network policy.
+    conversations, or has a conversation that uses the whole root directory for work. Raises Conflict also if
+    the new conversation needs another kind of sandbox, another image or another network policy.
     """
     sandbox = await session.get(Sandbox, sandbox_id, with_for_update=True, populate_existing=True)
     if sandbox is None or sandbox.user_id != new_conversation.user_id:
@@ -134,9 +135,9 @@ async def _has_the_same_way_out(
     """Returns whether the new conversation would have the same network policy as the conversations that are
     already in the sandbox.
 
-    Returns False if the new conversation and the existing ones have different repositories, and a credential
-    that the egress proxy adds to requests is stored for one of these repositories only. Also returns False if
-    these repositories belong to different teams.
+    Returns False if the conversations together have several repositories and the user has saved a credential
+    for one of them, which the egress proxy adds to requests. Also returns False if the repositories belong to
+    different teams.
     """
     user_id, there = new_conversation.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.

@@ -1,8 +1,8 @@
 """The steps of a conversation's start that run the set-up scripts of its repositories and install the
 repositories' Git hooks.
 
-The first repository is handled first, then the further repositories in the order in which the user named
-them. The first set-up script that fails ends the start.
+The steps begin with the first repository. The further repositories follow in the order in which the user
+named them. The first set-up script that fails ends the start.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,11 +66,11 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
 def _allowed(
     per_checkout: Sequence[CheckoutExecutables], kind: ExecutableKind
 ) -> list[tuple[Checkout, ProjectExecutable | None, str]]:
-    """Finds the set-up script or Git hook (`kind`) in each folder of the conversation. Returns a checkout
-    (the repository's directory in the sandbox), a script and a sentence for each folder that has a script. If
-    the script may not run, for example because the user has not allowed its present version, the script is
-    None and the sentence gives the reason. A repository without a script is returned with None and a sentence
-    that says so.
+    """Finds the set-up script or Git hook (`kind`) in each folder of the conversation. Returns a tuple for
+    each script: the checkout (the repository's directory in the sandbox), the script and an empty text. If
+    the script may not run, for example because the user has not allowed its present version, the tuple
+    contains None instead of the script, and a sentence with the reason. For a repository without a script,
+    the tuple contains None and a sentence that says so.
     """
     found: list[tuple[Checkout, ProjectExecutable | None, str]] = []
     for one in per_checkout:

@@ -1,5 +1,5 @@
-"""Stores the secrets that a start request contains for its conversation, and serves them to the sandbox. The
-secrets are stored encrypted. Only this conversation can use them.
+"""Stores the secrets that a start request contains for its conversation, and sends a secret when the sandbox
+requests it. The secrets are stored encrypted. Only this conversation can use them.
 """
 
 from collections.abc import Mapping

@@ -2,8 +2,8 @@
 written to the start task, the row that describes the conversation's start.
 
 While the script runs, the server has the lease of the start task: for a limited time, no other server may
-work on it. If the lease has expired and the script is still marked as running, the server that ran the script
-has died.
+work on the start task. If the lease has expired and the script is still marked as running, the server that
+ran the script has died.
 """
 
 import asyncio

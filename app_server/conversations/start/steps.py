@@ -91,7 +91,7 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns the image or snapshot for the new sandbox. Raises StartFailure if it was deleted."""
+    """Returns the new sandbox's image or snapshot. Raises StartFailure if image or snapshot was deleted."""
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -267,8 +267,8 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches and returns the git submodules of all repositories of the conversation. `directory`: that of
-    the first repository. A submodule that is not fetched has a `reason`.
+    """Fetches and returns the git submodules of all repositories of the conversation. `directory`: the first
+    repository's directory. A submodule that is not fetched has a `reason`.
     """
     address = _address(start.request)
     if address is None or start.request.submodules is False:
@@ -361,7 +361,7 @@ async def _identity(start: Start) -> repository.CommitIdentity:
 
 
 def _emptied(directory: Path) -> Path:
-    """Empties the directory and returns it. A killed server may have left parts of fetched files in it."""
+    """Empties the directory and returns it. A killed server may have left parts of fetched files there."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, mode=0o700)
     return directory

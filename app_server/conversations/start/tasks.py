@@ -48,9 +48,9 @@ class Claim:
 async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
-    """Gives the worker `owner` the right to work on the oldest free start task for the time LEASE (a lease),
-    so that no other worker works on the start of this conversation. Returns the ids of the task and of its
-    sandbox, or None if no start task is free.
+    """Leases the oldest free start task to the worker `owner`: for the time LEASE, no other worker may work
+    on the start of this conversation. Returns the ids of the task and of its sandbox, or None if no start
+    task is free.
 
     Tasks of the users with the fewest active starts are taken first. So a user does not wait until all starts
     of another user have ended.

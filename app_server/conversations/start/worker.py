@@ -75,7 +75,7 @@ class StartWorker:
     ) -> None:
         """Creates a start worker that does not run yet. `has_own_tools`: a function that returns whether
         Slipway's own MCP server has tools for an agent. The caller passes this function, because this module
-        may not import the modules that serve the MCP server.
+        may not import the modules of the MCP server.
         """
         self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config

@@ -57,8 +57,8 @@ async def search(
     limit: int,
 ) -> list[Job]:
     """Returns at most `limit` jobs, newest first. `state`, `kind`: only jobs with this state or kind; None
-    means all. `before`: the creation time and the id of the last job of the page before; None means the first
-    page.
+    means all. `before`: the creation time and the id of the last job of the previous page; None means the
+    first page.
     """
     query = select(Job).order_by(Job.created_at.desc(), Job.id.desc()).limit(limit)
     if state is not None:

@@ -56,8 +56,8 @@ class RetryPolicy:
     `attempts`: how many attempts are made before the job is dead. `timeout`: the time after which an attempt
     is cancelled and counts as failed. `at_once`: how many jobs of this kind one server runs at the same time.
     `first_pause`: the pause after the first failed attempt. The pause doubles after each further failure, up
-    to `longest_pause`. Each pause is then shortened by a random factor of up to a half, so that failed jobs
-    do not all run again at the same time.
+    to `longest_pause`. Each pause is then shortened at random, by at most half, so that failed jobs do not
+    all run again at the same time.
     """
 
     attempts: int = 8

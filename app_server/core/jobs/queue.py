@@ -110,8 +110,8 @@ def wake_after_commit(session: AsyncSession) -> None:
 
 
 async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelta]) -> None:
-    """Stores one repeated job for each kind in `intervals`. If the job exists already, changes its interval,
-    and makes it wait for its next run if it has ended.
+    """Stores one repeated job for each kind in `intervals`. If the job of a kind exists already, changes its
+    interval. If the existing job has ended, makes it run again as soon as possible.
     """
     ids = {kind: schedule_id(kind) for kind in intervals}
     stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}
@@ -186,9 +186,9 @@ async def claim(
     """Leases the most urgent free job to a worker and returns the job. During the lease, which lasts for the
     time LEASE, no other worker runs the job. Returns None if no job is free.
 
-    A job is free if it is due and no job with the same key runs. A job is also free if its last attempt was
-    interrupted, so that the lease of this attempt has expired. The job's `error` then says that the attempt
-    was interrupted, until the next attempt ends.
+    A job is free if its time `run_at` has come and no job with the same key runs. A job is also free if the
+    lease of its last attempt has expired, because this attempt was interrupted. The job's `error` then says
+    that the attempt was interrupted, until the next attempt ends.
 
     `owner`: the id of the worker. `kinds`: only jobs of these kinds. `under_way`: the ids of jobs that are
     left out, because the worker already runs them. Raises IntegrityError if another worker has leased a job
@@ -234,8 +234,8 @@ async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> s
 
 async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any) -> bool:
     """Stores the outcome of an attempt to run a job, and ends the lease (the worker's time-limited right to
-    run the job). Returns whether this was done: False if the job is no longer leased to this worker. `owner`:
-    the id of the worker. `values`: the new values of the columns of Job.
+    run the job). Returns True if this was done, and False if the job is no longer leased to this worker.
+    `owner`: the id of the worker. `values`: the new values of the columns of Job.
     """
     statement = (
         update(Job)
@@ -274,8 +274,8 @@ async def _free_held(session: AsyncSession, *held: ColumnElement[bool], **values
 
 
 async def forget_ended(session: AsyncSession, done_for: timedelta, failed_for: timedelta) -> None:
-    """Deletes jobs that ended long ago. `done_for`: the age at which successful jobs are deleted.
-    `failed_for`: the age at which dead and cancelled jobs are deleted.
+    """Deletes jobs that ended long ago. `done_for`: how long after its end a successful job is deleted.
+    `failed_for`: how long after its end a dead or cancelled job is deleted.
     """
     moment = now()
     failed = (JobState.DEAD, JobState.CANCELLED)

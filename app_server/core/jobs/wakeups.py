@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 class Wakeups:
     """A connection to PostgreSQL that exchanges notifications about new jobs with the other app servers.
-    `wake` is called when another server reports a new job, and when a connection is made or restored. `run`
-    sends and receives the notifications until it is cancelled.
+    `wake`: a function that is called when another server reports a new job, and when a connection is made or
+    restored. `run` sends and receives the notifications until it is cancelled.
     """
 
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:

@@ -165,7 +165,8 @@ class Jobs:
 
     async def _claim_free(self) -> datetime:
         """Starts free jobs until this worker runs its maximum number of jobs, or until no job is free.
-        Returns the time at which the queue was last read. Jobs that become due later were not considered.
+        Returns the time at which the queue was last read. Jobs whose time `run_at` is later than this time
+        were not considered.
         """
         moment = now()
         while kinds := self._with_room():

@@ -1,9 +1,9 @@
 """Stores the credentials that the egress proxy adds to requests of sandboxes to https hosts, and selects the
 credentials for a request.
 
-Each user manages the credentials for the user's sandboxes. The owner of the installation also manages the
-credentials of the server, which are for the sandboxes of all users of the default organisation (whose
-administrators manage the installation).
+Each user can save and delete the credentials for the user's sandboxes. The owner of the installation can also
+save and delete the credentials of the server, which are for the sandboxes of all users of the default
+organisation (whose administrators manage the installation).
 """
 
 import base64
@@ -70,7 +70,7 @@ class Held:
     """A decrypted credential that the egress proxy can add to a request.
 
     path_prefix: limits the credential to this path and the paths below it; empty for all paths. header,
-    content: the name and the value of the header to add. secrets: texts that must not appear in the host's
+    content: the name and the value of the header to add. secrets: texts that the proxy masks in the host's
     reply.
     """
 
@@ -85,8 +85,8 @@ class Held:
         """Returns whether the credential may be added to a request with this target (path and query). Always
         returns True if `path_prefix` is empty.
 
-        The path must be below `path_prefix` in every form that the host may read. It is therefore
-        percent-decoded repeatedly, and a path that contains `.` or `..` as a part is refused.
+        The path must be below `path_prefix` even if the host decodes the path several times. The path is
+        therefore percent-decoded repeatedly, and a path that contains `.` or `..` as a part is refused.
         """
         path = target.partition("?")[0]
         if not self.path_prefix:
@@ -162,9 +162,9 @@ async def note_use(database: Database, held: Held, target: EgressTarget, method:
 
 
 async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCredential]:
-    """Returns the credentials that the user may see, sorted by host: the user's credentials and, for users of
-    the default organisation (whose administrators manage the installation), also the credentials of the
-    server, which apply to all users of this organisation. The values stay encrypted.
+    """Returns the credentials that the user may see, sorted by host. These are the user's credentials. For a
+    user of the default organisation (whose administrators manage the installation), the credentials of the
+    server are added. The values stay encrypted.
     """
     query = select(EgressCredential).where(or_(EgressCredential.user_id == user_id, _of_server(user_id)))
     order = (EgressCredential.host, EgressCredential.port, EgressCredential.path_prefix, EgressCredential.id)
@@ -225,7 +225,9 @@ async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
 
 
 async def require(session: AsyncSession, user: User, credential_id: UUID) -> EgressCredential:
-    """Returns the credential with this id. Raises NotFound if there is none that the user may see."""
+    """Returns the credential with this id. Raises NotFound if there is no such credential or the user may not
+    see it.
+    """
     row = await session.get(EgressCredential, credential_id)
     owners = {user.id, None} if user.is_of_default_organisation else {user.id}
     if row is None or row.user_id not in owners:

@@ -1,5 +1,5 @@
-"""Replaces placeholders in a request of a sandbox by the real secret values. The sandbox gets only the
-placeholders of some secrets. Does no I/O.
+"""Replaces placeholders in a request of a sandbox by the real secret values. For some secrets, the sandbox
+gets only placeholders and not the values. Does no I/O.
 
 Only headers that can carry credentials are changed. If an address, a body or another header were changed, a
 host could store the real value, and the sandbox could read it there later.
@@ -21,8 +21,8 @@ _BASIC = re.compile(r"(Basic )([A-Za-z0-9+/=]+)", re.IGNORECASE)
 class Exchange:
     """The headers of a request in which placeholders were replaced by real values.
 
-    headers: the changed headers with the real values. If a header occurs several times and one of them is
-    changed, all of them are included. secrets: texts that must not appear in the host's reply.
+    headers: the changed headers with the real values. If a header occurs several times and one occurrence is
+    changed, all occurrences are included. secrets: texts that the egress proxy masks in the host's reply.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
@@ -35,8 +35,8 @@ class Exchange:
 
 
 def exchange(headers: Iterable[tuple[bytes, bytes]], variables: Sequence[BrokeredVariable]) -> Exchange:
-    """Returns those headers that contain placeholders of these secret variables (secrets of which the sandbox
-    has only placeholders), with the real values in place of the placeholders. Returns an empty Exchange if no
+    """Replaces the placeholders of these secret variables (secrets of which the sandbox has only
+    placeholders) by the real values. Returns the headers that were changed. Returns an empty Exchange if no
     header contains a placeholder.
 
     headers: all headers of a request, with names in lower case.

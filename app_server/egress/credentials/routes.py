@@ -36,8 +36,8 @@ async def list_network_credentials(
     user: CurrentUser, session: ReadSession, request: Request
 ) -> list[NetworkCredential]:
     """Returns the credentials that the current user may see, without their values, sorted by host. These are
-    the user's credentials and, for users of the default organisation (whose administrators manage the
-    installation), also the credentials of the server, which apply to all users of this organisation.
+    the user's credentials. For a user of the default organisation (whose administrators manage the
+    installation), the credentials of the server are added.
     """
     found = await credentials.visible(session, user.id)
     return [await _shown(session, request.state.config, user, row) for row in found]
@@ -96,8 +96,8 @@ async def save_network_credential(
 async def delete_network_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
 ) -> None:
-    """Deletes a credential. The next request to its host is sent without it. The host stays an allowed host
-    in the network settings.
+    """Deletes a credential. From the next request on, requests to its host are sent without the credential.
+    The host stays an allowed host in the network settings.
     """
     host = await credentials.remove(session, user, credential_id)
     trail.record(session, AuditAction.EGRESS_CREDENTIAL_DELETED, (AuditTarget.NETWORK, host))
@@ -134,8 +134,8 @@ async def _subject(session: AsyncSession, user: User, repository: str) -> str:
     """Returns the identity of a repository: the text, such as `host/owner/name`, under which its credentials
     are stored.
 
-    repository: such an identity, if the user has credentials or network settings for it, or the address of a
-    repository. Raises InvalidRepository if the address cannot be read.
+    repository: the address of a repository, or an identity for which the user has credentials or network
+    settings. Raises InvalidRepository if the text is neither.
     """
     given_out = {row.subject for row in await credentials.visible(session, user.id)}
     return repository if repository in given_out else await identity_of(session, user.id, repository)

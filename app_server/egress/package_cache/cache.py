@@ -1,7 +1,7 @@
 """Caches the package files, such as Python wheels, that sandboxes download. All sandboxes of one user share
 one cache on the app server's disk.
 
-The app server sets the headers of the request to the package host itself. So one sandbox cannot influence the
+The app server itself sets the headers of the requests to package hosts. So one sandbox cannot influence the
 file that another sandbox gets. The network policy is checked before a file is served from the cache.
 """
 
@@ -45,7 +45,7 @@ _STORED_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
 
 
 class PackageCache:
-    """The cache of package files of all users. There is one for each process. If the size limit
+    """The cache of package files of all users. There is one PackageCache for each process. If the size limit
     `package_cache_bytes` is 0, nothing is cached.
     """
 
@@ -59,7 +59,7 @@ class PackageCache:
 
     def knows(self, host: str, port: int) -> bool:
         """Returns whether the cache is on and this host serves package files that can be cached. If so, the
-        egress proxy must read the requests to this host.
+        egress proxy must read the requests to this host to find out which files are requested.
         """
         return self._store is not None and self._files.knows(host, port)
 

@@ -57,7 +57,7 @@ class PackageFiles:
         return any(rule.permits(host, port) for each in self._registries for rule in each.hosts)
 
     def holds(self, host: str, port: int, path: str) -> bool:
-        """Returns whether this path on this host is a package file whose content never changes."""
+        """Returns whether the file at this path on this host is a package file that never changes."""
         return any(
             each.path.fullmatch(path) and any(rule.permits(host, port) for rule in each.hosts)
             for each in self._registries
@@ -107,7 +107,8 @@ def cacheable_seconds(response: h11.Response) -> float | None:
 
 def length_of(response: h11.Response) -> int | None:
     """Returns the length of the reply's body in bytes from its Content-Length header. Returns None if there
-    is no such header. Such a reply is not cached, because an incomplete one could not be detected.
+    is no such header. A reply without this header is not cached, because the cache could not detect that the
+    body is incomplete.
     """
     said = dict(response.headers).get(b"content-length", b"")
     return int(said) if said.isdigit() else None

@@ -120,8 +120,8 @@ class PackageStore:
         self._changing = asyncio.Lock()
 
     async def find(self, user_id: UUID, name: str) -> StoredReply | None:
-        """Returns the user's stored reply with this name, and updates the time of its last use. Returns None
-        if there is none, or if it has expired or is incomplete.
+        """Returns the reply of a package host that is stored for the user under this name, and updates the
+        time of its last use. Returns None if there is no such reply, or if it has expired or is incomplete.
         """
         return await asyncio.to_thread(_open, self._path(user_id, name))
 
@@ -210,8 +210,8 @@ def _tidied(folder: Path, *, except_for: Path) -> int:
 
 
 def _shrunk(folder: Path, goal: int, *, last: Path) -> int:
-    """Deletes files from the folder until their total size is at most `goal` bytes. Begins with those that
-    were not used for the longest time. Returns the remaining size in bytes.
+    """Deletes files from the folder until their total size is at most `goal` bytes. Begins with the files
+    that were not used for the longest time. Returns the remaining size in bytes.
 
     last: a file that is not deleted.
     """

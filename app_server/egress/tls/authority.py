@@ -41,8 +41,8 @@ class _Leaf:
 
 class Authority:
     """The certificate authority of this installation. It creates the certificates that the egress proxy shows
-    to sandboxes in place of the real certificates of hosts, and stores them in memory. There is one for each
-    process.
+    to sandboxes in place of the real certificates of hosts, and stores these certificates in memory. There is
+    one Authority for each process.
     """
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:

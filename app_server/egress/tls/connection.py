@@ -18,7 +18,7 @@ class TlsSide:
     this connection. The object reads and writes the decrypted data; reading and writing may happen at the
     same time.
 
-    line: the connection that carries the TLS data. early: TLS data that was already read from it.
+    line: the connection that carries the TLS data. early: TLS data that was already read from `line`.
     """
 
     def __init__(self, line: PinnedConnection, context: ssl.SSLContext, early: bytes = b"") -> None:
@@ -68,7 +68,7 @@ class TlsSide:
 
     async def end(self) -> None:
         """Informs the program in the sandbox that no more data follows, with a TLS close message. Without
-        this message, programs regard a reply as incomplete.
+        this message, the program would regard a reply as incomplete.
         """
         with suppress(ssl.SSLError):  # the reply of the sandbox is not read
             self._tls.unwrap()

@@ -1,8 +1,10 @@
-"""Decrypts TLS connections of sandboxes at the egress proxy, and sends the requests inside to the real host.
+"""Decrypts TLS connections of sandboxes at the egress proxy, and sends the decrypted requests to the real
+host.
 
 TLS is decrypted for four kinds of hosts. At hosts with a credential, the proxy adds the credential to the
-requests. At hosts of secret variables, it replaces the placeholders in the headers by the real values, which
-the sandbox does not get. At git hosts of the user, it checks the requests. At package hosts, it caches files.
+requests. At hosts to which the values of secret variables may be sent, it replaces placeholders in the
+headers by these values, which the sandbox does not get. At git hosts of the user, it checks the requests. At
+package hosts, it caches files.
 
 The proxy calls the real host only over TLS and verifies its certificate. The proxy does not follow redirects.
 If the program in the sandbox follows a redirect, its request to the new host gets only a credential that is
@@ -57,7 +59,8 @@ class TlsInterception:
     process.
 
     outside: the TLS context that verifies the certificates of real hosts. None means a context with the
-    certificate authorities of this machine. It is loaded when it is first needed, because this takes 50 ms.
+    certificate authorities of this machine. This context is loaded when it is first needed, because loading
+    it takes 50 ms.
     """
 
     def __init__(

@@ -85,10 +85,10 @@ async def save_git_app(
     trail: CurrentTrail, session: Session, body: SaveGitApp, cipher: ServerCipher, request: Request
 ) -> GitAppInfo:
     """Registers an OAuth application or GitHub App. If an application is already registered for the same git
-    host, replaces it. Stored secrets that the request does not contain are removed. If the client_id
-    changes, users who have signed in with the application must sign in to the git host again. If the
-    certificate authorities change, Slipway also uses the new ones for the stored tokens of the users who
-    have signed in with the application. Returns the application without its secrets.
+    host, replaces it. Stored secrets that the request does not contain are removed. If the client_id changes,
+    users who have signed in with the application must sign in to the git host again. If the certificate
+    authorities change, the new ones are copied to the stored tokens of the users who have signed in with the
+    application. Returns the application without its secrets.
 
     409 `git_app_exists` if another request registers an application for this host at the same moment.
     """
@@ -128,7 +128,7 @@ async def save_git_app(
 async def list_installations(
     principal: CurrentPrincipal, app_id: UUID, request: Request
 ) -> list[Installation]:
-    """Returns at most 100 installations of a GitHub App, as GitHub lists them.
+    """Returns at most 100 installations of a GitHub App, in GitHub's order.
 
     404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
     application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502

@@ -19,8 +19,8 @@ COOKIE: Final = EncryptedCookie("slipway_git", LIFETIME)
 
 
 class _Attempt(BaseModel):
-    """A sign-in to a git host that has begun and is not finished. `user_id`: the user who signs in.
-    `credential_id`: the Slipway session or API key with which the user began the sign-in.
+    """An unfinished sign-in to a git host. `user_id`: the user who signs in. `credential_id`: the Slipway
+    session or API key with which the user began the sign-in.
     """
 
     app_id: UUID
@@ -84,9 +84,9 @@ def decrypt(
     kind: type[AttemptKind], encrypted: str | None, cipher: Cipher, user_id: UUID, credential_id: UUID
 ) -> AttemptKind:
     """Decrypts the data of an unfinished sign-in and returns the sign-in. `kind`: the expected kind of
-    sign-in, by redirect or by code. `encrypted`: the data. Raises BadRequest `git_sign_in_expired` if the
-    sign-in has expired or is of another kind, if another user or session began it, or if the data cannot be
-    decrypted.
+    sign-in, by redirect or by code. `encrypted`: the data; None if the browser sent none. Raises BadRequest
+    `git_sign_in_expired` if the sign-in has expired or is of another kind, if another user or session began
+    it, or if the data are missing or cannot be decrypted.
     """
     try:
         attempt = kind.model_validate_json(cipher.decrypt(encrypted or ""))

@@ -62,10 +62,10 @@ DEVICE_PROVIDERS = frozenset(provider for provider, paths in _PATHS.items() if p
 class OAuthApp:
     """An OAuth application or GitHub App that an administrator has registered at a git host, with its secrets
     decrypted. `origin`: the host as a URL without a path. `api_url`, `sign_in_url`: the addresses of the
-    host's API and sign-in; None means the usual addresses. `stated_scopes`: the scopes that the
-    administrator has entered, separated by spaces; None means the usual scopes. `private_key`: PEM, only
-    for a GitHub App. `certificate_authorities`: the certificate authorities that are trusted for the host
-    in addition to the usual ones, as PEM; None if there are none.
+    host's API and sign-in; None means the usual addresses. `stated_scopes`: the scopes that the administrator
+    has entered, separated by spaces; None means the scopes that Slipway needs. `private_key`: PEM, only for a
+    GitHub App. `certificate_authorities`: the certificate authorities that are trusted for the host in
+    addition to the usual ones, as PEM; None if there are none.
     """
 
     id: UUID

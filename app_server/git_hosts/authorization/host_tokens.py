@@ -1,7 +1,7 @@
 """Provides valid tokens for git hosts. If a sign-in granted a token, renews the token before it expires.
 
-A host may accept a refresh token only once. Therefore an app server reserves the row GitGrant of a token in
-the database before it renews the token. Other app servers wait for the new token.
+A host may accept a refresh token only once. Therefore an app server reserves the token's row in the database
+table of GitGrant before it renews the token. Meanwhile other app servers wait for the new token.
 """
 
 import asyncio
@@ -54,7 +54,9 @@ to renew the token again.
 @dataclass(frozen=True)
 class _Stored:
     """A user's token for a git host with the database rows that belong to the token. The values do not change
-    when the database rows change later. `grant`, `app`: None if the user has pasted the token.
+    when the database rows change later. `grant`: the sign-in that granted the token. `app`: the OAuth
+    application of this sign-in; None if the application was deleted. Both are None if the user has pasted the
+    token.
     """
 
     row: GitCredential
@@ -80,8 +82,8 @@ class HostTokens:
 
     async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
         """Returns the credentials with which git fetches from this repository and pushes to it for the user.
-        Returns None if the user has no credentials for the repository's git host; then git can fetch only
-        public repositories there.
+        Returns None if the user has no credentials for the repository's git host, or only those of a GitHub
+        App installation that does not contain the repository; then git can fetch only public repositories.
 
         Raises an AppError (for example BadGateway `git_reconnect_needed`) if the token has expired and cannot
         be renewed.
@@ -110,8 +112,8 @@ class HostTokens:
         installation of a GitHub App, and `repository` is part of the installation, the returned token is
         valid only for this repository. In all other cases `repository` has no effect.
 
-        `refused`: a token that the host has just refused; None if there is none. If the stored token is this
-        token and a sign-in granted it, the stored token is renewed.
+        `refused`: a token that the host has just refused; None if there is none. If this token is still the
+        stored one and was granted by a sign-in, it is renewed.
 
         Raises BadGateway `git_reconnect_needed` if the user must sign in to the host again. Raises BadGateway
         `git_sign_in_refused` if the host refuses to renew the token of a sign-in. Raises BadGateway
@@ -185,9 +187,10 @@ class HostTokens:
         return None if found is None else _Stored(*found)
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
-        """Renews a token that a sign-in granted, and returns the new token. This app server must have
-        reserved the row `grant`. `usable`: the present token if it is still valid, otherwise None. If the
-        renewal fails, returns `usable`, or raises an AppError if `usable` is None.
+        """Renews a token that a sign-in granted, and returns the new token. The caller must have reserved the
+        row `grant`, so that no other app server renews the token. `usable`: the present token if it is still
+        valid, otherwise None. If the renewal fails, returns `usable`, or raises an AppError if `usable` is
+        None.
         """
         assert stored.app is not None
         app = OAuthApp.of(stored.app, self._cipher)
@@ -241,11 +244,13 @@ class HostTokens:
     async def _save(
         self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str | None
     ) -> bool:
-        """Stores the renewed tokens. Returns False, and stores nothing, if the user has disconnected from the
-        git host or signed in again since the renewal began.
+        """Stores the renewed tokens and returns True. If the user has disconnected from the git host or
+        signed in again since the renewal began, stores nothing, adds a background job that revokes the new
+        token, and returns False.
 
-        If the database does not reply, repeats the request until it replies. Otherwise the new tokens would
-        be lost, and the host may no longer accept the old refresh token.
+        If the database does not reply, tries again to store the tokens for at most _SAVE_SECONDS, and then
+        raises the database's error. Without these attempts the new tokens could be lost, and the host may no
+        longer accept the old refresh token.
         """
         deadline = asyncio.get_running_loop().time() + _SAVE_SECONDS
         while True:

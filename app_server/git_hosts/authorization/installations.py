@@ -35,7 +35,7 @@ class Installation(BaseModel):
 
 class RepositoryTokens:
     """A cache of installation tokens that are valid for one repository each. Keeps a token until five minutes
-    before the token expires. Keeps at most MAX_KEPT tokens and drops the oldest.
+    before the token expires. Keeps at most MAX_KEPT tokens; a further token replaces the oldest.
     """
 
     def __init__(self) -> None:
@@ -52,8 +52,9 @@ class RepositoryTokens:
         refused: str | None,
     ) -> str | None:
         """Returns a token of a GitHub App's installation that is valid for this repository only. Returns None
-        if the repository is not part of the installation. `repository`: `owner/name`. `refused`: a token that
-        GitHub has refused, so that it is not returned again; None if there is none.
+        if the repository is not part of the installation. `credential_id`: the id of the user's stored
+        credential; the cache has one token for each credential and repository. `repository`: `owner/name`.
+        `refused`: a token that GitHub has refused, so that it is not returned again; None if there is none.
 
         Raises Conflict `git_app_has_no_key` if the app has no private key. Raises BadGateway
         `git_app_refused` if GitHub refuses the app. Raises BadGateway `git_host_failed` if GitHub does not

@@ -22,8 +22,8 @@ _ALREADY_GONE = frozenset((401, 404, 422))
 
 
 class Revocations:
-    """The handler of the background jobs that revoke tokens at git hosts. The module `git.grants` adds these
-    jobs to the queue.
+    """The handler of the background jobs that revoke tokens at git hosts. The module
+    `app_server/git/grants.py` adds these jobs to the queue.
     """
 
     def __init__(
@@ -35,8 +35,9 @@ class Revocations:
         self._guarded_http = guarded_http
 
     async def revoke(self, attempt: JobAttempt) -> dict[str, bool]:
-        """Revokes the token of a job at its git host. Returns a dict with the key `is_revoked`: False if the
-        token was not revoked because the OAuth application or the user does not exist any more.
+        """Revokes the token that the job names, at the token's git host. Returns a dict with the key
+        `is_revoked`: True if the token was revoked, False if the OAuth application or the user no longer
+        exists.
         """
         payload = attempt.payload
         async with self._database.read() as session:

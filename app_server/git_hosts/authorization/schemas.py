@@ -59,7 +59,7 @@ class SaveGitApp(BaseModel):
     endpoints; null for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes:
     separated by spaces; null means the scopes that Slipway needs. certificate_authorities: additional
     certificate authorities for the host, its API and its sign-in, in PEM form, at most 64 KiB; they also
-    apply to the tokens of users who sign in with the application.
+    apply to calls with the tokens of users who sign in with the application.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -198,9 +198,10 @@ class DeviceStatus(StrEnum):
 
 
 class GitDeviceState(BaseModel):
-    """The reply of `/device/poll` about a sign-in by a code. `pending`: the user has not typed the code yet;
-    the client polls again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
-    complete; then `credential` is set, and `attempt` and `interval` are null.
+    """The reply of `/device/poll` about a sign-in by a code. The `status` `pending` means that the user has
+    not typed the code yet; the client polls again with the new `attempt` after `interval` seconds. The
+    `status` `connected` means that the sign-in is complete; then `credential` is set, and `attempt` and
+    `interval` are null.
     """
 
     status: DeviceStatus

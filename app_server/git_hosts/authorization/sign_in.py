@@ -68,9 +68,10 @@ def authorization_url(app: OAuthApp, attempt: RedirectAttempt) -> str:
 async def tokens_for_code(
     http: httpx.AsyncClient, app: OAuthApp, attempt: RedirectAttempt, code: str
 ) -> GrantedTokens:
-    """Exchanges the code that the browser has brought back for tokens, and returns the tokens. Raises
-    BadGateway `git_sign_in_refused` if the git host refuses the code. Raises BadGateway `git_host_failed`
-    if the host does not reply. Raises Forbidden `private_address` if the host is in a private network.
+    """Exchanges the code that the browser has brought from the git host for tokens, and returns the tokens.
+    Raises BadGateway `git_sign_in_refused` if the git host refuses the code. Raises BadGateway
+    `git_host_failed` if the host does not reply. Raises Forbidden `private_address` if the host is in a
+    private network.
     """
     form = {
         "grant_type": "authorization_code",
@@ -90,7 +91,7 @@ async def begin_device(
     """Starts a sign-in by a code: asks the git host for a code that the user types there. Returns the
     unfinished sign-in with the code.
 
-    Raises BadRequest `git_host_cannot` if the host does not support such sign-ins. Raises BadGateway
+    Raises BadRequest `git_host_cannot` if the host does not support sign-ins by a code. Raises BadGateway
     `git_sign_in_refused` if the host refuses the request. Raises BadGateway `git_host_failed` if the host
     does not reply. Raises Forbidden `private_address` if the host is in a private network.
     """

@@ -94,9 +94,9 @@ async def start_device_sign_in(
     """Starts a sign-in by a code that the user types at the git host, and returns the code. The client then
     polls `/device/poll` until the sign-in is complete.
 
-    400 `git_host_cannot` if the host does not support such sign-ins. 404 `git_app_not_found` if there is no
-    OAuth application with the id in the request. 502 `git_sign_in_refused` if the host refuses the request.
-    502 `git_host_failed` if the host does not reply.
+    400 `git_host_cannot` if the host does not support sign-ins by a code. 404 `git_app_not_found` if there is
+    no OAuth application with the id in the request. 502 `git_sign_in_refused` if the host refuses the
+    request. 502 `git_host_failed` if the host does not reply.
     """
     app = await app_with_secrets(request, body.app_id)
     http = http_of(request, principal.user)
@@ -118,9 +118,9 @@ async def ask_about_device_sign_in(
     cipher: ServerCipher,
     request: Request,
 ) -> GitDeviceState:
-    """Asks the git host whether the user has typed the code there. If the user has, stores the granted token.
-    If the client sends this request less than `interval` seconds after the last one, Slipway does not ask the
-    host. If the host asks for fewer requests, the reply contains a longer `interval`.
+    """Asks the git host whether the user has typed the code there. If the user has typed it, stores the
+    granted token. If the client sends this request earlier than the `interval` of the last reply allows,
+    Slipway does not ask the host. If the host demands fewer requests, the reply contains a longer `interval`.
 
     400 `git_sign_in_expired` if the sign-in has expired or another session started it. 400
     `git_sign_in_denied` if the user refused the sign-in at the host or the code expired. 502

@@ -50,8 +50,8 @@ class TokenRefusal(Exception):
 @dataclass(frozen=True)
 class GrantedTokens:
     """The tokens that a git host has granted. `refresh_token`: None if the host has granted none. `scopes`:
-    separated by spaces; None if the host does not say. `expires_at` and `renew_at` are None if the access
-    token does not expire.
+    separated by spaces; None if the host does not say. `expires_at`: None if the access token does not
+    expire.
     """
 
     access_token: str = field(repr=False)
@@ -61,7 +61,7 @@ class GrantedTokens:
 
     @property
     def renew_at(self) -> datetime | None:
-        """The time at which the access token is to be renewed: when 80 % of its lifetime have passed. None if
+        """The time at which the access token is to be renewed: when 80 % of its lifetime has passed. None if
         the token does not expire.
         """
         if self.expires_at is None:

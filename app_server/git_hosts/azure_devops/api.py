@@ -78,7 +78,7 @@ class AzureApi:
         return AzureRepository(*names)
 
     def web(self, azure_repository: AzureRepository) -> str:
-        """Returns the web address of a repository. Browsers and git use the same address."""
+        """Returns the web address of a repository. Both browsers and git use this address."""
         names = (
             f"{part(azure_repository.organization)}/{part(azure_repository.project)}"
             f"/_git/{part(azure_repository.name)}"
@@ -126,8 +126,7 @@ class AzureApi:
 
     async def profile(self) -> dict[str, Any]:
         """Returns the profile of the token's user. Raises BadGateway `git_token_refused` if the token is not
-        valid. Raises the same error if the token is valid for one organisation only, because such a token may
-        not read the profile.
+        valid or if it is valid for one organisation only (such a token may not read the profile).
         """
         try:
             reply = await self._profiles.get("/_apis/profile/profiles/me", {"api-version": VERSION})
@@ -145,9 +144,9 @@ class AzureApi:
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
         """Returns the token's user as a member of an organisation, in Azure DevOps' JSON. If `organization`
-        is None, uses the only organisation that the token is valid for. Returns None if `organization` is
-        None and the token is valid for all organisations of the user. Raises BadGateway `git_token_refused`
-        if the token is not valid.
+        is None: for a token of one organisation, uses this organisation; for a token that is valid for all
+        organisations of the user, returns None. Raises BadGateway `git_token_refused` if the token is not
+        valid.
         """
         name = organization or self._organization
         if name is None:

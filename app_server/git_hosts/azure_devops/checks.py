@@ -86,8 +86,8 @@ async def log(api: AzureApi, azure_repository: AzureRepository, check_id: str) -
 async def _builds(
     api: AzureApi, azure_repository: AzureRepository, pull: PullRequest, repository_id: str
 ) -> list[dict[str, Any]]:
-    """Returns the newest build of each pipeline: a build of the pull request, or, if there is none, of the
-    pull request's last commit.
+    """Returns one build of each pipeline: the newest build of the pull request, or, if there is none, the
+    newest build of the pull request's last commit.
     """
     path = f"{azure_repository.project_path}/build/builds"
     newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}

@@ -1,7 +1,7 @@
 """The client of Azure DevOps Services and Azure DevOps Server, REST API version 7.1.
 
-Source: https://learn.microsoft.com/rest/api/azure/devops/. Slipway treats work items of Azure DevOps as
-issues. A work item belongs to a project, not to a repository.
+Source: https://learn.microsoft.com/rest/api/azure/devops/. The methods for issues read and write work items
+of Azure DevOps. A work item belongs to a project, not to a repository.
 """
 
 import re

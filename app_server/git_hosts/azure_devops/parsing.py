@@ -153,7 +153,7 @@ def comment(found: Json, thread_id: int, url: str) -> Comment:
 
 
 def comments(threads: list[Json], url: str) -> list[Comment]:
-    """Returns all comments of those threads of a pull request that are not about a file. The oldest comment
+    """Returns the comments in all threads of a pull request except threads about a file. The oldest comment
     comes first.
     """
     found = [

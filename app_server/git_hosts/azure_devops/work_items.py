@@ -1,4 +1,4 @@
-"""Reads and writes work items of Azure DevOps, which Slipway treats as issues with comments. The texts of a
+"""Reads and writes work items of Azure DevOps, which Slipway presents as issues with comments. The texts of a
 work item are HTML, or Markdown if the work item states so.
 """
 
@@ -64,8 +64,8 @@ async def write_comment(
 
 async def assigned(api: AzureApi, organization: str, repositories: dict[str, str]) -> list[HostTask]:
     """Returns the open work items of an organisation that are assigned to the user, as tasks. A work item
-    belongs to a project, but a task must name a repository. `repositories`: for each project, the name of the
-    repository that its tasks name. Work items of other projects are left out.
+    belongs to a project, but a task must name a repository. `repositories`: maps the name of a project to the
+    name of the repository to state in its tasks. Work items of other projects are left out.
     """
     found = await api.send(
         "POST", f"/{organization}/_apis/wit/wiql", {"query": _MINE}, query={"$top": MAX_TASKS}

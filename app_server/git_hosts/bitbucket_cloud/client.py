@@ -1,7 +1,7 @@
 """The client of Bitbucket Cloud, REST API version 2.0.
 
-Source: https://developer.atlassian.com/cloud/bitbucket/rest/. Bitbucket Cloud has no issues since August
-2026.
+Source: https://developer.atlassian.com/cloud/bitbucket/rest/. Bitbucket Cloud has had no issue tracker since
+August 2026.
 """
 
 import re

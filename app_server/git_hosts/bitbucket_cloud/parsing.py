@@ -73,8 +73,8 @@ def is_called(account: Json, name: str) -> bool:
 
 def reviewers(members: list[Json], me: Json, wanted: Iterable[str]) -> tuple[list[dict[str, str]], list[str]]:
     """Finds the wanted reviewers of a pull request among the members of a workspace. Returns the found
-    reviewers in the form that Bitbucket's API expects. Also returns a sentence about each reviewer that was
-    left out. `me`: the author, who cannot be a reviewer. `wanted`: names or ids.
+    reviewers in the form that Bitbucket's API expects. Also returns a sentence about each wanted reviewer who
+    is not among them. `me`: the author, who cannot be a reviewer. `wanted`: names or ids.
     """
     found: list[dict[str, str]] = []
     left_out: list[str] = []

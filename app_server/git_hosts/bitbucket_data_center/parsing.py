@@ -54,7 +54,7 @@ def repository(
     found: Json, default_branch: str | None = None, *, can_push: bool | None = None
 ) -> HostRepository:
     """Converts a repository from Bitbucket's JSON. `default_branch`: the name of the default branch.
-    `can_push`: whether the user may push. The caller gets these two values from other calls of the host,
+    `can_push`: whether the user may push. The caller gets these two values from other calls to the host,
     because the JSON of a repository does not contain them; None means not known.
     """
     project = found["project"]

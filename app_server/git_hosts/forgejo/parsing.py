@@ -197,8 +197,8 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the error message in an error reply of the git host, or the messages if the reply contains a
-    list. `said`: the JSON of the reply.
+    """Returns the error message in an error reply of the git host, or all messages if the reply contains a
+    list of messages. `said`: the JSON of the reply.
     """
     if not isinstance(said, dict):
         return ""

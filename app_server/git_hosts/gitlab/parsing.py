@@ -237,8 +237,8 @@ def issue(found: Json) -> Issue:
 
 
 def job(found: Json, project_id: int) -> Check:
-    """Converts a CI job to a Check. `project_id`: the project that the pipeline belongs to; for a pull
-    request from a fork, it is the project of the fork. The id of the check contains `project_id`.
+    """Converts a CI job to a Check. `project_id`: the project that the pipeline belongs to; for a merge
+    request from a fork, this is the fork. The id of the check contains `project_id`.
     """
     return Check(
         id=f"{project_id}:{found['id']}",

@@ -1,6 +1,6 @@
 """Parses the service hooks of Azure DevOps, which are its webhooks. Does no I/O.
 
-Service hooks are not signed. Therefore code that handles an event of a service hook must first read the work
+Service hooks are not signed. Therefore code that uses an event of a service hook must first read the work
 item or pull request again through the API. Source:
 https://learn.microsoft.com/en-us/azure/devops/service-hooks/events.
 """
@@ -19,8 +19,8 @@ _OF_USERS = ("text", None)
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Converts the body of a webhook request from Azure DevOps to HostEvents, one for each change that it
-    reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the field
+    """Converts the body of a webhook request from Azure DevOps to HostEvents, one for each reported change,
+    and returns them. Returns an empty list for changes that Slipway does not use. `event`: the field
     `eventType` of the body.
     """
     resource = body["resource"]

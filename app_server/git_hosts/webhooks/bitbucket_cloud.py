@@ -19,8 +19,8 @@ _STATUSES = frozenset(("repo:commit_status_created", "repo:commit_status_updated
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Converts the body of a webhook request from Bitbucket Cloud to HostEvents, one for each change that it
-    reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
+    """Converts the body of a webhook request from Bitbucket Cloud to HostEvents, one for each reported
+    change, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
     of the header `X-Event-Key`.
     """
     if "repository" not in body:

@@ -20,9 +20,9 @@ _VERDICTS = {
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Converts the body of a webhook request from Bitbucket Data Center to HostEvents, one for each change
-    that it reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`:
-    the value of the header `X-Event-Key`.
+    """Converts the body of a webhook request from Bitbucket Data Center to HostEvents, one for each reported
+    change, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
+    of the header `X-Event-Key`.
     """
     actor = body.get("actor") or {}
     who = {"actor": actor.get("name") or "ghost", "actor_id": text_or_none(actor.get("id"))}

@@ -29,16 +29,16 @@ class HostEvent(Value):
     """One event at a git host that a webhook reports, such as a push or a comment. All its texts come from
     users of the host and must not be trusted.
 
-    `repository`: its full name; at Azure DevOps `organization/project` for work items and builds. `number`:
-    the number of the issue or pull request; None if the host does not name one. `is_pull_request`: whether
-    `number` is that of a pull request; events about labels and assignments exist for issues and for pull
-    requests. `actor`: the login of the user who caused the event. `actor_id`: the host's id of that user.
-    `text`: the text of the comment or review. `label`, `assignee`: the added label or person. `thread_id`:
-    the host's id of the thread that a comment belongs to. `association`: the relation of the actor to the
-    repository, such as `MEMBER`, if the host states it. `branch`, `commit`, `paths`: set for pushes and
-    checks; `paths` has only the paths that the host lists. `leaves_out_comments`: true if the event is a
-    review and the host sends no webhook delivery that contains the review's comments on lines of code.
-    `delivery_id`: the host's id of the delivery; it stays the same if the host repeats the delivery.
+    `repository`: the full name of the repository; at Azure DevOps `organization/project` for work items and
+    builds. `number`: the number of the issue or pull request; None if the host does not name one.
+    `is_pull_request`: whether `number` is that of a pull request; events about labels and assignments exist
+    for issues and for pull requests. `actor`: the login of the user who caused the event. `actor_id`: the
+    host's id of that user. `text`: the text of the comment or review. `label`, `assignee`: the added label or
+    person. `thread_id`: the host's id of the thread that a comment belongs to. `association`: the relation of
+    the actor to the repository, such as `MEMBER`, if the host states it. `branch`, `commit`, `paths`: set for
+    pushes and checks; `paths` has only the paths that the host lists. `leaves_out_comments`: true if the
+    event is a review and the host sends no webhook delivery that contains the review's comments on lines of
+    code. `delivery_id`: the host's id of the delivery; it stays the same if the host repeats the delivery.
     """
 
     kind: EventKind

@@ -16,16 +16,16 @@ _FAILED = frozenset(("failure", "error"))
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Converts the body of a webhook request from Forgejo or Gitea to HostEvents, one for each change that it
-    reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
+    """Converts the body of a webhook request from Forgejo or Gitea to HostEvents, one for each reported
+    change, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
     of the header `X-Forgejo-Event` or `X-Gitea-Event`.
 
     The request about a review does not contain the review's comments on lines of code. The request about a
     failed commit status does not contain the name of the branch.
 
-    Forgejo reports that labels or assignees changed, but not which of them. Therefore the function treats all
-    present labels and assignees of the issue or pull request as added. Only the labels of Gitea are an
-    exception, because Gitea states which labels are new.
+    Forgejo reports that labels or assignees changed, but not which of them. Therefore the function returns an
+    event for each label, or for each assignee, that the issue or pull request now has. Only the labels of
+    Gitea are an exception, because Gitea states which labels are new.
     """
     if "repository" not in body:
         return []

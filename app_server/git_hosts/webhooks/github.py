@@ -25,12 +25,12 @@ _VERDICTS = {
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Converts the body of a webhook request from GitHub to HostEvents, one for each change that it reports,
-    and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value of the
+    """Converts the body of a webhook request from GitHub to HostEvents, one for each reported change, and
+    returns them. Returns an empty list for changes that Slipway does not use. `event`: the value of the
     header `X-GitHub-Event`.
 
-    Failed checks are read only from `check_suite` and `status`. `check_run` and `workflow_run` are ignored,
-    because GitHub sends them for the same failures.
+    Failed checks are read only from the events `check_suite` and `status`. The events `check_run` and
+    `workflow_run` are ignored, because GitHub sends them for the same failures.
     """
     if "repository" not in body:
         return []

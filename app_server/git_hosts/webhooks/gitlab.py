@@ -19,9 +19,9 @@ _ACTIONS = {
 
 
 def events(_event: str, body: Json) -> list[HostEvent]:
-    """Converts the body of a webhook request from GitLab to HostEvents, one for each change that it reports,
-    and returns them. Returns an empty list for changes that Slipway does not use. `_event` is not used,
-    because the body states the kind of the change.
+    """Converts the body of a webhook request from GitLab to HostEvents, one for each reported change, and
+    returns them. Returns an empty list for changes that Slipway does not use. `_event` is not used, because
+    the body states the kind of the change.
     """
     if "project" not in body:
         return []

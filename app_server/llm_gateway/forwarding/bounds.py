@@ -81,8 +81,8 @@ def bounded(
     guard: Guard | None,
     location: str | None = None,
 ) -> Iterator[None]:
-    """Lets litellm send requests to the origins of this model, in this thread and while the `with` block
-    runs. Refuses requests to all other origins.
+    """Lets litellm send requests to the origins (scheme, host and port) of this model, in this thread and
+    while the `with` block runs. Refuses requests to all other origins.
 
     `base_url`: the address in the model profile; None if the profile has none. `guard`: checks each address;
     None allows any address. `location`: the location of a model at Vertex AI; None for other vendors. Works

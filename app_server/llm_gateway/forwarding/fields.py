@@ -15,7 +15,7 @@ Object = dict[str, JsonValue]
 
 
 class Closed(BaseModel):
-    """The base class of the request models in this module. A request with a field that the model does not
+    """The base class of the request types in this module. A request with a field that its class does not
     define is refused.
     """
 

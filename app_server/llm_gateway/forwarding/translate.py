@@ -1,4 +1,4 @@
-"""Calls vendors that do not use OpenAI's protocol. The library litellm translates the calls. It runs in
+"""Calls vendors that do not use OpenAI's protocol. The library litellm translates the calls. litellm runs in
 threads and never on the event loop.
 """
 

@@ -1,4 +1,4 @@
-"""Errors for failed calls of a model server. Each error names the server's address and the cause."""
+"""Errors for failed calls to a model server. Each error names the server's address and the cause."""
 
 import math
 
@@ -54,9 +54,7 @@ def retry_headers(error: Exception) -> dict[str, str]:
 
 
 def connection_failure(error: BaseException) -> httpx.ConnectError | None:
-    """Finds the failed connection in the chain of causes of a library's error. Returns None if no cause is a
-    failed connection.
-    """
+    """Returns the first httpx.ConnectError among `error` and its causes. Returns None if there is none."""
     seen: set[int] = set()
     below: BaseException | None = error
     while below is not None and id(below) not in seen:

@@ -48,9 +48,9 @@ class SharedBudgetInfo(BaseModel):
 
 
 class SpendingLimits(BaseModel):
-    """The reply with the administrators' limits. `default`: the limit of users who have no individual limit
-    in `users`. `budgets`: the amounts that all members of a team, or all users of the organisation, may spend
-    together in a month.
+    """The reply with the spending limits that administrators have set. `default`: the limit of users who have
+    no individual limit in `users`. `budgets`: the amounts that all members of a team, or all users of the
+    organisation, may spend together in a month.
     """
 
     default: SetSpendingLimit
@@ -85,8 +85,8 @@ async def set_default_spending_limit(
     """Sets the default limit of the installation. The limit applies at once to all users, in all
     organisations, who have no individual limit.
 
-    403 `permission_missing` for administrators of all organisations except the default organisation, because
-    only its administrators manage the installation.
+    403 `permission_missing` if the administrator does not belong to the default organisation, whose
+    administrators manage the installation.
     """
     if not principal.may(Permission.INSTALLATION):
         raise permission_missing(Permission.INSTALLATION)

@@ -54,8 +54,8 @@ class RaiseSpendingLimit(BaseModel):
 
 
 class AdministeredLimit(SetSpendingLimit):
-    """The spending limit that an administrator has set for a user, in a reply. `spent`: dollars spent in the
-    current period, which began at `began_at`.
+    """The spending limit that an administrator has set for a user, as the HTTP routes return it. `spent`:
+    dollars spent in the current period, which began at `began_at`.
     """
 
     spent: float
@@ -139,7 +139,7 @@ def shown(account: SpendingAccount) -> dict[str, object]:
 
 
 async def read_limit(session: AsyncSession, user_id: UUID) -> SpendingLimit:
-    """Returns the user's spending limits and the spent amounts. Locks and changes no rows."""
+    """Returns the user's spending limits and the spent amounts. Does not lock or change rows."""
     own, administered = await spending.seen_accounts(session, user_id)
     return _limits(own, administered)
 

@@ -122,8 +122,8 @@ def estimated(request_bytes: int, reply_bytes: int) -> Usage:
 
 class Metered(Response):
     """An HTTP response that streams another response unchanged, and passes its bytes to a meter, which reads
-    the token usage. `at_end`: a function that is called once. The call happens before the last bytes of a
-    complete reply are sent, or when a reply breaks off.
+    the token usage. `at_end`: a function that is called once: just before the last bytes of a complete reply
+    are sent, or when the reply breaks off.
     """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:

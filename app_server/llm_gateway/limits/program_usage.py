@@ -1,5 +1,5 @@
 """Adds up the token usage and the cost of the programs in a sandbox that call the model of their conversation
-with a model key. Users see these sums separately from the usage of the conversation's agent.
+with the conversation's model key. Users see these sums separately from the usage of the conversation's agent.
 """
 
 from typing import Any

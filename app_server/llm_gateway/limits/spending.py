@@ -128,7 +128,7 @@ async def seen_accounts(session: AsyncSession, user_id: UUID) -> tuple[SpendingA
 
 async def administered_accounts(session: AsyncSession) -> Sequence[SpendingAccount]:
     """Returns all existing accounts with the administrator's limit. A user who has not called a model may
-    have none.
+    have no such account.
     """
     query = select(SpendingAccount).where(SpendingAccount.follows_default.is_not(None))
     return (await session.scalars(query)).all()
@@ -177,8 +177,8 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue after its budget is spent: adds the amount of its first budget to the
-    spent amount, and makes the sum the new budget.
+    """Lets a conversation continue after its budget is spent: adds the amount of the conversation's first
+    budget to the spent amount, and makes the sum the new budget.
 
     Changes nothing if the budget is not spent, or if the organisation or a team enforces how much each
     conversation may cost.

@@ -26,8 +26,8 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 class ChatReply(ConvertedReply):
     """An HTTP response that converts a reply of the Responses protocol to a reply of a chat completion while
-    it is sent. `model`: the name of the model that the reply states. `made_by`: the name of the model at the
-    vendor.
+    it is sent. `model`: the name of the model that the converted reply states. `made_by`: the name of the
+    model at the vendor, which is stored with the model's reasoning.
     """
 
     def __init__(self, response: Response, model: str, made_by: str) -> None:

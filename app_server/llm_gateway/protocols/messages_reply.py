@@ -43,8 +43,8 @@ def error_reply(error: AppError) -> Response:
 
 class MessagesReply(ConvertedReply):
     """An HTTP response that converts a chat completion to a reply of the Messages protocol while it is sent.
-    `model`: the name of the model that the reply states. `shows_thinking`: whether the program asked for
-    thinking blocks.
+    `model`: the name of the model that the converted reply states. `shows_thinking`: whether the program
+    asked for thinking blocks.
     """
 
     def __init__(self, response: Response, model: str, *, shows_thinking: bool) -> None:

@@ -67,7 +67,7 @@ def native(vendor: Vendor) -> PassThrough | None:
 
 def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
     """Returns the body of a Messages call in the form that is sent to the vendor: without `metadata`, and
-    with `max_tokens` lowered to `max_output`. `body`: contains only allowed fields. `max_output`: the maximum
+    with `max_tokens` limited to `max_output`. `body`: contains only allowed fields. `max_output`: the maximum
     length of the model's replies in tokens; None if it is not known.
     """
     length = min(body["max_tokens"], max_output or body["max_tokens"])

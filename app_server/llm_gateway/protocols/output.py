@@ -1,6 +1,6 @@
 """Translates two fields of Anthropic's Messages protocol for other vendors' models: `output_config`, which
-sets the form of the reply, and `context_management`, which sets how old parts of the conversation are
-handled. This module does no I/O.
+sets the form of the reply, and `context_management`, which states what is removed from old parts of the
+conversation. This module does no I/O.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.fields import Closed, Object
 
 _CLEARS_THINKING = "clear_thinking_20251015"
-"""The type of the entry in `context_management` that requests to remove the thinking of earlier replies. It
-needs no translation, because models of other vendors get earlier thinking only if they need it.
+"""The type of the entry in `context_management` that requests to remove the thinking of earlier replies. This
+request needs no translation, because models of other vendors get earlier thinking only if they need it.
 """
 
 

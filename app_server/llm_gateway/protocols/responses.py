@@ -92,7 +92,7 @@ class ResponsesFields(Closed):
 def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
     """Returns how to call the model's vendor in the Responses protocol. A model that the model catalogue (the
     server's list of known models) does not contain is assumed to support the protocol. Raises BadRequest
-    `model_protocol_unsupported` if the model does not support it.
+    `model_protocol_unsupported` if the model does not support the protocol.
     """
     facts = model.facts
     is_unknown = not (facts.is_listed or facts.maker)

@@ -1,6 +1,5 @@
-"""Translates the thinking of Anthropic's Messages protocol for other vendors' models. One part is how a
-program asks a model to think. The other part is how the program gets the model's thoughts. This module does
-no I/O.
+"""Translates the fields about thinking in Anthropic's Messages protocol for other vendors' models: how a
+program asks a model to think, and how the program gets the model's thoughts. This module does no I/O.
 
 In Anthropic's protocol, a program states a budget of tokens (`thinking`) or an effort (`output_config`).
 Other vendors get what their model accepts according to the model catalogue (the server's list of known
@@ -24,9 +23,8 @@ For a larger budget than in the last pair, the effort is `high`.
 
 
 def is_wanted(thinking: Mapping[str, Any] | None) -> bool:
-    """Returns whether a call in the Messages protocol asks the model to think. If it does not, the reply for
-    the program contains no thinking blocks. `thinking`: the field of the call; None if the call does not have
-    it.
+    """Returns whether a call in the Messages protocol asks the model to think. If not, the reply for the
+    program contains no thinking blocks. `thinking`: the field of the call; None if the call does not have it.
     """
     return (thinking or {}).get("type") in {"enabled", "adaptive"}
 

@@ -65,7 +65,8 @@ def image_id(client: "DockerClient", name: str) -> str | None:
 
 
 def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
-    """Returns the keyword arguments of `containers.create` that isolate a sandbox from this host.
+    """Returns the keyword arguments of the Docker SDK's `containers.create` that isolate a sandbox from this
+    host.
 
     The arguments depend on two labels of the image. The first label says whether the image runs the agent
     server and the agent as different users (old images use one user for both). The second label says whether

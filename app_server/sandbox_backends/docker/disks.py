@@ -1,9 +1,9 @@
 """Workspaces with a size limit. Each workspace is a file system in a sparse file of this host, and the Docker
 engine mounts this file system.
 
-The Docker engine can limit the size of volumes itself, but only on a special file system that few hosts have.
-A sparse file is attached to a loop device, and a restart of the host detaches all loop devices. So the Docker
-volume of a workspace refers to a symbolic link, which is updated to the current loop device.
+The Docker engine has a size limit for volumes too, but this limit needs a special file system that few hosts
+have. A sparse file is attached to a loop device, and a restart of the host detaches all loop devices. So the
+Docker volume of a workspace refers to a symbolic link, which is updated to the current loop device.
 """
 
 import fcntl
@@ -135,10 +135,10 @@ class Disks:
 
     def _only_device_of(self, name: str) -> str | None:
         """Returns the loop device to which the disk is attached. Returns None if the disk is not attached. If
-        the disk is attached to several devices, detaches the disk from all of them first.
+        the disk is attached to several devices, detaches the disk from all of them first, because a file
+        system that is mounted through two devices is destroyed.
 
-        Two mounts of one file system by different devices would destroy the file system. Raises StartFailure
-        if several devices stay in use.
+        Raises StartFailure if several devices stay in use.
         """
         file = self._file(name)
         if len(devices := loops.devices_of(file)) > 1:

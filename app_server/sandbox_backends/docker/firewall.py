@@ -1,9 +1,9 @@
 """Packet filter rules that prevent sandbox containers from reaching services of this host over the bridge of
 the sandboxes' Docker network.
 
-An internal Docker network has no connection to the outside. But containers can still reach those services of
-the host that listen on all addresses, at the address of the bridge. Only the host's packet filter can prevent
-this, and only root may change the packet filter.
+An internal Docker network has no connection to the outside. But if a service of the host listens on all
+addresses, containers can still reach it at the address of the bridge. Only the host's packet filter can
+prevent this, and only root may change the packet filter.
 """
 
 import shutil

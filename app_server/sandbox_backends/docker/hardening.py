@@ -33,8 +33,8 @@ server can store temporary files in /var/tmp even if the workspace is full.
 
 
 def hardened(config: Config) -> dict[str, Any]:
-    """Returns the keyword arguments of `containers.create` that every container of Slipway gets. The default
-    seccomp profile of the Docker engine stays in force.
+    """Returns the keyword arguments of the Docker SDK's `containers.create` that every container of Slipway
+    gets. The default seccomp profile of the Docker engine applies too.
     """
     from docker.types import LogConfig  # 0.3 s, see docker_engine/connection.py
 
@@ -59,12 +59,14 @@ def hardened(config: Config) -> dict[str, Any]:
 
 
 def two_users() -> dict[str, Any]:
-    """Returns those additional keyword arguments of `containers.create` that an image needs if it runs the
-    agent server and the agent as different users. The arguments are added to those of `hardened`.
+    """Returns the additional keyword arguments of the Docker SDK's `containers.create` for an image that runs
+    the agent server and the agent as different users. The caller adds these arguments to the result of
+    `hardened`.
 
-    The container starts as root and prepares the workspace. Then the agent server and the agent change to
-    their users and give up all privileges. Only the container's first process keeps its privileges, because
-    it must send signals to the processes of both users. Commands of the agent cannot get any privileges.
+    The container starts as root and prepares the workspace. Then the agent server and the agent change to two
+    different operating system users and give up all privileges. Only the container's first process keeps its
+    privileges, because it must send signals to the processes of both users. Commands of the agent cannot get
+    any privileges.
     """
     return {
         "user": "0",
@@ -74,7 +76,7 @@ def two_users() -> dict[str, Any]:
 
 def require_runtime(client: "DockerClient", name: str | None) -> None:
     """Raises StartFailure `sandbox_runtime_missing` if the Docker engine has no container runtime with this
-    name (such as gVisor's `runsc`).
+    name (such as gVisor's `runsc`). Does nothing if `name` is None.
     """
     known = sorted(client.info().get("Runtimes", {})) if name else []
     if name and name not in known:

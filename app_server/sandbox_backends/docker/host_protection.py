@@ -52,8 +52,8 @@ class HostProtection:
             logger.warning("sandboxes reach services of this host", extra={"cause": self.gap})
 
     async def withdraw(self, gateway: str) -> None:
-        """Removes the permission for sandboxes to connect to this app server's inner listener (its port for
-        sandboxes). Does nothing if this app server has not set the permission.
+        """Removes the packet filter rule that lets sandboxes connect to this app server's inner listener (its
+        port for sandboxes). Does nothing if this app server has not set the rule.
         """
         if not self._is_admitted:
             return

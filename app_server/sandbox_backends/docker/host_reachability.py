@@ -36,10 +36,10 @@ def is_host_reachable(
     """Starts a test container on the sandboxes' network and returns whether the container can reach this
     host. Blocks the thread for about a second.
 
-    `options`: the container options of sandboxes, with their network. `gateway`: this host's address on that
-    network. `owner`: the value of a label of the test container. If this process is killed, an app server
-    with the same `owner` may remove the container. Raises the Docker engine's errors, and OSError if no port
-    can be opened.
+    `options`: the options with which the containers of sandboxes are created, including their network.
+    `gateway`: this host's address on that network. `owner`: the value of a label of the test container. If
+    this process is killed, an app server with the same `owner` may remove the container. Raises the Docker
+    engine's errors, and OSError if no port can be opened.
     """
     _remove_left_over(client)
     with _open_port() as port:
@@ -55,7 +55,7 @@ def is_host_reachable(
 
 
 def _remove_left_over(client: "DockerClient") -> None:
-    """Removes ended test containers that app servers left behind because they were killed during a test."""
+    """Removes the ended test containers of app servers that were killed during a test."""
     for container in client.containers.list(
         filters={"label": LABEL, "status": "exited"}, all=True, sparse=True
     ):

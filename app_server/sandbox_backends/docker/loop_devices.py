@@ -57,8 +57,8 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def keep(device: str, file: Path) -> bool:
-    """Keeps the loop device attached to its file. If `detach` was called while a program uses the device, the
-    kernel detaches the device later; this function cancels that.
+    """Keeps the loop device attached to its file. If `detach` was called while a program used the device, the
+    kernel postpones the detachment. This function cancels the postponed detachment.
 
     Returns False if the device does not belong to this file any more.
     """

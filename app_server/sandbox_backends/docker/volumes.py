@@ -1,8 +1,8 @@
 """Creates the Docker volumes that contain workspaces. Each volume is a separate disk of limited size if this
 host and the Docker engine support this.
 
-If they do not, the app server measures the size of workspaces (disk_quota.py). But if the administrator has
-configured a size limit, disks are required, and no sandbox starts without a disk.
+If they do not support this, the app server measures the size of workspaces (disk_quota.py). But if the
+administrator has configured a size limit, disks are required, and no sandbox starts without a disk.
 """
 
 import logging
@@ -35,8 +35,8 @@ _STRAY_SECONDS = 600.0
 
 
 class Volumes:
-    """The Docker volumes that contain workspaces. If this host supports it, each volume is a separate disk of
-    limited size: a file system in a file of this host.
+    """The Docker volumes that contain workspaces. If this host supports separate disks, each volume is a
+    separate disk: a file system of limited size in a file of this host.
 
     All methods block the thread. They raise the errors of the Docker engine or StartFailure
     `sandbox_disk_failed`.
@@ -66,7 +66,7 @@ class Volumes:
         """Prepares the Docker volume of this name before a container mounts the volume. If workspaces are
         separate disks, creates a missing volume with its disk, or attaches the disk of an existing volume.
         Otherwise does nothing, because the Docker engine creates the volume when a container mounts it.
-        `image`: any image that the Docker engine has; a test of disks may need it.
+        `image`: any image that the Docker engine has; it may be needed to test whether disks work.
         """
         if not self._disks.holds(name):
             if (
@@ -118,9 +118,9 @@ class Volumes:
         self._disks.detach(name)
 
     def detach_unused(self, client: "DockerClient") -> None:
-        """Detaches from their loop devices all workspace disks (files with a file system) that no container
-        uses. A killed app server or Docker engine may have left these disks attached. Call it before
-        sandboxes start.
+        """Detaches each workspace disk (a file with a file system) from its loop device if no container uses
+        the disk. A killed app server or Docker engine may have left such disks attached. Call this method
+        before sandboxes start.
         """
         if why_impossible() is None and self._folder.exists():
             self._disks.detach_all(but=containers.volumes_in_use(client))

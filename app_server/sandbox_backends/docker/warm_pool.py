@@ -122,7 +122,7 @@ class WarmPool:
         """Starts one more container for the warm pool (containers started before sandboxes need them) if the
         pool has fewer containers than configured.
 
-        The first call also handles the containers that the app server had started before its last restart: it
+        The first call also looks for containers that the app server had started before its last restart, and
         adds them to the pool or removes them.
         """
         if self._turn.locked() or not self.lacks_one:
@@ -187,14 +187,16 @@ class WarmPool:
         return True
 
     async def held_by_others(self, client: "DockerClient") -> int:
-        """Returns the memory in bytes of the ready containers of the warm pool (started in advance for new
-        sandboxes) that other app servers with the same database have on this Docker engine.
+        """Returns the memory in bytes of the ready containers of other app servers. Counts the containers
+        that these app servers have started in advance for new sandboxes on this Docker engine. They use the
+        same database.
         """
         return len(await self._of_others(client)) * MEMBER_BYTES
 
     async def yield_of_others(self, client: "DockerClient") -> bool:
-        """Removes one ready container of the warm pool (started in advance for new sandboxes) of another app
-        server with the same database, to free the container's memory. Returns False if there is none.
+        """Removes one ready container (started in advance for new sandboxes) of another app server, to free
+        the container's memory. The other app server uses the same database. Returns False if there is no such
+        container.
 
         If a sandbox was about to use the removed container, the sandbox starts with a new container.
         """
@@ -218,7 +220,7 @@ class WarmPool:
 
     async def close(self, client: "DockerClient | None") -> None:
         """Removes all ready containers of the warm pool (started in advance for new sandboxes). Called when
-        the app server ends, because the unused containers would otherwise continue to use memory.
+        the app server ends, because unused containers use memory. Removes no container if `client` is None.
         """
         async with self._turn:
             try:

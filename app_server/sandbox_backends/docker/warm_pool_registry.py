@@ -56,9 +56,9 @@ class WarmPoolRegistry:
 
     @property
     def owner(self) -> str:
-        """Returns the random id that labels the warm-pool containers (started in advance for new sandboxes)
-        of this home directory. The label is needed because app servers with other home directories may use
-        the same Docker engine.
+        """Returns the random id in the label of this app server's warm-pool containers (started in advance
+        for new sandboxes). The label is needed because app servers with other home directories may use the
+        same Docker engine.
         """
         path = self._folder / "owner"
         if not path.exists():
@@ -137,8 +137,9 @@ def _read(path: Path) -> PooledContainer | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes the text to the file atomically. Only this operating system user can read the file. If several
-    processes write at the same time, the file contains the text that was written last.
+    """Writes the text to the file atomically. Only the operating system user that runs the app server can
+    read the file. If several processes write at the same time, the file contains the text that was written
+    last.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")

@@ -71,8 +71,8 @@ def can_carry(client: "DockerClient", image: str, volume: str, mount_point: str)
 
 
 def remove_carrier(client: "DockerClient", volume: str) -> None:
-    """Removes the helper container that an app server has left behind because it was killed while it copied
-    this volume. The volume cannot be removed while this container exists.
+    """Removes the helper container of an app server that was killed while it copied this volume. The volume
+    cannot be removed while this container exists.
     """
     from docker.errors import NotFound
 

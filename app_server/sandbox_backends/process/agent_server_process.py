@@ -63,8 +63,8 @@ class Launch:
     """The command and the environment with which an agent server is started. The process inherits the
     listening socket `listener` with the same descriptor number.
 
-    `tells_init`: whether the command is bubblewrap, which accepts `--info-fd` and writes the id of its
-    namespace's first process there.
+    `tells_init`: whether the command is bubblewrap. Bubblewrap writes the id of the first process in its
+    namespace to a file descriptor, which the option `--info-fd` gives.
     """
 
     command: Sequence[str]
@@ -100,11 +100,11 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
 
 def listen(wanted: int) -> socket.socket:
     """Returns a socket that listens on port `wanted`. If `wanted` is 0 or not free, the socket listens on any
-    free port. The agent server inherits this socket.
+    free port. The agent server inherits this socket. It does not open the port itself, because another
+    program could take the port first.
 
-    If the agent server got only a port number, another program could take the port before the agent server
-    listens. Clients can connect at once: their connections wait until the agent server accepts them, and fail
-    if the agent server ends. Raises StartFailure `sandbox_port_taken` if no port is free.
+    Clients can connect at once: their connections wait until the agent server accepts them, and fail if the
+    agent server ends. Raises StartFailure `sandbox_port_taken` if no port is free.
     """
     for candidate in (wanted, 0):
         listener = socket.socket()

@@ -2,7 +2,7 @@
 gets separate mounts, processes, IPC and host name.
 
 A sandbox sees the machine's programs (read-only) and its own folder. It does not see other sandboxes, the app
-server's database, and the home directory of the operating-system user who runs the app server. The agent
+server's database, or the home directory of the operating-system user who runs the app server. The agent
 server uses the machine's network, because it connects to the app server on a loopback address. Commands of
 the agent get a network without a connection to the outside (agent_runtime/workspace/room.py). Memory is not
 limited.
@@ -77,8 +77,8 @@ class Bubblewrap:
         accounts: Path | None = None,
     ) -> list[str]:
         """Returns the command line that runs `command` isolated by bubblewrap. The command may write below
-        the paths `writable` and read below the paths `readable`. The command sees these files at the same
-        paths as the machine does.
+        the paths `writable` and read below the paths `readable`. These files have the same paths inside the
+        isolation as outside.
 
         `directory`: the working directory. `accounts`: a directory with the `passwd` and `group` files that
         the command sees; None means that the command sees no such files.

@@ -171,9 +171,9 @@ class RemoteBackend:
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Returns the smallest workspace size limit of all sandbox hosts. Its `kept_by` is "disk" if each
-        workspace is a separate disk on all hosts, "none" if a host has no limit, and otherwise "watch" (sizes
-        are measured).
+        """Returns the smallest workspace size limit of all sandbox hosts. The field `kept_by` of the result
+        is "disk" if each workspace is a separate disk on all hosts, "none" if a host has no limit, and
+        otherwise "watch" (sizes are measured).
         """
         known = [host.info for host in self.hosts.values() if host.info]
         limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
@@ -219,8 +219,8 @@ class RemoteBackend:
     @property
     def spare_bytes(self) -> int:
         """Returns zero, because the app server starts no containers in advance for this backend. Each sandbox
-        host starts them itself, and has already subtracted the memory of these containers from the capacity
-        that it reports.
+        host starts such containers itself, and has already subtracted their memory from the capacity that the
+        host reports.
         """
         return 0
 
@@ -253,7 +253,7 @@ class RemoteBackend:
         return MemoryCapacity(self._beside(name, held), self._capacity(host))
 
     async def replenish(self) -> None:
-        """Does nothing, because each host itself starts containers in advance for new sandboxes."""
+        """Does nothing, because each sandbox host itself starts containers in advance for new sandboxes."""
 
     async def yield_spare(self) -> bool:
         return False
@@ -281,9 +281,9 @@ class RemoteBackend:
             )
 
     async def _attend(self, host: Host) -> None:
-        """Calls a host regularly until the task is cancelled. When the host can be reached again, compares
-        the host's sandboxes with the stored assignments. After that, opens the tunnel through which the
-        sandboxes reach the app server.
+        """Calls a sandbox host (another machine that runs sandboxes) regularly until the task is cancelled.
+        When the host can be reached again, compares the host's sandboxes with the stored assignments. After
+        that, opens the tunnel through which the sandboxes reach the app server.
         """
         tunnel: asyncio.Task[None] | None = None
         while True:

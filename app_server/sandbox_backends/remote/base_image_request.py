@@ -1,6 +1,6 @@
 """Builds the request with which the app server sends the description of a base image to a sandbox host
 (another machine that runs sandboxes). A user has chosen the base image, on which a sandbox image is built.
-The host then builds the image.
+The host then builds both images.
 """
 
 from app_server.sandbox_backends.remote.wire import BaseRequest

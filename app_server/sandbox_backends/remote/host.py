@@ -113,7 +113,7 @@ class Host:
         return info
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the states of all sandboxes of which the host has any data, such as a workspace. Raises
+        """Returns the states of all sandboxes for which the host stores any data, such as a workspace. Raises
         StartFailure if the host does not answer or refuses the request.
         """
         reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
@@ -265,7 +265,7 @@ class Host:
         return reply
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
-        """Sends a request to the sandbox host, whose reply is streamed as JSON lines. Passes each progress
+        """Sends a request to the sandbox host. The host streams its reply as JSON lines. Passes each progress
         sentence to `report`, and returns the parsed last line, which contains the result.
 
         Raises StartFailure if the host reports a failure, refuses the request or stops answering.

@@ -19,8 +19,8 @@ class HostInventory:
         self._folder = home / "hosted"
 
     def add(self, sandbox_id: UUID, base: str | None = None) -> None:
-        """Adds a sandbox to the list. base: the name of its base image. If `base` is None and the list
-        already contains the sandbox, the stored name is kept.
+        """Adds a sandbox to the list. base: the name of its base image. None keeps the stored name if the
+        list already contains the sandbox, and otherwise means the default base image.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / sandbox_id.hex

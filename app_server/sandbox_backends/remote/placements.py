@@ -1,9 +1,9 @@
 """Records, in files, which sandbox is on which sandbox host (another machine that runs sandboxes for this app
 server). A record is written before the host gets any request about the sandbox.
 
-The file is `home`/placements/<sandbox>.json. Its field `left` lists hosts that could not be reached any more
-while the sandbox was there. Such a host may still have an older or newer workspace of the sandbox. The record
-of a deleted sandbox is removed when no host has any data of the sandbox.
+The file is `home`/placements/<sandbox>.json. Its field `left` lists the sandbox's former hosts, which could
+not be reached any more. Such a host may still have an older or newer workspace of the sandbox. The record of
+a deleted sandbox is removed when no host has any data of the sandbox.
 """
 
 import json
@@ -62,7 +62,7 @@ class Placements:
             self._write(sandbox_id, Placement(None, tuple(sorted({*found.left, found.host}))))
 
     def mark_deleted(self, sandbox_id: UUID) -> None:
-        """Records that the sandbox is deleted, so that its data is removed from all hosts that have any."""
+        """Records that the sandbox is deleted, so that its data is removed from all hosts."""
         self.leave(sandbox_id)
         if found := self._known.get(sandbox_id):
             self._write(sandbox_id, replace(found, is_deleted=True))

@@ -27,9 +27,9 @@ class DeviceSignIn(Base):
 
     `name`, `address`: the name that the device has sent about itself, and the IP address of its request.
     `scopes`, `expires_in_days`: the permissions and the lifetime of the API key that the device asks for.
-    `user_id`: the user who has allowed or refused the sign-in. `interval_seconds`: how long the device must
-    wait between two requests for its key. `asked_at`: the time of the last request for the key; null if there
-    was none.
+    `user_id`: the user who has allowed or refused the sign-in; null before that. `interval_seconds`: how long
+    the device must wait between two requests for its key. `asked_at`: the time of the last request for the
+    key; null if there was none.
     """
 
     __tablename__ = "device_sign_ins"

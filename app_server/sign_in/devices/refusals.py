@@ -1,4 +1,4 @@
-"""The errors of a device's sign-in. Errors that the device receives also have the members `error` and
+"""The errors of a device's sign-in. Errors that the device receives also have the JSON fields `error` and
 `error_description`, which RFC 8628 and RFC 6749 define.
 """
 

@@ -31,9 +31,11 @@ _Text = Annotated[str, Form(max_length=500)]
 
 
 class DeviceAuthorization(BaseModel):
-    """The reply to a device that begins its sign-in: the codes. `verification_uri`: the page where the user
-    enters `user_code`. `verification_uri_complete`: the same page with the code in its URL. `interval`: how
-    many seconds the device must wait between two requests for its key.
+    """The reply to a device that begins its sign-in. `device_code`: the secret code with which the device
+    asks for its API key. `user_code`: the short code that the user types. `verification_uri`: the page where
+    the user enters `user_code`. `verification_uri_complete`: the same page with the code in its URL.
+    `expires_in`: for how many seconds the codes are valid. `interval`: how many seconds the device must wait
+    between two requests for its key.
     """
 
     device_code: str

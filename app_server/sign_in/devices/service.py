@@ -79,7 +79,7 @@ class DeviceKey:
 
 async def begin(database: Database, wanted: DeviceRequest) -> DeviceCodes:
     """Creates and stores the codes for a device's sign-in, and returns the codes. Raises TooManyRequests
-    `sign_in_throttled` if too many codes were requested from this IP address.
+    `sign_in_throttled` if too many codes were requested from the device's IP address.
     """
     await throttle.begin_attempt(database, _of_devices_at(wanted.address))
     device_code, user_code = new_token(), "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))

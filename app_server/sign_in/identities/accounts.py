@@ -34,13 +34,12 @@ async def account_of(
 ) -> tuple[User, ExternalIdentity]:
     """Returns the Slipway account of a person who signs in by a provider, with the stored identity of the
     person at the provider. Creates the account at the first sign-in. `address`: the browser's IP address, for
-    the audit log.
+    the audit log; None if unknown.
 
     If the configuration maps the provider's groups to roles, each sign-in sets the user's role to the role
     that the person's groups give. The owner's role never changes. If the configuration maps groups to teams,
     each sign-in sets the teams that the person's groups give. Roles and teams do not change if an
-    administrator has moved the person to an organisation that is not the organisation of the provider's
-    people.
+    administrator has moved the person to another organisation than the one that people of this provider join.
 
     Raises Forbidden `oidc_no_role` or `saml_no_role` if the groups give no role. Raises Conflict
     `too_many_teams` if the organisation gets too many teams. Raises Conflict `too_many_members` if a team
@@ -173,8 +172,8 @@ async def _create(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, account_id: UUID | None
 ) -> ExternalIdentity:
     """Stores which account belongs to a person's identity at the provider, and creates the account if
-    `account_id` is None. If two first sign-ins of one person run at once, one creates the account and both
-    use it. Returns the stored identity.
+    `account_id` is None. If two first sign-ins of one person run at the same time, only one of them creates
+    an account, and the other uses this account. Returns the stored identity.
     """
     try:
         async with session.begin_nested():

@@ -58,7 +58,7 @@ def role_of(provider: SignInProvider, groups: Collection[Any]) -> Role | None:
 
 
 def teams_of(provider: SignInProvider, groups: Collection[Any]) -> tuple[str, ...]:
-    """Returns the names of the teams that the person's groups at the provider give, as the configuration maps
-    groups to teams.
+    """Returns the names of the person's teams. The configuration maps groups at the provider to teams.
+    `groups`: the person's groups at the provider.
     """
     return tuple(team for group, team in provider.teams.items() if group in groups)

@@ -15,7 +15,8 @@ KIND = "invitations.mail"
 
 async def store(session: AsyncSession, person: User, *, inviter_id: UUID | None, address: str) -> None:
     """Stores an invitation for `person`, and a background job that sends it by e-mail to `address`. Both are
-    written to the database in the transaction of `session`. `inviter_id`: the user who invites.
+    written to the database in the transaction of `session`. `inviter_id`: the user who invites; None if that
+    user is unknown.
     """
     mail = InvitationMail(id=uuid4(), user_id=person.id, inviter_id=inviter_id, address=address)
     session.add(mail)

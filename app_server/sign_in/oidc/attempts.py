@@ -22,10 +22,10 @@ COOKIE: Final = EncryptedCookie("slipway_oidc", LIFETIME)
 class Attempt(BaseModel):
     """An OpenID Connect sign-in that a browser has begun and not completed.
 
-    `state`: ties the provider's redirect to this browser. `nonce`: ties the ID token to this sign-in.
-    `verifier`: proves to the provider that the server that began the sign-in also exchanges the code (PKCE,
-    RFC 7636). `connects`: the user whose account is to be connected with the provider; None means an ordinary
-    sign-in.
+    `state`: a random text that proves that the provider's redirect belongs to this sign-in. `nonce`: a random
+    text that proves that the ID token belongs to this sign-in. `verifier`: a random text with which Slipway
+    proves to the provider that it has begun the sign-in itself (PKCE, RFC 7636). `connects`: the user whose
+    account is to be connected with the provider; None means an ordinary sign-in.
     """
 
     provider: str

@@ -1,4 +1,4 @@
-"""The two steps of the authorization code flow, an OpenID Connect sign-in. First, the browser is sent to the
+"""The two steps of a sign-in by OpenID Connect (authorization code flow). First, the browser is sent to the
 provider. Then the authorization code, which the browser brings back, is exchanged for the claims (facts about
 the person).
 """

@@ -18,8 +18,8 @@ _MAX_SESSION = 255
 
 
 def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> ProviderIdentity:
-    """Returns the person's identity that the claims of a provider describe. Raises Forbidden
-    `oidc_domain_not_allowed` if the domain of the person's e-mail address is not allowed.
+    """Returns the person's identity that the claims (facts about the person) of a provider describe. Raises
+    Forbidden `oidc_domain_not_allowed` if the domain of the person's e-mail address is not allowed.
     """
     email = _verified_email(claims)
     require_allowed_domain(provider, email)

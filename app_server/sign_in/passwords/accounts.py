@@ -31,8 +31,8 @@ async def is_password_usable(session: AsyncSession, config: Config) -> bool:
 
 
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
-    """Returns whether the user who has just signed in was invited and has no password yet, and this server
-    allows passwords.
+    """Returns whether a user who has just signed in may choose a password. This server must allow passwords.
+    The user must have been invited, and must have no password yet.
     """
     user = signed_in.user
     # The first start makes the owner of the installation. Owners of other organisations are invited.
@@ -80,8 +80,8 @@ class PasswordAccounts:
             self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def replace_password(self, user: User, *, login_name: str, password: str) -> None:
-        """Sets a user's password for an administrator who uses the command line on the server's machine. Does
-        not need the user's current password, and ends all sessions of the user.
+        """Sets the password of the user `user` without checking the current password, and ends all sessions
+        of this user. Called when an administrator uses the command line on the server's machine.
 
         Raises BadRequest if the login name or the password is not allowed. Raises Conflict `login_name_taken`
         if another user has the login name.
@@ -231,8 +231,8 @@ class PasswordAccounts:
         password hash, as read before the present password was checked; None means that the user had no
         password.
 
-        Raises Forbidden `current_password_wrong` if another request has changed the password since then.
-        Raises Conflict `login_name_taken` if another user has the login name.
+        Raises Forbidden `current_password_wrong` if another request has changed the password since `replaces`
+        was read. Raises Conflict `login_name_taken` if another user has the login name.
         """
         row = await session.get(PasswordLogin, user_id, with_for_update=True, populate_existing=True)
         if (row and row.password_hash) != (replaces and replaces.password_hash):

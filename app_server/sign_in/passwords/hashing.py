@@ -71,7 +71,7 @@ class PasswordHashing:
         return await self._in_thread(verify)
 
     def is_outdated(self, password_hash: str) -> bool:
-        """Returns whether the hash was made with other parameters than the current ones."""
+        """Returns whether the hash was made with other parameters of Argon2id than the current ones."""
         return self._hasher.check_needs_rehash(password_hash)
 
     async def close(self) -> None:

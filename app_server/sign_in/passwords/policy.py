@@ -1,7 +1,7 @@
-"""Decides which passwords and login names are accepted: NIST SP 800-63B, section 3.1.1. This module does no
-I/O.
+"""Decides which passwords and login names are accepted. The rules for passwords follow NIST SP 800-63B,
+section 3.1.1. This module does no I/O.
 
-A password must be long enough, and must not be one that an attacker would try first. No particular kinds of
+A password must be long enough, and must not be one that attackers try first. No particular kinds of
 characters are required.
 """
 
@@ -51,8 +51,8 @@ def suggested_login_name(name: str) -> str:
 
 
 def normalised(password: str) -> str:
-    """Returns the form of the password that is hashed: Unicode NFKC. So a password is accepted even if
-    another keyboard or system encodes its letters differently.
+    """Converts the password to the form that is hashed (Unicode NFKC), and returns this form. So a password
+    is accepted even if another keyboard or system encodes its letters differently.
     """
     return unicodedata.normalize("NFKC", password)
 

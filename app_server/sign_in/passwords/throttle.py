@@ -109,8 +109,8 @@ async def forgive(session: AsyncSession, account: Counted, others: Sequence[Coun
 
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
-    """Removes the one failure that `begin_attempt` has added to each counter in `counted`, because the
-    attempt did not fail.
+    """Removes from each counter in `counted` the one failure that `begin_attempt` has added. Earlier failures
+    remain. Called if an attempt has not failed.
     """
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(

@@ -133,8 +133,8 @@ def _require_different_ids(root: "Element") -> None:
 
 def _check_signatures(root: "Element", assertion: "Element", number: int) -> None:
     """Checks that the Response element or the Assertion element is signed, and that no other element has a
-    signature. Raises Unacceptable if this is not so. `root`: the Response element. `number`: how many
-    signatures the whole document has.
+    signature. Raises Unacceptable if one of these conditions is not met. `root`: the Response element.
+    `number`: how many signatures the whole document has.
     """
     signed = [len(one.findall(f"{_SIGNATURE}Signature")) for one in (root, assertion)]
     if number == 0:

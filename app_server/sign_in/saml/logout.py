@@ -83,8 +83,8 @@ async def sign_out(
     message: LogoutMessage,
     relay_state: str,
 ) -> str | None:
-    """Signs out the browsers that the provider's logout request names. Returns the URL at the provider that
-    contains Slipway's signed response. Returns None if the provider has no URL for the response.
+    """Ends the browser sessions that the provider's logout request names. Returns the URL at the provider
+    that contains Slipway's signed response. Returns None if the provider has no URL for the response.
 
     `relay_state`: the text `RelayState` that came with the request and is sent back. Raises Forbidden
     `saml_response_used` if the request was used before.
@@ -130,8 +130,8 @@ async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | Non
 
     `way`: the session at the provider that is named in the browser's cookie, and the provider's URL for
     logout requests; None if there is no such session. `signed_out`: the browser session that has just ended
-    at Slipway; None if no browser session has ended. Returns None if `way` or `signed_out` is None, or if the
-    browser session began with another session at the provider than the session that the cookie names.
+    at Slipway; None if no browser session has ended. Returns None if `way` or `signed_out` is None. Also
+    returns None if the browser did not sign in by the session at the provider that the cookie names.
     """
     if way is None or signed_out is None:
         return None

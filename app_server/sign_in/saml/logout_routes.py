@@ -62,11 +62,12 @@ async def receive_saml_logout_form(
     saml_response: Annotated[str | None, Form(alias="SAMLResponse", max_length=_MAX_FIELD)] = None,
     relay_state: Annotated[str, Form(alias="RelayState", max_length=_MAX_RELAY_STATE)] = "",
 ) -> Response:
-    """Receives a single logout message in a form (HTTP-POST binding). Does the same as the route that
-    receives a single logout message in the URL. Errors: 400 `saml_logout_invalid` if Slipway refuses the
-    message; 403 `saml_response_used` if the message was used before; 404 `saml_provider_not_found` if there
-    is no SAML provider with this name; 404 `saml_logout_not_configured` if Slipway has no signing key for
-    this provider.
+    """Receives a single logout message in a form (HTTP-POST binding). If the message is a request of the
+    provider, ends the browser sessions that the request names, and redirects the browser to the provider with
+    Slipway's signed response. If the message is a response of the provider, redirects the browser to
+    Slipway's sign-in page. Errors: 400 `saml_logout_invalid` if Slipway refuses the message; 403
+    `saml_response_used` if the message was used before; 404 `saml_provider_not_found` if there is no SAML
+    provider with this name; 404 `saml_logout_not_configured` if Slipway has no signing key for this provider.
     """
     kind = _kind(saml_request, saml_response)
     text, read = saml_request or saml_response or "", logout_messages.from_form

@@ -1,7 +1,7 @@
 """Stores in a cookie the session at a SAML provider by which a browser has signed in.
 
-A sign-out at Slipway reads this cookie, so that it can also end the session at the provider. If the provider
-itself ends the session, it sends a logout request that names this session.
+A sign-out at Slipway reads this cookie, so that it can also end the session at the provider. If the session
+ends at the provider first, the provider sends a logout request that names this session.
 """
 
 import hashlib
@@ -35,9 +35,9 @@ class SessionAtProvider(BaseModel):
 
 
 def key_of(subject: SubjectAtProvider) -> str:
-    """Returns the text that identifies the person's session at the provider, as `WebSession.provider_session`
-    stores it: a hash of the NameID and a hash of the SessionIndex. Both hashes are needed, because different
-    people may have the same SessionIndex.
+    """Returns the text that identifies the person's session at the provider: a hash of the NameID and a hash
+    of the SessionIndex. The text is stored in the database row of the browser session (WebSession). Both
+    hashes are needed, because different people may have the same SessionIndex.
     """
     return f"{_prefix(subject.name_id)}{_hash(subject.session_index or '')}"
 

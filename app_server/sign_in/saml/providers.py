@@ -87,8 +87,8 @@ class SamlProviders:
         return Addresses.of(self._config, provider)
 
     async def own_metadata(self, provider: SamlProvider) -> str:
-        """Returns Slipway's metadata as XML. This identity provider reads the metadata to learn the URLs of
-        Slipway.
+        """Returns Slipway's metadata as XML. The identity provider `provider` reads the metadata to learn the
+        URLs of Slipway.
         """
         return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider), provider)
 

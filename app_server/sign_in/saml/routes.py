@@ -80,9 +80,9 @@ async def receive_saml_response(
 ) -> Response:
     """Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The form
     comes from a page of the provider, so the browser does not send Slipway's cookie with it. Therefore this
-    route redirects the browser, with the encrypted result, to the route that completes the sign-in, to which
-    the browser sends the cookie. `RelayState` is ignored, because the sign-in page in the browser stores
-    which page the person wanted to open.
+    route redirects the browser, with the encrypted result, to the route that completes the sign-in. With this
+    second request, the browser sends the cookie. `RelayState` is ignored, because the sign-in page in the
+    browser stores which page the person wanted to open.
 
     Errors: 404 `saml_provider_not_found` if there is no SAML provider with this name.
     """

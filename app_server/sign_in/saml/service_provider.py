@@ -1,5 +1,5 @@
-"""Slipway as a SAML service provider, built with the library pysaml2: its metadata, and its requests to a
-provider. The functions block the thread.
+"""Creates Slipway's metadata and its requests to identity providers. In SAML, Slipway is a service provider.
+The module uses the library pysaml2. The functions block the thread.
 """
 
 import logging
@@ -80,7 +80,7 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
     the provider's metadata as XML. `program`: the path of xmlsec1.
 
     Raises MetadataUnusable if the metadata cannot be read, contain no signing key of the provider, or contain
-    no safe URL for the redirect binding.
+    no URL with https (or on this machine) for the redirect binding.
     """
     # Loaded at the first sign-in: it takes more than a second, and most servers have no provider.
     from saml2.config import SPConfig

@@ -43,9 +43,9 @@ async def use(
     """Records that a SAML message of the provider was used, so that it cannot be used a second time. If two
     requests use one message at the same time, only one of them succeeds.
 
-    `assertion_id`: the id of the assertion (the signed statement of a sign-in), or a text with the id of a
-    logout request. `valid_until`: when the message expires. Deletes the records of expired messages. Raises
-    Forbidden `saml_response_used` if the message was used before.
+    `assertion_id`: the id of the assertion (the signed statement of a sign-in). For a logout request: the
+    word `logout` and the id of the request. `valid_until`: when the message expires. Deletes the records of
+    expired messages. Raises Forbidden `saml_response_used` if the message was used before.
     """
     await session.execute(delete(UsedAssertion).where(UsedAssertion.valid_until < now()))
     try:

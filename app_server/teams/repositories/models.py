@@ -28,7 +28,7 @@ class MembersSee(StrEnum):
 
 
 class TeamRepository(Base):
-    """The database row of a repository that belongs to a team, or of a pattern. A pattern stands for all
+    """The database row of a repository that belongs to a team, or of a pattern. A pattern matches all
     repositories whose names begin with the same text.
 
     `name`: the text that the user has entered: `host/owner/name`, or the beginning of such a name followed by
@@ -83,7 +83,7 @@ class TeamMaintainer(Base):
 class ConversationTeam(Base):
     """The database row that connects a conversation with the team that owns the conversation's repository.
     The row exists only if a member of this team has started the conversation. All conversations in a sandbox
-    have the same team, or none.
+    have the same team, or no team.
     """
 
     __tablename__ = "conversation_teams"

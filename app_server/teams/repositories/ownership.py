@@ -39,7 +39,7 @@ class OwningTeam:
 async def owner_of(session: AsyncSession, user_id: UUID, identity: str | None) -> OwningTeam | None:
     """Returns the team that owns the repository in the user's organisation: the team whose list of
     repositories contains the repository's name or a pattern that matches it. The name is preferred to
-    patterns, and longer patterns to shorter ones. Returns None if there is no such team.
+    patterns, and a longer pattern to a shorter pattern. Returns None if there is no such team.
 
     `identity`: the repository, for example `host/owner/name` (see `Address.identity`). None means that there
     is no repository; the result is then None.

@@ -31,8 +31,8 @@ class SaveTeamRepositories(BaseModel):
 class TeamRepositories(BaseModel):
     """The repositories of a team, sorted by name, and the rules for conversations about them.
 
-    `may_change`: whether the user may change the list and `members_see`. `may_restrict`: whether the user may
-    change `members_only`.
+    `may_change`: whether the current user may change the list and `members_see`. `may_restrict`: whether this
+    user may change `members_only`.
     """
 
     repositories: list[str]
@@ -43,8 +43,8 @@ class TeamRepositories(BaseModel):
 
 
 class RepositoryOwner(BaseModel):
-    """The team that owns a repository, in a reply. Members of the team always get this reply. Other users get
-    it only if they may not start conversations about the repository.
+    """The API's reply with the team that owns a repository. Members of the team always get this reply. Other
+    users get it only if they may not start conversations about the repository.
 
     `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
     user may choose a profile.

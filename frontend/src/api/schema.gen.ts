@@ -84,10 +84,10 @@ export interface paths {
         /**
          * Save Git App
          * @description Registers an OAuth application or GitHub App. If an application is already registered for the same git
-         *     host, replaces it. Stored secrets that the request does not contain are removed. If the client_id
-         *     changes, users who have signed in with the application must sign in to the git host again. If the
-         *     certificate authorities change, Slipway also uses the new ones for the stored tokens of the users who
-         *     have signed in with the application. Returns the application without its secrets.
+         *     host, replaces it. Stored secrets that the request does not contain are removed. If the client_id changes,
+         *     users who have signed in with the application must sign in to the git host again. If the certificate
+         *     authorities change, the new ones are copied to the stored tokens of the users who have signed in with the
+         *     application. Returns the application without its secrets.
          *
          *     409 `git_app_exists` if another request registers an application for this host at the same moment.
          */
@@ -131,7 +131,7 @@ export interface paths {
         };
         /**
          * List Installations
-         * @description Returns at most 100 installations of a GitHub App, as GitHub lists them.
+         * @description Returns at most 100 installations of a GitHub App, in GitHub's order.
          *
          *     404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
          *     application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502
@@ -185,7 +185,7 @@ export interface paths {
          * List Administered Items
          * @description Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
          *     specs (images and resources for new sandboxes). For each item, the reply says which teams and how many
-         *     people have another item of the same name that applies to them in its place.
+         *     people have replaced it for themselves with an item of the same name.
          */
         get: operations["list_administered_items_api_v1_administration_items_get"];
         put?: never;
@@ -209,9 +209,9 @@ export interface paths {
          * @description Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
          *     the organisation if `team_id` is left out. It applies to new requests at once.
          *
-         *     `name`: a host name or an IP address; a name may begin with `*.` for all names below it, and a port may
-         *     follow. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the team or organisation
-         *     has the maximum number of rules.
+         *     `name`: a host name or an IP address, with or without a port. A host name that begins with `*.` means all
+         *     subdomains, for example `*.example.com`. 404 `team_not_found` if there is no such team. 409
+         *     `too_many_items` if the team or organisation has the maximum number of rules.
          */
         put: operations["save_egress_rule_of_level_api_v1_administration_items_egress_rule__name__put"];
         post?: never;
@@ -260,7 +260,7 @@ export interface paths {
          * Save Sandbox Spec Of Level
          * @description Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. A sandbox
          *     spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
-         *     spec; the first of them builds the image.
+         *     spec. The image is built when the first sandbox with this spec is created.
          *
          *     400 `image_not_allowed` if the image is one of Slipway's own images. 403 `sandbox_specs_not_allowed` if
          *     the user may not choose specs. 404 `team_not_found` if there is no such team. 409 `too_many_items` if the
@@ -505,9 +505,9 @@ export interface paths {
         };
         /**
          * List Sign In Providers
-         * @description Lists the identity providers, with the URLs to register at each provider. Metadata that are not in the
-         *     cache are fetched from the provider. So for each provider that cannot be reached, the reply can take ten
-         *     seconds.
+         * @description Lists the identity providers, with the URLs to register at each provider. If the metadata of a provider
+         *     are not in the cache, fetches them from the provider. For each provider that cannot be reached, this takes
+         *     up to ten seconds.
          */
         get: operations["list_sign_in_providers_api_v1_administration_sign_in_providers_get"];
         put?: never;
@@ -548,8 +548,8 @@ export interface paths {
          * @description Sets the default limit of the installation. The limit applies at once to all users, in all
          *     organisations, who have no individual limit.
          *
-         *     403 `permission_missing` for administrators of all organisations except the default organisation, because
-         *     only its administrators manage the installation.
+         *     403 `permission_missing` if the administrator does not belong to the default organisation, whose
+         *     administrators manage the installation.
          */
         put: operations["set_default_spending_limit_api_v1_administration_spending_limits_default_put"];
         post?: never;
@@ -597,8 +597,8 @@ export interface paths {
         put?: never;
         /**
          * Create Api Key
-         * @description Creates an API key for the current user. The key has no more rights than the credential that sends this
-         *     request. 403 `stronger_key` if the request asks for more rights than this credential has. 409
+         * @description Creates an API key for the current user. The key has no more rights than the API key or browser session
+         *     with which the request was sent. 403 `stronger_key` if the request asks for more rights. 409
          *     `too_many_api_keys` if the user has the maximum number of keys.
          */
         post: operations["create_api_key_api_v1_api_keys_post"];
@@ -747,10 +747,10 @@ export interface paths {
          * Search Conversations
          * @description Returns a page of the conversations that the user may see and that match the filters, newest first.
          *
-         *     `shared`: true for conversations that others share with the user, false for the user's own ones; if left
-         *     out, both kinds. `query`: a part of the title, or words from one message, or the beginnings of such words.
-         *     `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
-         *     conversations, false for conversations that are not archived; if left out, both kinds.
+         *     `shared`: true for conversations that others share with the user, false for the user's own conversations;
+         *     if left out, all conversations. `query`: a part of the title, or words from one message, or the beginnings
+         *     of such words. `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for
+         *     archived conversations, false for conversations that are not archived; if left out, all conversations.
          *     `created_by_user_id__eq`: only conversations of this user.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
@@ -919,7 +919,7 @@ export interface paths {
         put?: never;
         /**
          * Answer
-         * @description Approves the current form of an MCP tool that its MCP server has changed, or continues to refuse the
+         * @description Approves the new version of an MCP tool that its MCP server has changed, or continues to refuse the
          *     tool. 409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
@@ -1053,8 +1053,8 @@ export interface paths {
          *     current state is saved as a new checkpoint first, so that the user can undo the change.
          *
          *     409 `already_running` if the agent works. 409 `edited_since` if the restored files would overwrite edits
-         *     that the user or another program has made to files; `diff` in the reply contains the changes. 409
-         *     `checkpoints_unavailable` if the current state cannot be saved.
+         *     that the user or another program has made to files; `diff` in this reply lists the changes that the rewind
+         *     would undo. 409 `checkpoints_unavailable` if the current state cannot be saved.
          */
         post: operations["rewind_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__rewind_post"];
         delete?: never;
@@ -1095,15 +1095,15 @@ export interface paths {
         };
         /**
          * Get Mode
-         * @description Returns the conversation's present confirmation mode, which says when the agent asks before it acts.
+         * @description Returns the conversation's confirmation mode, which says when the agent asks the user for approval.
          */
         get: operations["get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get"];
         put?: never;
         /**
          * Set Mode
-         * @description Sets when the agent asks before it acts. The new confirmation mode applies to the agent's later
-         *     actions; actions that already wait for approval continue to wait. 403 `setting_enforced` if the
-         *     organisation or a team enforces another mode.
+         * @description Sets the confirmation mode, which says when the agent asks the user for approval. The new mode applies
+         *     to the agent's later actions; actions that already wait for approval continue to wait. 403
+         *     `setting_enforced` if the organisation or a team enforces another mode.
          */
         post: operations["set_mode_api_v1_app_conversations__conversation_id__confirmation_mode_post"];
         delete?: never;
@@ -1133,10 +1133,10 @@ export interface paths {
          *     all executables with the decisions that now apply.
          *
          *     409 `offer_changed` if one of the hashes belongs to no current executable. 409 `setup_script_runs` if a
-         *     setup script is allowed while another one is running. In both cases no decision is stored. 409 `not_ready`
-         *     while the conversation starts. After a failed start, the decisions are stored, and the retry of the start
-         *     uses them. 400 `repository_not_in_conversation` if the body names a repository that the conversation does
-         *     not have.
+         *     setup script is allowed while another setup script is running. In these two cases no decision is stored.
+         *     409 `not_ready` while the conversation starts. After a failed start, the decisions are stored, and the
+         *     retry of the start uses them. 400 `repository_not_in_conversation` if the body names a repository that the
+         *     conversation does not have.
          */
         post: operations["answer_executables_api_v1_app_conversations__conversation_id__consent_post"];
         delete?: never;
@@ -1233,9 +1233,9 @@ export interface paths {
          *     The fork contains the current files of the project and the events of the original. If `from_event_id` is
          *     given, later events are left out. The fork keeps the model, the tags, the repositories, the secrets of the
          *     start request, and safeguards such as the confirmation mode and the budget. It does not get the
-         *     checkpoints, sub-conversations, costs, waiting messages and shares of the original. If the sandbox is a
-         *     container, it is paused while its files are copied. The deletion of the original does not change the fork,
-         *     and the deletion of the fork does not change the original.
+         *     checkpoints, sub-conversations, costs and waiting messages of the original, and it is not shared with
+         *     other people. If the sandbox is a container, it is paused while its files are copied. The deletion of the
+         *     original does not change the fork, and the deletion of the fork does not change the original.
          */
         post: operations["fork_conversation_api_v1_app_conversations__conversation_id__fork_post"];
         delete?: never;
@@ -1257,9 +1257,8 @@ export interface paths {
          *     that have changed since the conversation began.
          *
          *     `path`: the directory of a repository, relative to the conversation's first repository (`../lamp`) or
-         *     absolute within the sandbox; if left out, the first repository. For a repository that does not belong to
-         *     the conversation, the commit at the beginning is unknown. Such a repository is compared with its default
-         *     branch if `ref` is left out.
+         *     absolute within the sandbox; if left out, the first repository. If `ref` is left out, a repository that
+         *     does not belong to the conversation is compared with its default branch.
          */
         get: operations["git_changes_api_v1_app_conversations__conversation_id__git_changes_get"];
         put?: never;
@@ -1279,9 +1278,9 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Returns the content of one file before and after the changes. The content before the changes is that in
-         *     the commit, branch or tag `ref`. Without `ref`, it is that in the commit at which the conversation began.
-         *     `path`: relative to the conversation's first repository, or absolute within the sandbox.
+         * @description Returns the content of one file before and after the changes. Takes the content before the changes from
+         *     the commit, branch or tag `ref`; without `ref`, from the commit at which the conversation began. `path`:
+         *     relative to the conversation's first repository, or absolute within the sandbox.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -1326,7 +1325,7 @@ export interface paths {
         /**
          * Git Pushes
          * @description Returns the last 200 pushes from the conversation's sandbox, newest first, including refused and failed
-         *     ones.
+         *     pushes.
          */
         get: operations["git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get"];
         put?: never;
@@ -1374,8 +1373,8 @@ export interface paths {
          * @description Resumes a stopped goal, with the number of rounds that were left when the goal was stopped. A round is
          *     work of the agent that ends with a check by the judge (a model).
          *
-         *     409 `no_resumable_goal` if there is no goal, or if the goal has ended and was not only stopped. 409
-         *     `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
+         *     409 `no_resumable_goal` if the conversation has no stopped goal. 409 `already_running` if the agent works.
+         *     409 `conversation_not_ready` while the conversation starts.
          */
         post: operations["resume_goal_api_v1_app_conversations__conversation_id__goal_resume_post"];
         delete?: never;
@@ -1570,8 +1569,8 @@ export interface paths {
          * Answer Refused Host
          * @description Stores the user's decision about a refused host. The decision applies to all later network requests.
          *
-         *     400 `no_repository` if the host is to be allowed for the repository but the conversation has none. 409
-         *     `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
+         *     400 `no_repository` if the host is to be allowed for the repository but the conversation has no
+         *     repository. 409 `too_many_hosts` if the list of allowed or ignored hosts has its maximum length.
          */
         post: operations["answer_refused_host_api_v1_app_conversations__conversation_id__network_answer_post"];
         delete?: never;
@@ -1792,8 +1791,8 @@ export interface paths {
         put?: never;
         /**
          * Run Setup Script
-         * @description Runs this version of a repository's setup script again. The progress is shown in the stage for setup
-         *     scripts of the start task (the record of the conversation's start).
+         * @description Runs this version of a repository's setup script again. The start task (the record of the
+         *     conversation's start) shows the progress in its stage for setup scripts.
          *
          *     409 `offer_changed` if the script has changed. 409 `not_allowed` if the user has not allowed the script.
          *     409 `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation
@@ -1822,8 +1821,8 @@ export interface paths {
          *     is stored and sent later, and the reply has `message: "queued"`.
          *
          *     If the sandbox is archived, the sandbox is restored first, and the message is sent when the sandbox runs
-         *     again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox is being
-         *     restarted.
+         *     again. The message also waits if there is not enough memory to wake a sleeping sandbox, or if the sandbox
+         *     is being restarted.
          */
         post: operations["send_message_api_v1_app_conversations__conversation_id__send_message_post"];
         delete?: never;
@@ -1849,8 +1848,8 @@ export interface paths {
         /**
          * Share With Everyone
          * @description Sets what every signed-in user of the organisation may do with the conversation. If the value in the
-         *     body is null, ends the sharing with everyone: then only the owner and the people and teams with a share of
-         *     the conversation have access. Returns the people and teams that now have access.
+         *     body is null, ends the sharing with everyone: then only the owner, and the people and teams with which the
+         *     conversation is shared, have access. Returns the people and teams that now have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -1957,8 +1956,8 @@ export interface paths {
         };
         /**
          * Get Conversation Skills
-         * @description Returns the skills that were found when the conversation began. `report` lists every file that was
-         *     examined, and whether the agent uses this file.
+         * @description Returns the skills that were found when the conversation began. `report` names the files that were
+         *     found. For each file, it says whether the agent uses the file, and why.
          */
         get: operations["get_conversation_skills_api_v1_app_conversations__conversation_id__skills_get"];
         put?: never;
@@ -2001,8 +2000,8 @@ export interface paths {
         put?: never;
         /**
          * Switch Acp Model
-         * @description Always replies 400 `not_an_acp_agent`. In the OpenHands protocol, this route changes the model of an
-         *     agent that uses the Agent Client Protocol (ACP). Slipway has no such agents.
+         * @description Always replies 400 `not_an_acp_agent`. In the OpenHands protocol, which Slipway's clients use, this
+         *     route changes the model of an agent that uses the Agent Client Protocol (ACP). Slipway has no such agents.
          */
         post: operations["switch_acp_model_api_v1_app_conversations__conversation_id__switch_acp_model_post"];
         delete?: never;
@@ -2071,9 +2070,9 @@ export interface paths {
         /**
          * Search Audit Log
          * @description Returns a page of audit log entries, newest first. An entry at the time `since` is included, an entry
-         *     at the time `until` is not. A time without a zone is in UTC. Administrators of the default organisation
-         *     get all entries. Other administrators get only the entries of their organisation. 400 `bad_page_id` if
-         *     `page_id` is not valid. 404 `organisation_not_found` if the filter names an organisation whose entries the
+         *     at the time `until` is not. A time without a zone is in UTC. Administrators of the installation get all
+         *     entries. Other administrators get only the entries of their organisation. 400 `bad_page_id` if `page_id`
+         *     is not valid. 404 `organisation_not_found` if the filter names an organisation whose entries the
          *     administrator may not read.
          */
         get: operations["search_audit_log_api_v1_audit_log_get"];
@@ -2196,8 +2195,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Callback
-         * @description Deletes a callback and the stored deliveries of events for this callback. Deliveries that still wait
-         *     are not made any more.
+         * @description Deletes a callback and the stored deliveries of events for this callback. Deliveries that wait for
+         *     their next attempt are cancelled.
          */
         delete: operations["delete_callback_api_v1_callbacks__callback_id__delete"];
         options?: never;
@@ -2378,8 +2377,8 @@ export interface paths {
         };
         /**
          * Get Events
-         * @description Returns the events with these ids, in the order of the ids; null for an unknown id. `full`: if false,
-         *     references replace images and large outputs in the events. 413 `events_too_large` if `full` is true and
+         * @description Returns the events with these ids, in the order of the ids; null for an unknown id. `full`: if false, a
+         *     URL replaces each image, and the middle of each long output. 413 `events_too_large` if `full` is true and
          *     the events are too large together.
          */
         get: operations["get_events_api_v1_conversation__conversation_id__events_get"];
@@ -2441,7 +2440,7 @@ export interface paths {
          * Search Events
          * @description Returns a page of the conversation's events. With `query`, returns only events that contain these
          *     words. Then `matches` gives the sequence number and the matching passage of each event in `items`. `full`:
-         *     if false, references replace images and large outputs in the events.
+         *     if false, a URL replaces each image, and the middle of each long output.
          */
         get: operations["search_events_api_v1_conversation__conversation_id__events_search_get"];
         put?: never;
@@ -2495,8 +2494,8 @@ export interface paths {
         /**
          * Queue Message
          * @description Stores a message for a conversation that is starting. If the start is already finished (READY), sends
-         *     the message to the agent at once, as `send-message` does. In the path, `task-` and the id of the start
-         *     task (the progress of the start) may stand in place of the conversation's id.
+         *     the message to the agent at once, as the route `send-message` does. In the path, a client may send the
+         *     conversation's id, or `task-` and the id of the start task (the progress of the start).
          */
         post: operations["queue_message_api_v1_conversations__conversation_id__pending_messages_post"];
         delete?: never;
@@ -2653,8 +2652,9 @@ export interface paths {
         /**
          * Search Repositories
          * @description Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
-         *     repository at this host. `sort_order`: the order within each page. 400 `sort_order_not_supported` for an
-         *     order by number of forks.
+         *     repository at this host. `installation_id`: an id from search_installations; only repositories of the
+         *     namespace (such as an organisation) with this id are returned. `sort_order`: the order within each page.
+         *     400 `sort_order_not_supported` for an order by number of forks.
          */
         get: operations["search_repositories_api_v1_git_repositories_search_get"];
         put?: never;
@@ -3240,9 +3240,9 @@ export interface paths {
          *     the account.
          *
          *     403 `role_not_manageable` if the administrator may not manage this person. 404 `person_not_found` if the
-         *     person or the heir does not exist. 400 `heir_not_usable` if the heir is disabled or is the person. 409
-         *     `person_being_deleted` if the deletion has already begun. 409 `conversations_starting` while conversations
-         *     of the person are being started.
+         *     person or the heir does not exist. 400 `heir_not_usable` if the heir is disabled or is the person to
+         *     delete. 409 `person_being_deleted` if the deletion has already begun. 409 `conversations_starting` while
+         *     conversations of the person are being started.
          */
         post: operations["delete_person_api_v1_people__person_id__deletion_post"];
         delete?: never;
@@ -3358,8 +3358,8 @@ export interface paths {
          * Get Repository Owner
          * @description Returns the team that owns a repository. Returns null if no team owns it.
          *
-         *     If the user is not a member of the owning team, the result depends on whether the team reserves the
-         *     repository for its members. If it does, returns the team. If it does not, returns null.
+         *     For a user who is not a member of the owning team: returns the team if it reserves the repository for its
+         *     members, otherwise null.
          *
          *     `repository`: the name or URL of the repository. `git_provider`: the kind of git host for a name without a
          *     host; null means GitHub. 422 `repository_not_found` if the text is not the name or URL of a repository.
@@ -3574,8 +3574,8 @@ export interface paths {
         /**
          * Delete Sandbox
          * @description Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-         *     works on them any more. The query may contain the sandbox id a second time, because clients of the
-         *     OpenHands protocol send it there. 400 `two_sandboxes` if the id in the query differs from the id in the
+         *     works on them any more. The query may contain the sandbox id a second time, as in the protocol that
+         *     Slipway's clients use (OpenHands'). 400 `two_sandboxes` if the id in the query differs from the id in the
          *     path.
          */
         delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
@@ -3622,8 +3622,8 @@ export interface paths {
          * @description Creates a link to one port of a sandbox and returns it. All people who have the link can open the port.
          *
          *     The link becomes invalid at its expiry time, when the sandbox is deleted, and when the user who created it
-         *     signs out or deletes the API key that created it. 409 `host_name_needed` for a link to VS Code if ports
-         *     have no separate host names.
+         *     signs out or deletes the API key with which the link was created. 409 `host_name_needed` for a link to VS
+         *     Code if ports have no separate host names.
          */
         post: operations["create_link_api_v1_sandboxes__sandbox_id__links_post"];
         delete?: never;
@@ -3692,7 +3692,7 @@ export interface paths {
          *     user can then repeat the request with `from_backup` to accept the loss of all file changes that were made
          *     after the backup.
          *
-         *     Status 429 `quota_reached`: the user or the organisation already has the allowed number of running
+         *     Status 429 `quota_reached`: the user or the organisation already has the maximum number of running
          *     sandboxes.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
@@ -3738,12 +3738,12 @@ export interface paths {
         put?: never;
         /**
          * Post Runtime Plugin Start
-         * @description Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Starts the sandbox first
+         * @description Starts a runtime plugin of a sandbox, and replies as soon as the plugin runs. Starts the sandbox first
          *     if it sleeps. Can also be used to restart a plugin that has crashed.
          *
-         *     To open the plugin, the client creates a link to the plugin's port (`POST …/links`) with the `path` of
-         *     this reply. `conversation_id`: VS Code shows the directory of this conversation. By default, VS Code shows
-         *     the directory of the conversation for which the sandbox was created.
+         *     To open the plugin, the client creates a link to the plugin's port (`POST …/links`), and passes the `path`
+         *     of this reply in that request. `conversation_id`: VS Code shows the directory of this conversation. By
+         *     default, VS Code shows the directory of the conversation for which the sandbox was created.
          */
         post: operations["post_runtime_plugin_start_api_v1_sandboxes__sandbox_id__runtime_plugins__name__start_post"];
         delete?: never;
@@ -3830,8 +3830,8 @@ export interface paths {
         };
         /**
          * Search Secrets
-         * @description Returns a page of the user's secrets, sorted by name. `name__contains`: a part of the names to find, in
-         *     upper or lower case; null finds all secrets.
+         * @description Returns a page of the user's secrets, sorted by name. `name__contains`: only secrets whose names
+         *     contain this text are returned, also if upper and lower case differ; null returns all secrets.
          */
         get: operations["search_secrets_api_v1_secrets_search_get"];
         put?: never;
@@ -3971,7 +3971,7 @@ export interface paths {
         /**
          * Get Commit Address
          * @description Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
-         *     account there. If the address is not verified, the host shows signed commits as unverified.
+         *     account at this host. If the address is not verified, the host shows signed commits as unverified.
          *
          *     host: a git host for which the user has stored a token, such as `github.com`. Only GitHub, GitLab, Forgejo
          *     and Gitea can answer this question. 409 `commit_identity_missing` if the user has set no address for
@@ -4141,9 +4141,9 @@ export interface paths {
          * @description Starts a sign-in by a code that the user types at the git host, and returns the code. The client then
          *     polls `/device/poll` until the sign-in is complete.
          *
-         *     400 `git_host_cannot` if the host does not support such sign-ins. 404 `git_app_not_found` if there is no
-         *     OAuth application with the id in the request. 502 `git_sign_in_refused` if the host refuses the request.
-         *     502 `git_host_failed` if the host does not reply.
+         *     400 `git_host_cannot` if the host does not support sign-ins by a code. 404 `git_app_not_found` if there is
+         *     no OAuth application with the id in the request. 502 `git_sign_in_refused` if the host refuses the
+         *     request. 502 `git_host_failed` if the host does not reply.
          */
         post: operations["start_device_sign_in_api_v1_settings_git_sign_ins_device_post"];
         delete?: never;
@@ -4163,9 +4163,9 @@ export interface paths {
         put?: never;
         /**
          * Ask About Device Sign In
-         * @description Asks the git host whether the user has typed the code there. If the user has, stores the granted token.
-         *     If the client sends this request less than `interval` seconds after the last one, Slipway does not ask the
-         *     host. If the host asks for fewer requests, the reply contains a longer `interval`.
+         * @description Asks the git host whether the user has typed the code there. If the user has typed it, stores the
+         *     granted token. If the client sends this request earlier than the `interval` of the last reply allows,
+         *     Slipway does not ask the host. If the host demands fewer requests, the reply contains a longer `interval`.
          *
          *     400 `git_sign_in_expired` if the sign-in has expired or another session started it. 400
          *     `git_sign_in_denied` if the user refused the sign-in at the host or the code expired. 502
@@ -4335,7 +4335,7 @@ export interface paths {
         /**
          * Test Server
          * @description Tests an MCP server: connects to it and returns a report with its tools. If the server cannot be
-         *     reached, the status is 200 too, and the report gives the reason.
+         *     reached, the HTTP status is also 200, and the report gives the reason.
          *
          *     409 `mcp_server_runs_in_sandbox` if the server is a command.
          */
@@ -4399,8 +4399,8 @@ export interface paths {
         get: operations["get_network_api_v1_settings_network_get"];
         /**
          * Set Network
-         * @description Replaces the network settings of the current user and returns them. They apply at once to new requests
-         *     of the user's sandboxes.
+         * @description Replaces the network settings of the current user and returns them. The new settings apply at once to
+         *     new requests of the user's sandboxes.
          *
          *     403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
          *     `too_many_hosts` for more hosts than the maximum.
@@ -4423,8 +4423,8 @@ export interface paths {
         /**
          * List Network Credentials
          * @description Returns the credentials that the current user may see, without their values, sorted by host. These are
-         *     the user's credentials and, for users of the default organisation (whose administrators manage the
-         *     installation), also the credentials of the server, which apply to all users of this organisation.
+         *     the user's credentials. For a user of the default organisation (whose administrators manage the
+         *     installation), the credentials of the server are added.
          */
         get: operations["list_network_credentials_api_v1_settings_network_credentials_get"];
         put?: never;
@@ -4460,8 +4460,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Network Credential
-         * @description Deletes a credential. The next request to its host is sent without it. The host stays an allowed host
-         *     in the network settings.
+         * @description Deletes a credential. From the next request on, requests to its host are sent without the credential.
+         *     The host stays an allowed host in the network settings.
          */
         delete: operations["delete_network_credential_api_v1_settings_network_credentials__credential_id__delete"];
         options?: never;
@@ -4502,8 +4502,8 @@ export interface paths {
          * Search Network Records
          * @description Returns a page of the records of network requests from the current user's sandboxes, latest first.
          *
-         *     One record counts the requests of one sandbox to one host and port within one hour. Allowed requests have
-         *     a separate record, and refused requests have a separate record for each reason.
+         *     One record counts the requests of one sandbox to one host and port within one hour. Allowed requests are
+         *     counted in one record, and refused requests in one record for each reason.
          */
         get: operations["search_network_records_api_v1_settings_network_records_get"];
         put?: never;
@@ -4524,8 +4524,8 @@ export interface paths {
         get?: never;
         /**
          * Set Repository Network
-         * @description Replaces the current user's network settings for a repository and returns them. They apply at once to
-         *     new requests of the sandboxes that work on the repository.
+         * @description Replaces the current user's network settings for a repository and returns them. The new settings apply
+         *     at once to new requests of the sandboxes that work on the repository.
          *
          *     403 `setting_enforced` for a new host that an enforced rule of the organisation or a team denies. 409
          *     `too_many_hosts` for more hosts than the maximum. 422 `repository_not_found` if `repository` is not a
@@ -4945,9 +4945,9 @@ export interface paths {
          * Receive Saml Response
          * @description Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The form
          *     comes from a page of the provider, so the browser does not send Slipway's cookie with it. Therefore this
-         *     route redirects the browser, with the encrypted result, to the route that completes the sign-in, to which
-         *     the browser sends the cookie. `RelayState` is ignored, because the sign-in page in the browser stores
-         *     which page the person wanted to open.
+         *     route redirects the browser, with the encrypted result, to the route that completes the sign-in. With this
+         *     second request, the browser sends the cookie. `RelayState` is ignored, because the sign-in page in the
+         *     browser stores which page the person wanted to open.
          *
          *     Errors: 404 `saml_provider_not_found` if there is no SAML provider with this name.
          */
@@ -5025,11 +5025,12 @@ export interface paths {
         put?: never;
         /**
          * Receive Saml Logout Form
-         * @description Receives a single logout message in a form (HTTP-POST binding). Does the same as the route that
-         *     receives a single logout message in the URL. Errors: 400 `saml_logout_invalid` if Slipway refuses the
-         *     message; 403 `saml_response_used` if the message was used before; 404 `saml_provider_not_found` if there
-         *     is no SAML provider with this name; 404 `saml_logout_not_configured` if Slipway has no signing key for
-         *     this provider.
+         * @description Receives a single logout message in a form (HTTP-POST binding). If the message is a request of the
+         *     provider, ends the browser sessions that the request names, and redirects the browser to the provider with
+         *     Slipway's signed response. If the message is a response of the provider, redirects the browser to
+         *     Slipway's sign-in page. Errors: 400 `saml_logout_invalid` if Slipway refuses the message; 403
+         *     `saml_response_used` if the message was used before; 404 `saml_provider_not_found` if there is no SAML
+         *     provider with this name; 404 `saml_logout_not_configured` if Slipway has no signing key for this provider.
          */
         post: operations["receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post"];
         delete?: never;
@@ -5255,8 +5256,8 @@ export interface paths {
         };
         /**
          * Explain Skill Loading
-         * @description Returns the skills of this server, and for each whether a new conversation about a repository loads it
-         *     and why. `repository`: None means a conversation without a repository.
+         * @description Returns the skills of this server, and for each skill whether a new conversation about a repository
+         *     loads it and why. `repository`: None means a conversation without a repository.
          *
          *     The reply does not include the skills in the repository itself. It also does not include the skills in
          *     marketplaces whose skills are loaded automatically (`auto_load`). Such skills are read only when the
@@ -5285,8 +5286,8 @@ export interface paths {
          * @description Fetches the given marketplaces and returns the plugins and skills that they list now. Nothing is
          *     stored.
          *
-         *     If a marketplace cannot be read, `errors` in the reply contains a sentence about it. A request contains at
-         *     most 20 marketplaces.
+         *     If a marketplace cannot be read, `errors` in the reply says why. A request contains at most 20
+         *     marketplaces.
          */
         post: operations["preview_marketplaces_api_v1_skills_marketplace_skills_post"];
         delete?: never;
@@ -5305,7 +5306,7 @@ export interface paths {
         /**
          * Search Skills
          * @description Lists the skills that this server gives to the user's conversations: the user's own skills, the skills
-         *     of the organisation and the public skills. They are sorted by name.
+         *     of the organisation and the public skills. The skills are sorted by name.
          *
          *     Skills in the repository of a conversation are not listed. The conversation gets these skills in addition.
          */
@@ -5336,8 +5337,8 @@ export interface paths {
          * Create Team
          * @description Creates a team without members.
          *
-         *     Errors: 409 `team_name_taken` if another team has this name (in upper or lower case); 409 `too_many_teams`
-         *     if the organisation has 200 teams.
+         *     Errors: 409 `team_name_taken` if another team has this name (upper and lower case do not matter); 409
+         *     `too_many_teams` if the organisation has 200 teams.
          */
         post: operations["create_team_api_v1_teams_post"];
         delete?: never;
@@ -5620,8 +5621,8 @@ export interface paths {
         /**
          * Change Trigger
          * @description Changes which events a trigger uses and which kind of conversation it starts. The new settings apply to
-         *     all deliveries that are handled from now on. The repository, the URL and the secret of the trigger stay
-         *     the same.
+         *     all webhook deliveries that are handled from now on. The repository, the URL and the secret of the trigger
+         *     do not change.
          *
          *     Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 404
          *     `trigger_not_found` if the user has no such trigger; 404 `llm_profile_not_found` if there is no such model
@@ -5663,7 +5664,7 @@ export interface paths {
         /**
          * Rotate Secret Of Trigger
          * @description Replaces the secret of a trigger by a new one. Only this reply shows the new secret. Until
-         *     `previous_secret_until`, deliveries that are signed with the previous secret are accepted too.
+         *     `previous_secret_until`, webhook deliveries that are signed with the previous secret are also accepted.
          */
         post: operations["rotate_secret_of_trigger_api_v1_triggers__trigger_id__rotate_secret_post"];
         delete?: never;
@@ -5681,9 +5682,9 @@ export interface paths {
         };
         /**
          * Get Git Info
-         * @description Returns the account at a git host that the user's stored token belongs to. `host`: the name of the git
-         *     host. If it is missing, uses the first of these hosts for which the user has a token: GitHub, GitLab,
-         *     other hosts in alphabetical order.
+         * @description Returns the account to which the user's stored token for a git host belongs. `host`: the name of the
+         *     git host. If `host` is missing, uses the first host for which the user has a token, in this order: GitHub,
+         *     GitLab, other hosts alphabetically.
          */
         get: operations["get_git_info_api_v1_users_git_info_get"];
         put?: never;
@@ -5724,8 +5725,8 @@ export interface paths {
         };
         /**
          * Follow
-         * @description Streams changes of the user's conversations, of their start tasks (the progress of starting a
-         *     conversation) and of the user's spending on models. Sends server-sent events without an event name.
+         * @description Streams changes to the user's conversations, start tasks (the progress of starting a conversation) and
+         *     spending on models. Sends server-sent events without an event name.
          *
          *     The first event is a snapshot of the conversations, the unfinished start tasks and the spending. After a
          *     lost connection, the client connects again and receives a new snapshot, which replaces all earlier events.
@@ -5794,8 +5795,8 @@ export interface paths {
         post?: never;
         /**
          * End Web Session
-         * @description Signs out the browser with the id `session_id` in which the user is signed in. Its open streams are
-         *     closed within two seconds. 404 `web_session_not_found` if no signed-in browser of the user has this id.
+         * @description Ends the user's browser session `session_id`, so the browser is signed out. Streams that this browser
+         *     has open are closed within two seconds. 404 `web_session_not_found` if the user has no such session.
          */
         delete: operations["end_web_session_api_v1_web_sessions__session_id__delete"];
         options?: never;
@@ -5990,19 +5991,20 @@ export interface components {
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "device" | "sandbox" | "command_line" | "server";
         /**
          * AddCallback
-         * @description A request to add a callback. `url`: required for `webhook` and `chat`, not allowed for other kinds; for
-         *     `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. `email`: required
-         *     for `mail`, not allowed for other kinds. `instructions`: what the agent must do; required for `task`, not
-         *     allowed for other kinds. `conversation_id`: one of the user's conversations; without it, the callback runs
-         *     for all of the user's conversations. `is_for_everyone`: whether the callback runs for the conversations of
-         *     all users of the organisation; needs the permission `administer`.
+         * @description A request to add a callback. `processor`: the kind of the callback. `url`: required for `webhook` and
+         *     `chat`, not allowed for other kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost
+         *     or a compatible chat. `email`: required for `mail`, not allowed for other kinds. `instructions`: what the
+         *     agent must do; required for `task`, not allowed for other kinds. `conversation_id`: one of the user's
+         *     conversations; without it, the callback runs for all of the user's conversations. `is_for_everyone`:
+         *     whether the callback runs for the conversations of all users of the organisation; needs the permission
+         *     `administer`.
          *
          *     A callback of the kind `comment` writes on the open pull requests of the conversation in which the event
          *     happened. If there are none, it writes on the issue or pull request that has started this conversation.
-         *     The comment is written with the user's own token for the git host. A callback of the kind `task` starts a
-         *     new conversation on the same repositories as the conversation in which the event happened. It does not run
-         *     for sub-conversations, and not for conversations that a callback has started. Callbacks of the kinds
-         *     `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
+         *     The comment is written with the user's token for the git host. A callback of the kind `task` starts a new
+         *     conversation on the same repositories as the conversation in which the event happened. A `task` callback
+         *     does not run for sub-conversations or for conversations that a callback has started. Callbacks of the
+         *     kinds `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
          */
         AddCallback: {
             /** Conversation Id */
@@ -6045,8 +6047,8 @@ export interface components {
         };
         /**
          * AddSigningKey
-         * @description The request body that adds the signing key to the user's account at a git host. host: a git host for
-         *     which the user has stored a token, such as `github.com`.
+         * @description The request body that adds the user's signing key to the user's account at a git host. host: a git host
+         *     for which the user has stored a token, such as `github.com`.
          */
         AddSigningKey: {
             /** Host */
@@ -6111,8 +6113,8 @@ export interface components {
         };
         /**
          * AddedSigningKey
-         * @description The reply after the signing key was added at a git host. is_new: false if the account had the key
-         *     already.
+         * @description The reply after the signing key was added to the user's account at a git host. is_new: false if the
+         *     account had the key already.
          */
         AddedSigningKey: {
             /** Is New */
@@ -6158,8 +6160,8 @@ export interface components {
         };
         /**
          * AdministeredLimit
-         * @description The spending limit that an administrator has set for a user, in a reply. `spent`: dollars spent in the
-         *     current period, which began at `began_at`.
+         * @description The spending limit that an administrator has set for a user, as the HTTP routes return it. `spent`:
+         *     dollars spent in the current period, which began at `began_at`.
          */
         AdministeredLimit: {
             /**
@@ -6180,7 +6182,7 @@ export interface components {
         };
         /**
          * AdministeredValue
-         * @description The value of a setting of the organisation or a team, or the quota of a person, in a reply to an
+         * @description The value of a setting of the organisation or a team, or the quota of a person, in an HTTP reply to an
          *     administrator.
          *
          *     `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the
@@ -6748,11 +6750,11 @@ export interface components {
         };
         /**
          * CallbackInfo
-         * @description A callback of the user in a reply. `host`: the host name in the callback's URL; the URL itself is not
-         *     shown, because it may contain a secret. `email`: only for callbacks of the kind `mail`. `instructions`:
-         *     only for callbacks of the kind `task`. `conversation_id`: the only conversation for which the callback
-         *     runs; null if it is not limited to one. `previous_secret_until`: until this time, messages are also signed
-         *     with the previous secret.
+         * @description A callback of the user in an API reply. `processor`: the kind of the callback. `host`: the host name in
+         *     the callback's URL; the URL itself is not shown, because it may contain a secret. `email`: only for
+         *     callbacks of the kind `mail`. `instructions`: only for callbacks of the kind `task`. `conversation_id`:
+         *     the only conversation for which the callback runs; null if the callback runs for all conversations.
+         *     `previous_secret_until`: until this time, messages are also signed with the previous secret.
          */
         CallbackInfo: {
             /** Conversation Id */
@@ -6874,10 +6876,11 @@ export interface components {
          * @description A skill in the catalogue, which lists all skills that the user can install.
          *
          *     marketplace: the name of the registered marketplace that contains the skill; None for a skill that is part
-         *     of Slipway. scope: the group of users who can use this marketplace. path: the path of the skill's
-         *     SKILL.md. is_installed: whether the skill is installed for the current user. is_installed_for_everyone:
-         *     whether it is installed for all users of this installation. has_update: whether the skill is installed,
-         *     and the text at its source differed from the installed text when the server compared the two texts last.
+         *     of Slipway. scope: the group of users who can use this marketplace; None if `marketplace` is None. path:
+         *     the path of the skill's SKILL.md. is_installed: whether the skill is installed for the current user.
+         *     is_installed_for_everyone: whether it is installed for all users of this installation. has_update: whether
+         *     the skill is installed, and the text at its source differed from the installed text when the server
+         *     compared the two texts last.
          */
         CatalogueSkill: {
             /** Description */
@@ -7036,8 +7039,8 @@ export interface components {
         };
         /**
          * ChangedProfile
-         * @description A model profile after a change, in the reply to the request that has changed it. `message`: a sentence
-         *     that says what was changed.
+         * @description A model profile after a change, in the HTTP reply to the request that has changed it. `message`: a
+         *     sentence that says what was changed.
          */
         ChangedProfile: {
             /** Api Key Set */
@@ -7162,7 +7165,7 @@ export interface components {
          *
          *     `seq`: the position of the last event in the log when the checkpoint was made. `event_id`: the id of the
          *     user's message on which the agent worked; null if there is none. `skipped`: files that the checkpoint does
-         *     not contain. A rewind (a reset to a checkpoint) to any checkpoint does not change these files.
+         *     not contain. No rewind (a reset to a checkpoint) changes these files.
          */
         CheckpointInfo: {
             /**
@@ -7211,9 +7214,9 @@ export interface components {
          * @description A request to set the sandbox spec (image and plugins) from which the user's new sandboxes start.
          *
          *     `repository`: the repository that the choice is for; null means all repositories without a separate
-         *     choice. `sandbox_spec_id`: the chosen spec. Null deletes the choice that is stored for `repository`.
-         *     `default` chooses the spec in the server's configuration, even if the organisation or a team has another
-         *     default.
+         *     choice. `sandbox_spec_id`: the chosen spec. Null deletes the choice that is stored for `repository`. The
+         *     value `default` chooses the spec in the server's configuration, even if the organisation or a team has
+         *     another default.
          */
         ChooseSandboxSpec: {
             /** Git Provider */
@@ -7265,9 +7268,9 @@ export interface components {
          * CommitSigning
          * @description The reply that says whether commits of the user's agents are signed, and with which key.
          *
-         *     public_key: the text that the user adds as a signing key to the account at the git host; null if signing
-         *     was never turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
-         *     created.
+         *     public_key: the text that the user adds as a signing key to the user's account at a git host; null if
+         *     signing was never turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key
+         *     was created.
          */
         CommitSigning: {
             /** Created At */
@@ -7294,8 +7297,8 @@ export interface components {
         ConfirmationMode: "always" | "risky" | "never";
         /**
          * ConfirmationSettings
-         * @description The confirmation mode that applies to the user, in a reply. The mode says for which tool calls the
-         *     agent needs the user's confirmation.
+         * @description The HTTP reply with the confirmation mode that applies to the user. The mode says for which tool calls
+         *     the agent needs the user's confirmation.
          *
          *     `mode`: the mode that the user, a team or the organisation has set; null if none of them has set one.
          *     `default_mode`: the mode that applies if `mode` is null. It is `never` if sandboxes are isolated from the
@@ -7430,9 +7433,9 @@ export interface components {
          * @description The network settings and the refused hosts of a conversation.
          *
          *     mode: the network mode that applies to the sandbox now. It says to which hosts programs in the sandbox may
-         *     connect. repository: the repository for which the user can allow a host; null if the conversation has
-         *     none. allowed: hosts that were allowed only for this conversation. refused: hosts that the user has not
-         *     decided about, latest first.
+         *     connect. repository: the repository for which the user can allow a host; null if the conversation has no
+         *     repository. allowed: hosts that were allowed only for this conversation. refused: hosts that the user has
+         *     not decided about, latest first.
          */
         ConversationNetwork: {
             /** Allowed */
@@ -7454,8 +7457,8 @@ export interface components {
          * ConversationSettings
          * @description The settings of new conversations.
          *
-         *     If `confirmation_mode` is true, the agent asks for confirmation: before risky steps if the security
-         *     analyzer is `llm`, and before every step if it is `none`.
+         *     If `confirmation_mode` is true, the agent asks for confirmation: before risky steps if `security_analyzer`
+         *     is `llm`, otherwise before every step.
          */
         ConversationSettings: {
             /** Confirmation Mode */
@@ -7534,7 +7537,7 @@ export interface components {
          *     the number or the name of the port. The link with the name `AGENT_SERVER` opens the part of the agent
          *     server's REST API that is allowed through links.
          *
-         *     `path`: the path on that port which the link opens. `keeps_prefix`: true if the program on the port was
+         *     `path`: the path that the link opens on the port. `keeps_prefix`: true if the program on the port was
          *     configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
          *     path. If `keeps_prefix` is null, Slipway reads the program's first page. If this page contains the path of
          *     an existing link to this port with `keeps_prefix`, that link is returned and no new link is created. If
@@ -7576,8 +7579,8 @@ export interface components {
          * @description The request body that opens a pull request. repository: the directory, name or URL of one of the
          *     conversation's repositories; null for the first one. head: the branch to push to; it is created if it does
          *     not exist. Uncommitted changes are committed with the title as the message. screenshots: the ids of those
-         *     screenshots in the draft (ProposedScreenshot) that the user has chosen. They are uploaded to the host and
-         *     shown in the description, or linked if the host accepts no images.
+         *     screenshots in the draft (ProposedScreenshot) that the user has chosen. They are uploaded to the git host
+         *     and shown in the description, or linked if this host accepts no images.
          */
         CreatePullRequest: {
             /** Base */
@@ -7861,10 +7864,10 @@ export interface components {
         };
         /**
          * DeliveryInfo
-         * @description The delivery of one event for one callback, in a reply. `message_id`: the value of the header
+         * @description An API reply: the delivery of one event for one callback. `message_id`: the value of the header
          *     `webhook-id`. `seq`: the position of the event in the conversation's log. `status_code`, `error`,
-         *     `duration_ms`: the result of the last attempt. `next_attempt_at`: the time of the next attempt; null if
-         *     the delivery does not wait. `started_conversation_id`: the conversation that a callback of the kind `task`
+         *     `duration_ms`: the result of the last attempt. `next_attempt_at`: the time of the next attempt; null if no
+         *     further attempt is planned. `started_conversation_id`: the conversation that a callback of the kind `task`
          *     has started.
          */
         DeliveryInfo: {
@@ -7923,9 +7926,11 @@ export interface components {
         };
         /**
          * DeviceAuthorization
-         * @description The reply to a device that begins its sign-in: the codes. `verification_uri`: the page where the user
-         *     enters `user_code`. `verification_uri_complete`: the same page with the code in its URL. `interval`: how
-         *     many seconds the device must wait between two requests for its key.
+         * @description The reply to a device that begins its sign-in. `device_code`: the secret code with which the device
+         *     asks for its API key. `user_code`: the short code that the user types. `verification_uri`: the page where
+         *     the user enters `user_code`. `verification_uri_complete`: the same page with the code in its URL.
+         *     `expires_in`: for how many seconds the codes are valid. `interval`: how many seconds the device must wait
+         *     between two requests for its key.
          */
         DeviceAuthorization: {
             /** Device Code */
@@ -8009,7 +8014,7 @@ export interface components {
         };
         /**
          * EffectiveSetting
-         * @description A setting with the value that applies to the current user, in a reply.
+         * @description A setting with the value that applies to the current user, in an HTTP reply.
          *
          *     `value`: null if no value is set, so that the server's default applies. `level`: whether the organisation,
          *     a team or the user has set the value; null if no value is set. `team_name`: the team that has set the
@@ -8032,8 +8037,8 @@ export interface components {
          * EgressMode
          * @description The mode of a network policy, which says how much of the network a sandbox may use.
          *
-         *     NONE: the sandbox may call no host. ALLOWLIST: it may call the allowed hosts. OPEN: it may call all public
-         *     hosts.
+         *     NONE: the sandbox may call no host. ALLOWLIST: the sandbox may call the allowed hosts. OPEN: the sandbox
+         *     may call all public hosts.
          * @enum {string}
          */
         EgressMode: "none" | "allowlist" | "open";
@@ -8069,8 +8074,8 @@ export interface components {
         EventSortOrder: "TIMESTAMP" | "TIMESTAMP_DESC";
         /**
          * EventWindow
-         * @description A reply with consecutive events of a conversation's log, from the position `first_seq` to the position
-         *     `last_seq`. There are no events if `first_seq` is after `last_seq`.
+         * @description A reply of the API with consecutive events of a conversation's log, from the position `first_seq` to
+         *     the position `last_seq`. There are no events if `first_seq` is after `last_seq`.
          *
          *     `log_seq`: the position of the newest event of the log. `state`: events outside this range that a client
          *     needs to show the conversation's present settings, task list and open tool calls. It is null if the
@@ -8113,10 +8118,10 @@ export interface components {
          * @description A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
          *     it.
          *
-         *     approved: the version of the executable that the user allowed last; only set if the user has not decided
-         *     about the present version. is_loaded: whether the conversation has loaded the executable; null for
-         *     executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an MCP server
-         *     that the conversation does not use because another of its MCP servers has the same name.
+         *     approved: the version of the executable that the user allowed last; null if the user has decided about the
+         *     present version or has allowed no version. is_loaded: whether the conversation has loaded the executable;
+         *     null for executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an
+         *     MCP server that the conversation does not use because another of its MCP servers has the same name.
          */
         ExecutableInfo: {
             approved?: components["schemas"]["ProjectExecutable"] | null;
@@ -8333,8 +8338,8 @@ export interface components {
         };
         /**
          * FoundEvents
-         * @description The reply with one page of events. `matches`: for each event, the passage around the first searched
-         *     word; empty if the request had no `query`.
+         * @description The API's reply with one page of events. `matches`: for each event, the passage around the first
+         *     searched word; empty if the request had no `query`.
          */
         FoundEvents: {
             /** Items */
@@ -8505,9 +8510,10 @@ export interface components {
         };
         /**
          * GitDeviceState
-         * @description The reply of `/device/poll` about a sign-in by a code. `pending`: the user has not typed the code yet;
-         *     the client polls again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
-         *     complete; then `credential` is set, and `attempt` and `interval` are null.
+         * @description The reply of `/device/poll` about a sign-in by a code. The `status` `pending` means that the user has
+         *     not typed the code yet; the client polls again with the new `attempt` after `interval` seconds. The
+         *     `status` `connected` means that the sign-in is complete; then `credential` is set, and `attempt` and
+         *     `interval` are null.
          */
         GitDeviceState: {
             /** Attempt */
@@ -8619,10 +8625,11 @@ export interface components {
          * GroupingStrategy
          * @description The way in which a sandbox is chosen for a new conversation.
          *
-         *     `NO_GROUPING`: each conversation gets a new sandbox. With the other values, the conversation gets one of
-         *     the user's existing sandboxes that can take one more conversation: the newest sandbox, the least recently
-         *     used one, the one with the fewest conversations, or any. If there is no such sandbox, the conversation
-         *     gets a new sandbox.
+         *     `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation gets one of
+         *     the user's existing sandboxes that can take one more conversation, or a new sandbox if there is none.
+         *     `GROUP_BY_NEWEST`: the newest sandbox. `LEAST_RECENTLY_USED`: the sandbox that was not used for the
+         *     longest time. `FEWEST_CONVERSATIONS`: the sandbox with the fewest conversations. `ADD_TO_ANY`: any of
+         *     these sandboxes.
          * @enum {string}
          */
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
@@ -8809,9 +8816,9 @@ export interface components {
          * InvitationMailInfo
          * @description An invitation that the server sends by e-mail.
          *
-         *     `state`: `waiting` until the mail server accepts the e-mail, `sent` after that, or `failed` after the last
-         *     attempt. `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last attempt
-         *     failed.
+         *     `state`: `waiting` until the mail server accepts the e-mail, `sent` after that, or `failed` if all
+         *     attempts have failed. `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last
+         *     attempt failed.
          */
         InvitationMailInfo: {
             /** Address */
@@ -8967,8 +8974,8 @@ export interface components {
         };
         /**
          * LLMDiff
-         * @description The changes to the model settings in a request body. If `api_key` is left out or masked, the stored key
-         *     stays; an empty text deletes the stored key.
+         * @description The changes to the model settings in a request body. If `api_key` is left out or is the mask
+         *     `**********`, the stored key stays; an empty text deletes the stored key.
          */
         LLMDiff: {
             /** Api Key */
@@ -8984,10 +8991,10 @@ export interface components {
         };
         /**
          * LLMModel
-         * @description A model of the model catalogue (the server's list of known models with their features and prices), in a
-         *     reply. A model profile (a saved model with its options) names the model as `PROVIDER/NAME`. `verified`:
-         *     the catalogue says that the model supports tool calls, and contains its price. `hidden` is always false,
-         *     and `canonical` is always null.
+         * @description A model of the model catalogue (the server's list of known models with their features and prices), as
+         *     the HTTP routes return it. A model profile (a saved model with its options) names the model as
+         *     `PROVIDER/NAME`. `verified`: the catalogue says that the model supports tool calls, and contains its
+         *     price. `hidden` is always false, and `canonical` is always null.
          */
         LLMModel: {
             /** Canonical */
@@ -9009,7 +9016,7 @@ export interface components {
         };
         /**
          * LLMProfileDetails
-         * @description The reply with one model profile and its settings.
+         * @description The HTTP reply with one model profile and its settings.
          *
          *     config: the settings of the profile, in the form of the request that saves a profile. The `api_key` in it
          *     is always null, because keys are never shown.
@@ -9081,7 +9088,7 @@ export interface components {
         };
         /**
          * LLMProfileInfo
-         * @description A model profile in a reply.
+         * @description A model profile in an HTTP reply.
          *
          *     `is_own`: whether the profile belongs to the current user. If not, `base_url`, `extra_header_names` and
          *     `extra_body` are empty. `is_shared`: whether an administrator shares the profile with all users of the
@@ -9152,7 +9159,7 @@ export interface components {
         };
         /**
          * LLMProfiles
-         * @description The reply with all model profiles that the user may use.
+         * @description The HTTP reply with all model profiles that the user may use.
          *
          *     `active_profile`: the name of the active profile. `callable_profiles`: the names of the profiles whose
          *     models agents may call. If the organisation or a team enforces a profile (so that users cannot choose
@@ -9207,7 +9214,7 @@ export interface components {
         LevelItemKind: "secret" | "mcp_server" | "egress_rule" | "sandbox_spec";
         /**
          * LevelValueInfo
-         * @description The value of a setting that the organisation, a team or a user has set, in a reply.
+         * @description The value of a setting that the organisation, a team or a user has set, in an HTTP reply.
          *
          *     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
          *     null if the value is not a team's. `enforced`: true if the value of the organisation cannot be overridden
@@ -9227,8 +9234,8 @@ export interface components {
         /**
          * Link
          * @description The reply with a link to a port of a sandbox. All people who have `url` can open the port until
-         *     `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created
-         *     it signs out or deletes the API key that created it.
+         *     `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created it
+         *     signs out or deletes the API key with which the link was created.
          *
          *     `keeps_prefix`: whether the program on the port receives the whole path of `url`.
          */
@@ -9275,7 +9282,7 @@ export interface components {
          *     `type`: says when the agent gets the text of the skill. `repo`: always. `knowledge`: when a message
          *     contains one of its trigger words, or a tool result contains one of its file paths. `agentskills`: when
          *     the agent asks for it. `source`: the path of the skill file, such as `user/review.md`. `triggers`: the
-         *     trigger words; None if there are none.
+         *     trigger words; None if there are no trigger words.
          */
         ListedSkill: {
             /** Name */
@@ -9413,13 +9420,13 @@ export interface components {
         };
         /**
          * McpServerInfo
-         * @description An MCP server in a reply. `headers` and `env`: the headers and the environment variables, by name;
-         *     asterisks replace their values.
+         * @description An MCP server, as the HTTP routes return it. `headers` and `env`: the headers and the environment
+         *     variables, by name; asterisks replace their values.
          *
          *     `env_hosts`: for each variable, the hosts to which its value may be sent. If a variable has no hosts,
          *     everything in the sandbox can read its value. `sign_in`: the state of the user's sign-in; null if `auth`
-         *     is null. `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for;
-         *     empty if the server did not say which scope it needs.
+         *     is null. `wanted_scope`: if `sign_in` is `more_wanted`, the OAuth scope that the next sign-in will ask
+         *     for; empty if the server did not say which scope it needs.
          */
         McpServerInfo: {
             /** Args */
@@ -9628,8 +9635,8 @@ export interface components {
         MissCause: "model_changed" | "tools_changed" | "agent_changed" | "condensed" | "went_back" | "expired" | "unknown";
         /**
          * ModelFacts
-         * @description The data of the model catalogue about a model, in an HTTP reply of the API. Sizes are in tokens, and
-         *     prices in dollars per token. Null means that a value is not known.
+         * @description The data of the model catalogue about a model, in an HTTP reply. Sizes are in tokens, and prices in
+         *     dollars per token. Null means that a value is not known.
          *
          *     `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
          *     family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
@@ -9687,7 +9694,7 @@ export interface components {
         /**
          * ModelKeyState
          * @description The reply with the validity of a conversation's model key. `expires_at`: when the key expires; null if
-         *     there is no valid key, so programs may not call the model.
+         *     programs may not call the model, because there is no valid key.
          */
         ModelKeyState: {
             /** Expires At */
@@ -9840,8 +9847,8 @@ export interface components {
         };
         /**
          * NewAuditStream
-         * @description The reply after a receiver of the audit log was chosen. `secret`: the key that signs webhooks, as
-         *     Standard Webhooks describes it; null for syslog. It is shown only in this reply.
+         * @description The reply after a receiver of the audit log was chosen. `secret`: the key that signs webhooks, in the
+         *     format of Standard Webhooks; null for syslog. The key is shown only in this reply.
          */
         NewAuditStream: {
             /** Address */
@@ -9890,8 +9897,9 @@ export interface components {
         };
         /**
          * OrganisationInfo
-         * @description An organisation in a reply. `is_default`: whether it is the default organisation, whose administrators
-         *     run the installation. `person_count`: the number of its people, service accounts included.
+         * @description An organisation, as the HTTP routes return it. `is_default`: whether it is the default organisation,
+         *     whose administrators run the installation. `person_count`: the number of people in the organisation,
+         *     including service accounts.
          */
         OrganisationInfo: {
             /** Created At */
@@ -10050,10 +10058,11 @@ export interface components {
          *
          *     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
          *     disabled; null if the account is enabled. `deleting_at`: null unless the account is being deleted.
-         *     `has_totp`: whether the person has an authenticator app. `invitation_mail`: the invitation by e-mail,
-         *     until the person signs in; null if there was none. Only the list of all people has `has_totp` and
-         *     `invitation_mail` set. `is_service`: whether the account is a service account, which programs use and
-         *     which cannot sign in.
+         *     `has_totp`: whether the person has an authenticator app; always false in replies other than the list of
+         *     people. `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed
+         *     in. It is always null in replies other than the list of people and the reply to a request that sends the
+         *     invitation again. `is_service`: whether the account is a service account, which programs use and which
+         *     cannot sign in.
          */
         Person: {
             /** Created At */
@@ -10104,16 +10113,16 @@ export interface components {
         };
         /**
          * PresentMode
-         * @description The reply with the confirmation mode: when the agent asks before it acts. `mode`: null if a program has
-         *     set a confirmation policy that no mode has.
+         * @description The reply with the confirmation mode, which says when the agent asks the user for approval. `mode`:
+         *     null if a program has set a confirmation policy that corresponds to no mode.
          */
         PresentMode: {
             mode: components["schemas"]["ConfirmationMode"] | null;
         };
         /**
          * Problem
-         * @description The body of an error reply, as RFC 9457 defines it. `code`: is stable, so programs may rely on it.
-         *     `errors`: the invalid fields of the request. Replies with some codes have additional members.
+         * @description The body of an error reply, as RFC 9457 defines it. `code`: the name of the problem, which programs may
+         *     rely on. `errors`: the invalid fields of the request. Bodies with some codes have additional fields.
          */
         Problem: {
             /** Code */
@@ -10336,13 +10345,13 @@ export interface components {
         };
         /**
          * ProtocolLLM
-         * @description The settings of a model profile in a request, with the additional fields of the OpenHands API.
+         * @description The settings of a model profile in a request. They include the fields that only the OpenHands API has.
          *
          *     `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
          *     same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
-         *     `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other
-         *     additional fields have no effect and accept only null or the API's default value. So clients can send all
-         *     fields of the API.
+         *     `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other fields
+         *     that this class adds have no effect and accept only null or the API's default value. So clients can send
+         *     all fields of the API.
          */
         ProtocolLLM: {
             /** Api Key */
@@ -10481,8 +10490,8 @@ export interface components {
         };
         /**
          * Provider
-         * @description A vendor of models, in a reply. `verified`: whether at least one of the vendor's models is verified,
-         *     which means that the model supports tool calls and its price is known.
+         * @description A vendor of models, as the HTTP routes return it. `verified`: whether at least one of the vendor's
+         *     models is verified, which means that the model supports tool calls and its price is known.
          */
         Provider: {
             /** Name */
@@ -10612,10 +10621,10 @@ export interface components {
          * @description A draft of a pull request, which the user can edit before the pull request is created.
          *
          *     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
-         *     request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of
-         *     the commits since the conversation began, the newest first, at most 20. screenshots: at most 6, the oldest
-         *     first. takes_screenshots: whether the host's API accepts images; if it does not, the description links to
-         *     the chosen screenshots in the conversation.
+         *     request is created. is_pushed: whether the git host has the current commit of the branch. commits:
+         *     subjects of the commits since the conversation began, the newest first, at most 20. screenshots: at most
+         *     6, the oldest first. takes_screenshots: whether the git host's API accepts images; if it does not, the
+         *     description links to the chosen screenshots in the conversation.
          */
         PullRequestProposal: {
             /** Base */
@@ -10662,8 +10671,8 @@ export interface components {
         PushScope: "own" | "any";
         /**
          * QueuedMessage
-         * @description The reply to a message for a conversation that is starting. `queued`: whether the message waits for the
-         *     end of the start. `position`: the place of the message in the queue, from 1.
+         * @description The API's reply when a user sends a message to a conversation that is starting. `queued`: whether the
+         *     message waits for the end of the start. `position`: the place of the message in the queue, from 1.
          *
          *     If the agent has already received the message, `queued` is false and `position` is 0.
          */
@@ -10701,7 +10710,7 @@ export interface components {
         /**
          * Reason
          * @description The reason why the egress proxy refuses a request of a sandbox. The API and the replies of the proxy
-         *     use it as a code.
+         *     contain this value as a code.
          * @enum {string}
          */
         Reason: "network_off" | "not_allowed" | "denied" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
@@ -10718,8 +10727,8 @@ export interface components {
          * RefusedHost
          * @description A host to which a network request from the conversation's sandbox was refused.
          *
-         *     client: the name that the requesting program sends about itself. count: the number of refused requests.
-         *     is_allowable: whether the user may allow this host.
+         *     client: the name of the requesting program, from its `User-Agent` header. count: the number of refused
+         *     requests. is_allowable: whether the user may allow this host.
          */
         RefusedHost: {
             /** Client */
@@ -10776,8 +10785,8 @@ export interface components {
         /**
          * Repository
          * @description A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
-         *     repository, with which a client can start a conversation. `link_header`: always null; OpenHands' API has
-         *     this field.
+         *     repository, with which a client can start a conversation. `link_header`: always null; the field exists
+         *     because OpenHands' clients expect it.
          */
         Repository: {
             /** Can Push */
@@ -10808,8 +10817,8 @@ export interface components {
         };
         /**
          * RepositoryBase
-         * @description A preview of the base image that would be built from a repository. The user sees it before saving a
-         *     spec that is made from the repository.
+         * @description A preview of the base image that a repository describes. The user sees the preview before saving a
+         *     sandbox spec that is made from the repository.
          *
          *     `base`: the name of the image. If the image is built, its name contains a hash of all its files. A client
          *     sends this name back in CreateSandboxSpec, so that the saved spec contains exactly the files that the user
@@ -10850,8 +10859,8 @@ export interface components {
         };
         /**
          * RepositoryOwner
-         * @description The team that owns a repository, in a reply. Members of the team always get this reply. Other users get
-         *     it only if they may not start conversations about the repository.
+         * @description The API's reply with the team that owns a repository. Members of the team always get this reply. Other
+         *     users get it only if they may not start conversations about the repository.
          *
          *     `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
          *     user may choose a profile.
@@ -11056,7 +11065,7 @@ export interface components {
         /**
          * RotateTriggerSecret
          * @description A request to replace the secret of a trigger by a new one. `keep_previous_hours`: for how many hours
-         *     deliveries with the previous secret are accepted too.
+         *     webhook deliveries that are signed with the previous secret are also accepted.
          */
         RotateTriggerSecret: {
             /**
@@ -11110,7 +11119,7 @@ export interface components {
         /**
          * RuntimePluginStarted
          * @description The description of a runtime plugin (a program such as VS Code) that was started. `path`: the URL path
-         *     that a link to the plugin's port should have.
+         *     that the client sends when it creates a link to the plugin's port.
          */
         RuntimePluginStarted: {
             /** Fix */
@@ -11155,7 +11164,7 @@ export interface components {
         };
         /**
          * SandboxGrouping
-         * @description The reply with the strategy that chooses a sandbox for the user's new conversations.
+         * @description The HTTP reply with the strategy that chooses a sandbox for the user's new conversations.
          *     `max_conversations_per_sandbox`: the maximum number of conversations in one sandbox.
          */
         SandboxGrouping: {
@@ -11258,14 +11267,14 @@ export interface components {
          * SandboxSpecInfo
          * @description A sandbox spec: the image and the settings from which a sandbox starts.
          *
-         *     `base`: the base image on which the sandbox image is built; null if sandboxes do not use one known image.
-         *     `origin`: the repository and the path from which the build files come; null if they do not come from a
-         *     repository. `dockerfile`: the text of the Dockerfile; null if the image is given by name. `ignored`: the
-         *     parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the runtime
-         *     plugins (programs such as VS Code) that sandboxes with this spec offer; null means all plugins of the
-         *     image. `level`: whether the spec belongs to the organisation, a team or the user; null for the spec in the
-         *     server's configuration. `team_name`: the name of the team that the spec belongs to; null if it belongs to
-         *     no team.
+         *     `base`: the base image on which the sandbox image is built; null for the spec in the server's
+         *     configuration if sandboxes are processes or run on other hosts. `origin`: the repository and the path from
+         *     which the build files come; null if they do not come from a repository. `dockerfile`: the text of the
+         *     Dockerfile; null if the image is given by name. `ignored`: the parts of the devcontainer.json that Slipway
+         *     ignores, each with a reason. `runtime_plugins`: the runtime plugins (programs such as VS Code) that
+         *     sandboxes with this spec offer; null means all plugins of the image. `level`: whether the spec belongs to
+         *     the organisation, a team or the user; null for the spec in the server's configuration. `team_name`: the
+         *     name of the team that the spec belongs to; null if it belongs to no team.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -11359,7 +11368,7 @@ export interface components {
          *     endpoints; null for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes:
          *     separated by spaces; null means the scopes that Slipway needs. certificate_authorities: additional
          *     certificate authorities for the host, its API and its sign-in, in PEM form, at most 64 KiB; they also
-         *     apply to the tokens of users who sign in with the application.
+         *     apply to calls with the tokens of users who sign in with the application.
          */
         SaveGitApp: {
             /** Api Url */
@@ -11817,8 +11826,8 @@ export interface components {
         };
         /**
          * ServerInfo
-         * @description The state of this server, in a reply. `uptime`: for how many seconds the server has run. `idle_time`:
-         *     always 0. `resources`: the resource use of the server.
+         * @description The reply with the state of this server. `uptime`: for how many seconds the server has run.
+         *     `idle_time`: always 0. `resources`: the resource use of the server.
          */
         ServerInfo: {
             /** Idle Time */
@@ -11889,7 +11898,7 @@ export interface components {
          * SetConfirmation
          * @description A request to set the user's confirmation mode. The mode says for which tool calls the agent needs the
          *     user's confirmation. `mode`: null deletes the user's own mode, so that the mode of a team or the
-         *     organisation applies, or the default.
+         *     organisation applies, or else the default mode.
          */
         SetConfirmation: {
             mode: components["schemas"]["ConfirmationMode"] | null;
@@ -11906,9 +11915,9 @@ export interface components {
          * SetNetwork
          * @description A request to replace a user's network settings: which hosts the user's sandboxes may call.
          *
-         *     mode: null means that the mode of the next wider scope applies. hosts: hosts that are allowed in addition
-         *     to the allowed hosts of the wider scopes. The scopes are, from wide to narrow: the installation, the user,
-         *     the repository, the sandbox.
+         *     There are network settings for four scopes, from wide to narrow: the installation, the user, the
+         *     repository, the sandbox. mode: null means that the mode of the next wider scope applies. hosts: hosts that
+         *     are allowed in addition to the allowed hosts of the wider scopes.
          */
         SetNetwork: {
             /**
@@ -11984,7 +11993,7 @@ export interface components {
         /**
          * SettingName
          * @description The names of the settings that an organisation, its teams and single users can set. RUNNING_SANDBOXES
-         *     and all names after it are quotas: limits on how much users may use (quotas.py).
+         *     and all later members are quotas: limits on how much users may use (quotas.py).
          * @enum {string}
          */
         SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "clone" | "submodules" | "max_budget_per_task" | "llm_profile" | "monthly_budget" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour" | "events_per_conversation" | "storage_gib" | "organisation_storage_gib";
@@ -12451,10 +12460,10 @@ export interface components {
          * SkillLoading
          * @description A skill file of this server, with the information whether a new conversation loads the skill and why.
          *
-         *     name: the name of the skill; None if the file is not a valid skill. path: the path of the file that users
-         *     see, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: if the skill
-         *     is not loaded, a sentence that says why; if it is loaded, a sentence that says when the agent gets its
-         *     text.
+         *     name: the name of the skill; None if the file is not a valid skill. path: the path that users see for the
+         *     file, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: if the
+         *     skill is not loaded, a sentence that says why; if it is loaded, a sentence that says when the agent gets
+         *     its text.
          */
         SkillLoading: {
             /** Is Loaded */
@@ -12545,8 +12554,8 @@ export interface components {
          *
          *     `conversations`: the newest 50 conversations that the user may see, and the conversations in which the
          *     agent waits for the user. `start_tasks`: the unfinished start tasks (the progress of starting a
-         *     conversation) of those conversations in `conversations` that the user owns. `spending`: the user's
-         *     spending on models and its limits.
+         *     conversation). The list contains only tasks of conversations that are in `conversations` and belong to the
+         *     user. `spending`: the user's spending on models and its limits.
          */
         SnapshotFrame: {
             /** Conversations */
@@ -12612,9 +12621,9 @@ export interface components {
         };
         /**
          * SpendingLimits
-         * @description The reply with the administrators' limits. `default`: the limit of users who have no individual limit
-         *     in `users`. `budgets`: the amounts that all members of a team, or all users of the organisation, may spend
-         *     together in a month.
+         * @description The reply with the spending limits that administrators have set. `default`: the limit of users who have
+         *     no individual limit in `users`. `budgets`: the amounts that all members of a team, or all users of the
+         *     organisation, may spend together in a month.
          */
         SpendingLimits: {
             /** Budgets */
@@ -13043,7 +13052,7 @@ export interface components {
         };
         /**
          * TeamMemberInfo
-         * @description A member of a team, in a reply.
+         * @description A member of a team, in a reply of the API.
          *
          *     `provider`: the identity provider that has added the person to the team; null if an administrator has
          *     added the person. `is_disabled`: whether the account is disabled, so that the person cannot sign in.
@@ -13071,8 +13080,8 @@ export interface components {
          * TeamRepositories
          * @description The repositories of a team, sorted by name, and the rules for conversations about them.
          *
-         *     `may_change`: whether the user may change the list and `members_see`. `may_restrict`: whether the user may
-         *     change `members_only`.
+         *     `may_change`: whether the current user may change the list and `members_see`. `may_restrict`: whether this
+         *     user may change `members_only`.
          */
         TeamRepositories: {
             /** May Change */
@@ -13176,7 +13185,7 @@ export interface components {
         };
         /**
          * TriggerDeliveryInfo
-         * @description A webhook delivery of the git host, in a reply.
+         * @description A webhook delivery of the git host, in an API reply.
          *
          *     `event`, `actor`, `number`: the kind, the author and the issue or pull request number of the first event
          *     in the delivery. `action`: what Slipway has done: `start`, `tell`, `fix_checks` or `pause`; null if it has
@@ -13212,11 +13221,12 @@ export interface components {
         TriggerEvent: "label" | "mention" | "assignment" | "review_comment" | "failing_check" | "push";
         /**
          * TriggerInfo
-         * @description A trigger of the user, in a reply.
+         * @description A trigger of the user, in an API reply.
          *
          *     url: the URL to which the git host has to send its webhooks. repository: the full name of the repository
-         *     at the git host. previous_secret_until: until when deliveries with the previous secret are accepted; null
-         *     if there is no previous secret. last_delivery_at: when the git host has sent the last delivery.
+         *     at the git host. previous_secret_until: until when webhook deliveries with the previous secret are
+         *     accepted; null if there is no previous secret. last_delivery_at: when the git host has sent the last
+         *     webhook delivery.
          */
         TriggerInfo: {
             /** Branch */
@@ -13646,8 +13656,8 @@ export interface components {
         };
         /**
          * WindowEvent
-         * @description One event of the log in a reply, in the same form as in the live stream. `seq`: the position of the
-         *     event in the log. `blobs`: the references to the event's large parts; left out if there are none.
+         * @description One event of the log in a reply of the API, in the same form as in the live stream. `seq`: the position
+         *     of the event in the log. `blobs`: the references to the event's large parts; left out if there are none.
          */
         WindowEvent: {
             /**

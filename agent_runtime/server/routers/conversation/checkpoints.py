@@ -34,7 +34,7 @@ async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> Checkpoint
     },
 )
 async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-    """Resets the files, the chat or both to a checkpoint (a snapshot of the files with its point in the
-    chat). Before that, saves the current files as a new checkpoint, so that the user can undo the reset.
+    """Resets the files, the chat or both to a checkpoint (a snapshot of the files that belongs to a point in
+    the chat). Before that, saves the current files as a new checkpoint, so that the user can undo the reset.
     """
     return await go_back(conversation, checkpoint_id, wanted)

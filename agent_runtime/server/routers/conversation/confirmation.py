@@ -46,7 +46,7 @@ async def respond(conversation: Found, children: AllChildren, answer: Confirmati
 @router.post("/confirmation_policy")
 async def change_policy(conversation: Found, request: SetConfirmationPolicyRequest) -> Success:
     """Sets the confirmation policy, which says which actions need approval. The policy applies from the
-    model's next reply on. Actions that wait for approval already continue to wait.
+    model's next reply on. It does not affect actions that are already waiting for approval.
     """
     with _refused("unsupported_confirmation_policy"):
         set_policy(conversation, request.policy)

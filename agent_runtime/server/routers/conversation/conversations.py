@@ -54,7 +54,7 @@ async def create(
 ) -> ConversationInfo:
     """Creates a conversation and returns its description. If a conversation with the id in the request
     exists, returns the description of that existing conversation with status 200; the existing conversation
-    then uses the keys of the request.
+    then uses the API keys of the request.
 
     If the request has `worktree` and the workspace lies in a git repository, the agent works in a git work
     tree that is made for this conversation.
@@ -166,9 +166,9 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
-    """Returns whether an earlier request to create this conversation was interrupted before it had handled
-    the first message completely. This is the case if the log is empty, or already contains the message
-    `first`.
+    """Returns whether an earlier request to create this conversation may have been interrupted before it had
+    added the first message and started the agent. This is the case if the log is empty, or already contains
+    the message `first`.
     """
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)

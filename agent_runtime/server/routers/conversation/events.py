@@ -87,8 +87,8 @@ async def get(log: FoundLog, event_id: str) -> dict[str, Any]:
 
 @router.post("")
 async def send(conversation: Found, message: SendMessageRequest) -> Success:
-    """Adds a message to the conversation. If the conversation has a message with this `id`, the request
-    succeeds and changes nothing.
+    """Adds a message to the conversation. If the conversation already has a message with the same `id`, the
+    request succeeds and changes nothing.
     """
     check_size(message)
     deliver(conversation, message)

@@ -21,9 +21,9 @@ async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
 
 @router.post("/stop")
 async def stop_goal(conversation: Found) -> Success:
-    """Interrupts the work on the conversation's goal, a task that the agent continues until a judge (a model)
-    finds it reached. If the agent is working, it continues until it stops, but then no judge checks the goal.
-    The user can resume the goal later.
+    """Interrupts the goal of the conversation, a task that the agent continues until a judge (a model) finds
+    it reached. A working agent is not stopped, but no judge checks the goal after the agent has finished. The
+    user can resume the goal later.
     """
     rest(conversation)
     return Success()

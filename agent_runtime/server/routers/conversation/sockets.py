@@ -32,9 +32,9 @@ CLOSE_SLOW_CONSUMER = 1013
 
 @router.websocket("/session/{conversation_id}")
 async def session(socket: WebSocket, conversation_id: str, after_seq: int | None = None) -> None:
-    """Sends the frames (messages) of a conversation over a WebSocket. A frame contains an event and its
-    position in the log, or another message (docs/protocol.md, section 2). Messages from the client are added
-    to the conversation.
+    """Sends the frames (messages) of a conversation over a WebSocket. One kind of frame contains an event and
+    its position in the log; docs/protocol.md, section 2, describes all kinds. Messages from the client are
+    added to the conversation.
 
     `after_seq`: first sends the stored events after this position in the log. Without `after_seq`, only new
     events are sent.

@@ -1,6 +1,6 @@
 """Routes that change or copy a conversation. They set its title, budget and model, condense it (replace older
 events by a summary), ask a question that is not part of it, start a child conversation, make a fork (a copy),
-and return the conversation to an earlier event.
+and reset the conversation to an earlier event.
 """
 
 from fastapi import status
@@ -44,8 +44,8 @@ async def update(conversation: Found, changes: UpdateConversationRequest) -> Suc
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: Found) -> Success:
-    """Replaces older events of the conversation by a summary in the model's prompt: at once, or before the
-    model's next reply if the agent is working.
+    """Replaces older events of the conversation by a summary in the model's prompt. This is done at once; if
+    the agent is working, it is done before the model's next reply.
     """
     await conversation.condensing.request()
     return Success()
@@ -96,7 +96,7 @@ async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations
 
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
 async def navigate(conversation: Found, request: NavigateRequest) -> ConversationInfo:
-    """Returns the conversation to an earlier event, and returns the description of the conversation. The
+    """Resets the conversation to an earlier event and returns the description of the conversation. The
     conversation continues after this event. The log still contains the later events.
     """
     go_back(conversation, request.event_id)

@@ -1,6 +1,6 @@
-"""Implements OpenAI's chat completions API. An agent answers in place of a model. The models of the API are
-the user's model profiles (saved model settings with a name). A header of the request contains the
-conversation's id; without this header, a new conversation is created.
+"""Implements OpenAI's chat completions API. An agent answers in place of a model. The field `model` of a
+request is the name of one of the user's model profiles (saved model settings with a name). A header of the
+request contains the conversation's id; without this header, a new conversation is created.
 """
 
 import time

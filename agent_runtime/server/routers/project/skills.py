@@ -29,8 +29,8 @@ async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_worksp
     """Returns the skills of a project directory, the skills of the user on this machine, and why skills were
     not loaded.
 
-    Skills of the organisation and public skills are not included: the app server sends these skills when it
-    creates a conversation.
+    Skills of the organisation and public skills are not included, because the app server sends these skills
+    when it creates a conversation.
     """
     directory = Path(wanted.project_dir) if wanted.project_dir else workspace
     if not directory.is_absolute():

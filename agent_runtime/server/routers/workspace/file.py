@@ -67,10 +67,12 @@ async def archive(
     """Returns a directory as an archive file.
 
     The format `git-delta` contains the changes since the commit `base_ref` as a git patch. Without
-    `base_ref`, it contains the changes since the last commit that the current branch has in common with its
-    upstream branch, or with the default branch if it has no upstream branch. The format `tar.gz` contains the
-    files as a compressed tar file. `exclude`: patterns of the names or paths to leave out of the tar file, in
-    addition to the default patterns unless `use_default_excludes` is false.
+    `base_ref`, the patch contains the changes since the last commit that the current branch has in common
+    with its upstream branch. If the current branch has no upstream branch, the default branch is used in its
+    place.
+
+    The format `tar.gz` contains the files as a compressed tar file. `exclude`: patterns of the names or paths
+    to leave out of the tar file. `use_default_excludes`: whether the default patterns also apply.
     """
     if archive_format == "git-delta":
         with git_errors_as_problems():

@@ -61,8 +61,8 @@ def allowed_file(
     path: Annotated[str, Query(description="Absolute path of the file")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the path of a file if clients may access it, as `allowed_path` does. A link at the end of the
-    path is not resolved, because git tracks the link itself.
+    """Returns the path of a file if clients may access the file. Raises the same errors as `allowed_path`. A
+    link at the end of the path is not resolved, because git tracks the link itself.
     """
     parent, name = os.path.split(os.path.normpath(path))
     if "\0" in name:
@@ -73,8 +73,8 @@ def allowed_file(
 @router.get("/changes")
 async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChange]:
     """Returns the files that differ from the commit `ref`. Without `ref`, compares with the last commit that
-    the current branch has in common with its upstream branch, or with the default branch if it has no
-    upstream branch.
+    the current branch has in common with its upstream branch. If the current branch has no upstream branch,
+    the default branch is used in its place.
     """
     with git_errors_as_problems():
         found = await git.changes(path, ref)
@@ -100,10 +100,10 @@ async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
 async def git_diff(
     path: Annotated[Path, Depends(allowed_file)], ref: str | None = None, commit: Sha | None = None
 ) -> GitDiff:
-    """Returns two versions of one file. With `commit`: the file before and after this commit. Otherwise: the
-    file at the commit `ref` and the file now. Without `ref` and `commit`, the older version is from the last
-    commit that the current branch has in common with its upstream branch, or with the default branch if it
-    has no upstream branch.
+    """Returns two versions of one file. With `commit`, these are the file before and after this commit.
+    Without `commit`, these are the file at the commit `ref` and the file now. Without `ref` and `commit`, the
+    older version is from the last commit that the current branch has in common with its upstream branch. If
+    the current branch has no upstream branch, the default branch is used in its place.
     """
     with git_errors_as_problems():
         found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))

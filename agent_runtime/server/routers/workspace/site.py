@@ -124,7 +124,8 @@ def _inside(root: Path, relative: str) -> Path:
 
 def _cookie_for(key: str) -> str:
     """Returns the value of the cookie that the server sets in the browser of a client with the session key
-    `key`. The value is a digest of the key: it proves that the client knows the key, without revealing it.
+    `key`. The value is a digest of the key, which proves that the client knows the key but does not reveal
+    the key.
     """
     return hmac.new(key.encode(), b"workspace session", hashlib.sha256).hexdigest()
 

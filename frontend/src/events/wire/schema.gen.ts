@@ -60,8 +60,8 @@ export interface components {
             tool_name: string;
         };
         /**
-         * @description The event for a tool call that failed before its end. `error`: a text that tells the model the
-         *     reason.
+         * @description The event for a tool call that ended with an error, was interrupted or cannot run. `error`: the text
+         *     from which the model learns why the call failed.
          */
         AgentErrorEvent: {
             /** @default null */
@@ -391,9 +391,9 @@ export interface components {
          * @description The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
          *     the user can do (`user_action`).
          *
-         *     Developers must not add new allowed values to these fields: existing clients refuse a whole page (list) of
-         *     events if one value in it is unknown to them. The field `code` of the error's event says more exactly what
-         *     failed.
+         *     Developers must not add new allowed values to these fields, because existing clients refuse a whole page
+         *     (list) of events if it contains a value that they do not know. The field `code` of the error's event says
+         *     more exactly what failed.
          */
         ErrorClassification: {
             /** @enum {string} */
@@ -636,7 +636,8 @@ export interface components {
         };
         /**
          * @description The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
-         *     the id of the event that will contain the complete reply (of the first event, if there are several).
+         *     the id of the event that will contain the complete reply; if the reply becomes several events, the id of
+         *     the first one.
          */
         ItemStartedFrame: {
             attempt: number;
@@ -646,8 +647,8 @@ export interface components {
         };
         JsonValue: unknown;
         /**
-         * @description An event with one request to a model and the model's answer. The runtime sends it to clients, which may
-         *     write it to a file, and does not add it to the log.
+         * @description An event with one request to a model and the model's answer. The event is sent to clients, which may
+         *     write it to a file. It is never added to the log.
          *
          *     `filename`: the name of the file in the client's folder. `log_data`: the request and the answer as JSON.
          */
@@ -698,8 +699,8 @@ export interface components {
             total_count?: number;
         };
         /**
-         * @description The action of an MCP tool call. `data`: the arguments for the MCP server. The class has the name that
-         *     the OpenHands protocol prescribes.
+         * @description The action of an MCP tool call. `data`: the arguments for the MCP server. The class name is part of the
+         *     protocol of OpenHands, which Slipway's clients use.
          */
         MCPToolAction: {
             /** @default {} */
@@ -804,7 +805,7 @@ export interface components {
             /** @constant */
             type: "output";
         };
-        /** @description The changes of files that a patch has made, by file path. The path is written as in the patch. */
+        /** @description The changes that a patch has made to files, by file path as written in the patch. */
         PatchResult: {
             /** @default {} */
             changes?: {
@@ -830,8 +831,8 @@ export interface components {
         };
         /**
          * @description The next attempt to get a reply from a model. `code`, `detail`: why the last attempt failed. `model`:
-         *     the model that is asked next. `wait_seconds`: the time until the next attempt, counted from the arrival of
-         *     the frame (a message to clients).
+         *     the model that is asked next. `wait_seconds`: the time from the arrival of the message with this data (an
+         *     ItemAbortedFrame) until the next attempt.
          */
         PendingRetry: {
             code: string;
@@ -925,8 +926,9 @@ export interface components {
          *     `details` are the ids of the action events.
          *
          *     The details of one action contain the `reasons` for its risk, the names of the security `rules` that these
-         *     reasons come from, whether the action needs the user's approval (`asks`), and the kind of the action
-         *     (`likeness`). The user can approve a kind of actions; then later actions of this kind need no approval.
+         *     reasons come from, whether the action needs the user's approval (`asks`), and a text that is equal for
+         *     similar actions (`likeness`). If the user approves all similar actions, later actions with this text need
+         *     no approval.
          */
         SecurityAnalysisEvent: {
             analyzer: string;
@@ -956,9 +958,9 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The event that tells a client over the WebSocket that the server refused the client's message. If an
-         *     app server has refused an event of a conversation, the app server gets this event in place of the refused
-         *     event.
+         * @description The event that the agent server sends over a WebSocket to a client whose message it refused. If the app
+         *     server has refused an event of a conversation, the agent server sends this event to the app server in
+         *     place of the refused one.
          *
          *     The runtime never adds this event to a log.
          */
@@ -1277,8 +1279,9 @@ export interface components {
          *     data; the data is never sent to another vendor's model.
          *
          *     `message`: fields that belong to the whole reply. If the reply has several tool calls, only the event of
-         *     the first call contains these fields. `call`: fields that belong to one tool call. They include the
-         *     vendor's `id` of the call if other vendors may refuse that id.
+         *     the first call contains these fields. `call`: fields that belong to one tool call. They include the `id`
+         *     that the vendor gave to the call, if the event has a different id. The event has a different id if other
+         *     vendors may refuse the vendor's id.
          */
         VendorState: {
             /** @default {} */
