@@ -37,7 +37,7 @@ WITH_FILTER = {Processor.CHAT, Processor.MAIL, Processor.COMMENT, Processor.TASK
 """The kinds of callbacks that need at least one filter, because each event for which they run sends a text to
 people or starts an agent.
 """
-FILTER_NEEDED = "chat, mail, comment and task need a filter, such as statuses"
+FILTER_NEEDED = "A callback for chat, mail, comments or tasks needs a filter, such as statuses."
 _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 

@@ -14,6 +14,7 @@ from app_server.callbacks.schemas import (
     FILTER_NEEDED,
     WITH_FILTER,
     AddCallback,
+    CallbackFilters,
     CallbackInfo,
     ChangeCallback,
     DeliveryInfo,
@@ -96,9 +97,11 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
         callback.disabled_reason = None
     for name, value in values.items():
         setattr(callback, name, value)
-    filters = (callback.kinds, callback.sources, callback.tools, callback.statuses)
-    if callback.processor in WITH_FILTER and not any(filters):
-        raise BadRequest(f"{FILTER_NEEDED[0].upper()}{FILTER_NEEDED[1:]}.", code="no_filter")
+    # Callbacks of older versions may have no filter. Their other fields can still be changed.
+    filters = CallbackFilters.model_fields.keys()
+    has_filter = any(getattr(callback, name) for name in filters)
+    if values.keys() & filters and callback.processor in WITH_FILTER and not has_filter:
+        raise BadRequest(FILTER_NEEDED, code="no_filter")
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:

@@ -149,7 +149,7 @@ def test_each_has_a_browser_with_its_own_pages_and_storage(two: Two) -> None:
     assert two.pages(two.first) == ["http://127.0.0.1:8101/"]
     assert two.pages(two.second) == ["http://127.0.0.1:8102/"]
 
-    # Both conversations open the same page: each finds the storage of its own browser.
+    # Both conversations open the same page. Each one sees only the storage of its browser.
     look = (
         call("browser_navigate", url="http://127.0.0.1:8101/"),
         call("browser_get_state", include_screenshot=True),

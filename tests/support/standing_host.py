@@ -21,7 +21,7 @@ from tests.support.host_contract import FormFile, HostContract
 from tests.support.patience import PATIENCE_SECONDS
 
 LOGIN = "ada"
-"""The user to whom the tokens of the fake host belong."""
+"""The user of the fake host that its tokens belong to."""
 
 LOG = b"FAILED test_harbour.py::test_depth - assert 3 == 4\n"
 """The log of each check (CI job)."""

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from app_server import lifespan
+from app_server.callbacks.models import Callback
 from app_server.conversations.models import Conversation, StartTask
 from app_server.users.models import User
 from tests.app_server.callbacks.test_telling_people import FINISHED
@@ -73,3 +74,13 @@ async def test_a_task_needs_instructions_a_filter_and_conversations_of_the_user(
     log = (await client.post(PATH, json={"name": "Log", "processor": "log"})).json()
     refused = await client.patch(f"{PATH}/{log['id']}", json={"instructions": "Write tests."})
     assert_problem(refused, 400, "no_instructions")
+
+
+async def test_a_callback_of_before_that_has_no_filter_can_be_disabled(
+    app: App, client: httpx.AsyncClient
+) -> None:
+    callback = await added(client)
+    async with app.database.session() as session:
+        (await session.get_one(Callback, UUID(callback["id"]))).statuses = []
+    changed = await client.patch(f"{PATH}/{callback['id']}", json={"is_enabled": False})
+    assert changed.json()["is_enabled"] is False, changed.text
