@@ -48,7 +48,7 @@ async def fork(
     )
     copy = open_conversation(
         directory,
-        source.run_context.llm_client.inner,
+        source.run_context.llm_client,
         agent=source.agent,
         slots=source.run_context.slots,
         delegation=delegation,

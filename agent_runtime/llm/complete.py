@@ -5,17 +5,17 @@ module.
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING
 
 from agent_runtime.llm import litellm_transport, openai_http, prompted_tools
+from agent_runtime.llm.attempts import Attempts
 from agent_runtime.llm.cancellable import cancellable
 from agent_runtime.llm.capabilities import listed
+from agent_runtime.llm.completion_log import CompletionLogger, OnLog
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMError
-from agent_runtime.llm.messages import PassedOver, PieceKind, Prompt, Reply, Retry, Silence, StreamListener
-from agent_runtime.llm.retry import retries, wait_seconds
+from agent_runtime.llm.messages import Prompt, Reply, Silence, StreamListener
 from agent_runtime.llm.router import choose, in_order
 from agent_runtime.metering import prices
 
@@ -37,9 +37,22 @@ class LLMClient:
     longer needed.
     """
 
-    def __init__(self, *, credential_for: CredentialFor = no_credential) -> None:
+    def __init__(
+        self,
+        *,
+        credential_for: CredentialFor = no_credential,
+        connections: "_Connections | None" = None,
+        on_log: OnLog | None = None,
+    ) -> None:
         self._credential_for = credential_for
-        self._http: httpx.AsyncClient | None = None
+        self._connections = connections or _Connections()
+        self._on_log = on_log
+
+    def logging_to(self, on_log: OnLog) -> "LLMClient":
+        """Returns a client that uses the same connections. It also calls `on_log` with the log of each model
+        call, if logging is turned on in the settings of the model. Do not close this client.
+        """
+        return LLMClient(credential_for=self._credential_for, connections=self._connections, on_log=on_log)
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
         """Sends the prompt to the model that the routes (rules in the configuration) choose, or to a fallback
@@ -49,44 +62,26 @@ class LLMClient:
         cannot solve. The listener, if there is one, gets the pieces of the reply of each attempt, the reason
         for each failed attempt, and the time of the next attempt.
         """
-        attempts = _Attempts(listener or Silence())
-        passed_over: list[PassedOver] = []
-        candidates = in_order(choose(llm, prompt))
-        for candidate, successor in zip(candidates, [*candidates[1:], None], strict=True):
-            try:
-                reply = await self._persist(candidate, prompt, attempts)
-            except LLMError as error:
-                if successor is None or not error.is_retryable:
-                    attempts.give_up(error)
-                    raise
-                passed_over.append(PassedOver(candidate.model, error.code, str(error)))
-                attempts.failed(error, successor, wait=0, left=successor.num_retries + 1)
-            else:
-                return _settled(replace(reply, answered_by=candidate, passed_over=tuple(passed_over)))
-        raise AssertionError("the last candidate either replies or raises")
-
-    async def close(self) -> None:
-        if self._http is not None:
-            await self._http.aclose()
-
-    async def _persist(self, llm: LLM, prompt: Prompt, attempts: "_Attempts") -> Reply:
-        """Sends the prompt to one model and returns the reply. Repeats the request after an error, as long as
-        retries are left.
-        """
-        for attempt in count(1):
+        logger = CompletionLogger(llm, prompt, self._on_log)
+        attempts = Attempts(in_order(choose(llm, prompt)), listener or Silence())
+        while True:
             attempts.begin()
             try:
-                return await self._ask(llm, prompt, attempts.piece)
+                reply = await self._ask(attempts.llm, prompt, attempts.piece)
+                break
             except LLMError as error:
-                wait = wait_seconds(llm, attempt, error)
-                if wait is None:
+                if not await attempts.prepare_next(error):
+                    logger.failed(error)
                     raise
-                attempts.failed(error, llm, wait=wait, left=retries(llm, error) + 1 - attempt)
             except asyncio.CancelledError:
                 attempts.cancelled()
                 raise
-            await attempts.wait(wait)
-        raise AssertionError("counting does not end")
+        reply = _settled(replace(reply, answered_by=attempts.llm, passed_over=tuple(attempts.passed_over)))
+        logger.replied(reply)
+        return reply
+
+    async def close(self) -> None:
+        await self._connections.close()
 
     async def _ask(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
         # The tools that the prompt must describe, because the model does not support tool calls.
@@ -100,18 +95,29 @@ class LLMClient:
         if openai_http.serves(llm, is_brokered=brokered is not None):
             bearer = brokered or (llm.api_key.get_secret_value() if llm.api_key else None)
             reply = await cancellable(
-                openai_http.request(self._connections(), llm, prompt, bearer=bearer, on_piece=on_piece)
+                openai_http.request(self._connections.opened(), llm, prompt, bearer=bearer, on_piece=on_piece)
             )
         else:
             reply = await litellm_transport.request(llm, prompt, on_piece)
         return reply if llm.native_tool_calling else prompted_tools.read(reply, tools)
 
-    def _connections(self) -> "httpx.AsyncClient":
+
+class _Connections:
+    """The connections to the servers of models. They are opened when they are first needed."""
+
+    def __init__(self) -> None:
+        self._http: httpx.AsyncClient | None = None
+
+    def opened(self) -> "httpx.AsyncClient":
         import httpx  # 2 MB that a standby server does not need
 
         if self._http is None:
             self._http = httpx.AsyncClient(limits=httpx.Limits(max_connections=100, keepalive_expiry=30))
         return self._http
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.aclose()
 
 
 def _settled(reply: Reply) -> Reply:
@@ -133,59 +139,3 @@ def _settled(reply: Reply) -> Reply:
         cost = price.of(reply.usage)
     window = model.max_input_tokens or known.window
     return replace(reply, usage=replace(reply.usage, cost=cost), context_window=window)
-
-
-class _Attempts:
-    """An object that reports the attempts of one model call to the listener of the call. An attempt is
-    reported when its first piece of the reply arrives, or when the attempt fails.
-    """
-
-    def __init__(self, listener: StreamListener) -> None:
-        self._listener = listener
-        self._number = 0
-        self._has_started = False
-
-    def begin(self) -> None:
-        self._number += 1
-        self._has_started = False
-
-    def piece(self, kind: PieceKind, content: str) -> None:
-        if not self._has_started:
-            self._has_started = True
-            self._listener.started(self._number)
-        self._listener.piece(self._number, kind, content)
-
-    def failed(self, error: LLMError, successor: LLM, *, wait: float, left: int) -> None:
-        """Reports a failed attempt to the listener (the object that receives the pieces of the reply).
-        `error`: why the attempt failed. `successor`: the model that is asked next. `wait`: the seconds before
-        the next attempt. `left`: how many attempts are left for `successor`.
-        """
-        retry = Retry(
-            code=error.code,
-            detail=str(error),
-            model=successor.model,
-            wait_seconds=round(wait, 3),
-            next_attempt=self._number + 1,
-            max_attempts=self._number + left,
-        )
-        self._listener.aborted(self._number, error.code, retry)
-
-    async def wait(self, seconds: float) -> None:
-        """Waits this number of seconds before the next attempt. If the wait is cancelled, informs the
-        listener (the object that receives the pieces of the reply), because it may show a countdown.
-        """
-        try:
-            await asyncio.sleep(seconds)
-        except asyncio.CancelledError:
-            self._listener.aborted(self._number, "cancelled")
-            raise
-
-    def give_up(self, error: LLMError) -> None:
-        self._abort(error.code)
-
-    def cancelled(self) -> None:
-        self._abort("cancelled")
-
-    def _abort(self, reason: str) -> None:
-        if self._has_started:
-            self._listener.aborted(self._number, reason)

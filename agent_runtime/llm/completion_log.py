@@ -12,10 +12,9 @@ from uuid import uuid4
 
 import orjson
 
-from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMError
-from agent_runtime.llm.messages import Prompt, Reply, Silence, StreamListener
+from agent_runtime.llm.messages import Prompt, Reply
 
 _SETTINGS = (
     "temperature",
@@ -39,28 +38,33 @@ class CompletionLog:
     body: dict[str, Any]
 
 
-class LoggingClient(LLMClient):
-    """An LLMClient that sends prompts through the client `inner`. If logging is turned on for a model, this
-    client calls `on_log` with the log of each call of the model. `close` does not close `inner`; the caller
-    must close it.
+OnLog = Callable[[CompletionLog], None]
+"""The type of a function that is called with the log of a model call."""
+
+
+class CompletionLogger:
+    """Logs one model call that begins now, if logging is turned on in the settings of the model.
+
+    `llm`: the model that was asked for. A fallback model may answer the call. `on_log`: is called with the
+    log; None means that nothing is logged.
     """
 
-    def __init__(self, inner: LLMClient, on_log: Callable[[CompletionLog], None]) -> None:
-        self.inner = inner
+    def __init__(self, llm: LLM, prompt: Prompt, on_log: OnLog | None) -> None:
+        self._llm = llm
+        self._prompt = prompt
         self._on_log = on_log
+        self._began = time.time()
 
-    async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        began = time.time()
-        try:
-            reply = await self.inner.complete(llm, prompt, listener or Silence())
-        except LLMError as error:
-            if llm.log_completions:
-                self._on_log(_failed(llm, prompt, error, began))
-            raise
-        answered_by = reply.answered_by or llm
-        if answered_by.log_completions:
-            self._on_log(_answered(answered_by, prompt, reply, began))
-        return reply
+    def failed(self, error: LLMError) -> None:
+        """Logs that the call has failed for good."""
+        if self._on_log is not None and self._llm.log_completions:
+            self._on_log(_failed(self._llm, self._prompt, error, self._began))
+
+    def replied(self, reply: Reply) -> None:
+        """Logs the reply."""
+        answered_by = reply.answered_by or self._llm
+        if self._on_log is not None and answered_by.log_completions:
+            self._on_log(_answered(answered_by, self._prompt, reply, self._began))
 
 
 def _answered(llm: LLM, prompt: Prompt, reply: Reply, began: float) -> CompletionLog:

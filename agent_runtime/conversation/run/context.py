@@ -32,7 +32,7 @@ from agent_runtime.events.base import Event
 from agent_runtime.events.message import LLMCompletionLogEvent, MessageEvent
 from agent_runtime.events.state import FULL_STATE, ConversationStateUpdateEvent, ExecutionStatus
 from agent_runtime.llm.complete import LLMClient
-from agent_runtime.llm.completion_log import CompletionLog, LoggingClient
+from agent_runtime.llm.completion_log import CompletionLog
 from agent_runtime.llm.config import LLM
 from agent_runtime.secrets.registry import Secrets
 from agent_runtime.security.analyzers import asks_model
@@ -77,7 +77,7 @@ class RunContext:
         self.agent = agent
         # Called with each log of a completion. The owner of a conversation may keep these logs.
         self.on_completion: Callable[[LLM, LLMCompletionLogEvent], None] | None = None
-        self.llm_client = LoggingClient(client, self._publish_completion)
+        self.llm_client = client.logging_to(self._publish_completion)
         self.secrets = secrets
         self.secrets.restore(orjson.loads(log.get_meta(SECRETS) or "{}"))
         self.hooks: SessionHooks | None = None

@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
-from agent_runtime.agent.execute import is_asked_to_stop
 from agent_runtime.conversation.errors import AlreadyRunningError
 
 logger = logging.getLogger(__name__)
@@ -45,9 +44,8 @@ class RunTask:
         """
         if self.is_running:
             raise AlreadyRunningError
-        self._task = asyncio.create_task(
-            self._run(work, on_end, on_lost), name=f"run {self._conversation_id}"
-        )
+        self._task = asyncio.create_task(work(), name=f"run {self._conversation_id}")
+        self._task.add_done_callback(lambda task: self._ended(task, on_end, on_lost))
 
     async def wait(self) -> None:
         """Waits until no run (work of the agent) is going on."""
@@ -82,21 +80,23 @@ class RunTask:
         self._task = task if not task.done() else None
         return True
 
-    async def _run(
-        self,
-        work: Callable[[], Coroutine[Any, Any, None]],
-        on_end: Callable[[], None],
-        on_lost: Callable[[BaseException], None],
+    def _ended(
+        self, task: asyncio.Task[None], on_end: Callable[[], None], on_lost: Callable[[BaseException], None]
     ) -> None:
-        try:
-            await work()
-        except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and is_asked_to_stop():
-                raise
+        if task.cancelled():
+            if task.cancelling():  # by `cancel`; otherwise something inside the run was cancelled
+                return
+            error: BaseException | None = asyncio.CancelledError()
+        else:
+            error = task.exception()
+        if error is not None:
             # Even the failure could not be logged, for example because the disk is full.
-            logger.exception(
-                "a run ended without a record", extra={"conversation_id": str(self._conversation_id)}
+            logger.error(
+                "a run ended without a record",
+                exc_info=error,
+                extra={"conversation_id": str(self._conversation_id)},
             )
             on_lost(error)
-        self._task = None
-        on_end()
+        if self._task is task:
+            self._task = None
+            on_end()

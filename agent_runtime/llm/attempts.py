@@ -1,0 +1,92 @@
+"""The attempts of one model call: which model is asked next after an error, and when."""
+
+import asyncio
+from collections.abc import Sequence
+
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.errors import LLMError
+from agent_runtime.llm.messages import PassedOver, PieceKind, Retry, StreamListener
+from agent_runtime.llm.retry import retries, wait_seconds
+
+
+class Attempts:
+    """The attempts of one model call. Chooses the model of each attempt, and reports the attempts to the
+    listener of the call (the object that receives the pieces of the reply). The listener learns of an attempt
+    when its first piece of the reply arrives, or when the attempt fails.
+
+    `candidates`: the model, and after it the fallback models in their order. The attribute `llm` is the model
+    of the current attempt. The attribute `passed_over` holds the models that have failed for good.
+    """
+
+    def __init__(self, candidates: Sequence[LLM], listener: StreamListener) -> None:
+        self.llm, *self._fallbacks = candidates
+        self.passed_over: list[PassedOver] = []
+        self._listener = listener
+        self._number = 0
+        self._number_of_model = 0
+        self._has_started = False
+
+    def begin(self) -> None:
+        """Begins the next attempt."""
+        self._number += 1
+        self._number_of_model += 1
+        self._has_started = False
+
+    def piece(self, kind: PieceKind, content: str) -> None:
+        """Passes on a piece of the reply to the current attempt."""
+        if not self._has_started:
+            self._has_started = True
+            self._listener.started(self._number)
+        self._listener.piece(self._number, kind, content)
+
+    async def prepare_next(self, error: LLMError) -> bool:
+        """Waits until the current model can be asked again, or changes to the next fallback model if no
+        retries are left. `error`: why the current attempt failed.
+
+        Returns whether another attempt follows. It does not if a retry cannot help, or if no model is left.
+        """
+        wait = wait_seconds(self.llm, self._number_of_model, error)
+        if wait is not None:
+            self._report_failure(error, wait=wait, left=retries(self.llm, error) + 1 - self._number_of_model)
+            await self._wait(wait)
+        elif self._fallbacks and error.is_retryable:
+            self.passed_over.append(PassedOver(self.llm.model, error.code, str(error)))
+            self.llm = self._fallbacks.pop(0)
+            self._number_of_model = 0
+            self._report_failure(error, wait=0, left=self.llm.num_retries + 1)
+        else:
+            self._abort(error.code)
+            return False
+        return True
+
+    def cancelled(self) -> None:
+        """Reports that the current attempt was cancelled."""
+        self._abort("cancelled")
+
+    def _report_failure(self, error: LLMError, *, wait: float, left: int) -> None:
+        """Reports a failed attempt, and the model of the next one. `wait`: the seconds before the next
+        attempt. `left`: how many attempts are left for that model.
+        """
+        retry = Retry(
+            code=error.code,
+            detail=str(error),
+            model=self.llm.model,
+            wait_seconds=round(wait, 3),
+            next_attempt=self._number + 1,
+            max_attempts=self._number + left,
+        )
+        self._listener.aborted(self._number, error.code, retry)
+
+    async def _wait(self, seconds: float) -> None:
+        """Waits this number of seconds. If the wait is cancelled, informs the listener, because it may show a
+        countdown.
+        """
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            self._listener.aborted(self._number, "cancelled")
+            raise
+
+    def _abort(self, reason: str) -> None:
+        if self._has_started:
+            self._listener.aborted(self._number, reason)
