@@ -91,7 +91,7 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns the new sandbox's image or snapshot. Raises StartFailure if image or snapshot was deleted."""
+    """Returns the image and plugins of the new sandbox. Raises StartFailure if the image was deleted."""
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
