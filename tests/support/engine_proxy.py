@@ -72,7 +72,7 @@ class EngineProxy:
         self.answer_with(request, status, {"message": message})
 
     def answer_with(self, request: str, status: int, body: Any) -> None:
-        self.on(request, lambda: _reply(status, body))
+        self.on(request, lambda: reply(status, body))
 
     def die_at(self, request: str) -> None:
         """Makes the engine seem to end at this request: from then on each connection is closed without an
@@ -130,7 +130,8 @@ class _Connection(socketserver.BaseRequestHandler):
             carry(engine, self.request)
 
 
-def _reply(status: int, body: Any) -> bytes:
+def reply(status: int, body: Any) -> bytes:
+    """Returns an HTTP response with this body as JSON, as the engine sends it."""
     content = json.dumps(body).encode()
     head = f"HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
     return head.encode() + b"Connection: close\r\n\r\n" + content

@@ -79,6 +79,7 @@ class DockerBackend(OneMachine):
         self._image: str | None = None
         self._builds = Builds()
         self._protection = HostProtection(config)
+        self._examining = asyncio.Lock()
         self._is_examined = False
         self._capacity_bytes: int | None = None
         self._in_use: set[UUID] = set()
@@ -117,14 +118,15 @@ class DockerBackend(OneMachine):
 
     async def examine(self) -> None:
         """Starts a test container to find out whether workspaces can be separate disks and whether sandboxes
-        can reach this host. Does nothing if this was tested already, or if the sandbox image is missing.
+        can reach this host. Does nothing if both are known already, or if the sandbox image is missing.
         """
         client, image = self._engine(), await asyncio.to_thread(image_name, self._config)
-        if self._is_examined or not await self._has_image(client, image):
-            return
-        self._is_examined = True
-        await self.call(self._volumes.try_out, client, image)
-        await self.call(self._protection.examine, client, image, str(self._gateway))
+        async with self._examining:
+            if self._is_examined or not await self._has_image(client, image):
+                return
+            await self.call(self._volumes.try_out, client, image)
+            await self.call(self._protection.examine, client, image, str(self._gateway))
+            self._is_examined = True
 
     def inner_addresses(self) -> list[str]:
         return [self._gateway or "127.0.0.1"]
@@ -142,13 +144,8 @@ class DockerBackend(OneMachine):
         base: BaseImage | None = None,
         sandbox_id: UUID | None = None,  # noqa: ARG002 (there is but one engine)
     ) -> None:
-        client = self._engine()
-
-        async def has_image(name: str) -> bool:
-            return await self._has_image(client, name)
-
-        await self.call(require_runtime, client, self._config.sandbox_runtime)
-        self._image = await ensure_image(self._config, has_image, report, base, self._builds)
+        await self.call(require_runtime, self._engine(), self._config.sandbox_runtime)
+        self._image = await ensure_image(self._config, self.has_image, report, base, self._builds)
 
     async def start(
         self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
