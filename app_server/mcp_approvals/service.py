@@ -32,8 +32,9 @@ from app_server.mcp_approvals.models import (
 MAX_SERVERS = 100
 """The maximum number of MCP servers whose tools are stored for one user and repository."""
 MAX_TOOLS_BYTES = 1024 * 1024
-"""The maximum length of the tool definitions of one MCP server as JSON. Longer definitions are not stored.
-Then the user's approvals for this server are not stored, and each new conversation starts without them.
+"""The maximum size of the tool definitions of one MCP server as JSON in UTF-8. Larger definitions are not
+stored. Then the user's approvals for this server are not stored, and each new conversation starts without
+them.
 """
 
 
@@ -119,10 +120,11 @@ async def take_over(
         after = reported if before is None else with_answers(before, reported, answers[server])
         if after == before:
             continue
-        encoded = _DEFINITIONS.dump_json(after).decode()
+        encoded = _DEFINITIONS.dump_json(after)
         if _fits(server, encoded):
             room -= server not in known
-            await _upsert(session, user_id=user_id, repository=repository, server=server, tools=encoded)
+            values = {"repository": repository, "server": server, "tools": encoded.decode()}
+            await _upsert(session, user_id=user_id, **values)
 
 
 async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[str, set[str]]:
@@ -149,7 +151,7 @@ def _definitions(tools: Any) -> dict[str, ToolDefinition] | None:
     return found if all(name == one.name for name, one in found.items()) else None
 
 
-def _fits(server: str, tools: str) -> bool:
+def _fits(server: str, tools: bytes) -> bool:
     return len(server) <= MAX_SERVER_CHARACTERS and len(tools) <= MAX_TOOLS_BYTES
 
 

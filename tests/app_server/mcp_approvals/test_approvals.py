@@ -169,6 +169,16 @@ async def test_what_no_approval_can_be_is_not_kept(reports: Reports, client: htt
     assert await reports.known() == {}
 
 
+async def test_the_limit_of_the_definitions_counts_bytes_and_not_characters(reports: Reports) -> None:
+    in_two_bytes = {"forecast": {**FORECAST, "description": "é" * (MAX_TOOLS_BYTES // 2)}}
+    await reports.say({"mcp_approved": {"weather": in_two_bytes}})
+    assert await reports.known() == {}
+
+    shorter = {"forecast": {**FORECAST, "description": "é" * (MAX_TOOLS_BYTES // 2 - 1000)}}
+    await reports.say({"mcp_approved": {"weather": shorter}})
+    assert await reports.known() == {"weather": shorter}
+
+
 async def test_approvals_do_not_apply_to_other_users(app: App, reports: Reports) -> None:
     async with app.database.session() as session:
         other = await create_user(session, name="Somebody", role=Role.MEMBER)
