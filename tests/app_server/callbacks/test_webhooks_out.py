@@ -4,7 +4,6 @@ a server is killed.
 
 import gzip
 import json
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -51,7 +50,6 @@ class Receiver:
     """
 
     url: str = ""
-    statuses: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     always: int = 200
     fails_first: bool = False
     compresses: bool = False
