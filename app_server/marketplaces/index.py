@@ -21,6 +21,12 @@ MAX_PLUGINS: Final = 200
 MAX_SKILLS: Final = 100
 _ADDRESS = re.compile(r"github:[\w.-]+/[\w.-]+|https?://[^@\s]+")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+_EXPECTED_SOURCES: Final = {
+    "plugin": "a path, a URL, or an object with the fields `source` and `repo` (if `source` is `github`) or "
+    "`source` and `url` (if `source` is `url` or `git-subdir`), and optionally `ref`, `sha` and `path`",
+    "skill": "a path in the repository of the marketplace",
+}
+"""The values that the field `source` of an entry can have, by the kind of the entry."""
 
 
 class UnreadableMarketplace(Exception):
@@ -132,7 +138,7 @@ def contents_of(marketplace: Marketplace, files: Files) -> MarketplaceContents:
             try:
                 entry = _Entry.model_validate(data)
             except ValidationError as error:
-                problems.append(f"{marketplace.name}: {kind} {position}: {_first(error)}.")
+                problems.append(f"{marketplace.name}: {kind} {position}: {_wrong(kind, error)}.")
                 continue
             try:
                 if kind == "plugin":
@@ -179,6 +185,8 @@ def _address(location: _Place) -> str:
         return f"github:{location.repo}"
     if location.source in {"url", "git-subdir"} and location.url and _ADDRESS.fullmatch(location.url):
         return location.url
+    if location.source in {"github", "url", "git-subdir"}:
+        raise _Unusable(f"has no usable source. It must be {_EXPECTED_SOURCES['plugin']}")
     raise _Unusable(f"has a source of the kind {location.source!r} that cannot be used here")
 
 
@@ -213,6 +221,17 @@ def _inside(path: str) -> str:
 
 def _joined(directory: str, name: str) -> str:
     return "/".join(part.strip("/") for part in (directory, name) if part.strip("/"))
+
+
+def _wrong(kind: str, error: ValidationError) -> str:
+    """Returns what is wrong with an entry of the list. `kind`: `plugin` or `skill`. `error`: the error of
+    pydantic, which describes a wrong `source` both as a wrong text and as a wrong object.
+    """
+    problems = error.errors()
+    if problems[0]["loc"][0] != "source":
+        return _first(error)
+    details = [f" ({one['loc'][2]}: {one['msg']})" for one in problems if len(one["loc"]) == 3]
+    return f"source must be {_EXPECTED_SOURCES[kind]}{details[0] if kind == 'plugin' and details else ''}"
 
 
 def _first(error: ValidationError) -> str:

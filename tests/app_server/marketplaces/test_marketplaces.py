@@ -117,6 +117,28 @@ async def test_a_preview_tells_what_is_offered_and_why_the_rest_is_not(
     assert "root:" not in json.dumps(found)
 
 
+async def test_a_wrong_source_is_told_with_the_expected_object_and_its_fields(
+    client: httpx.AsyncClient, host: GitHost, tmp_path: Path
+) -> None:
+    wrong = ({"repo": "acme/far"}, {"source": "github", "repo": 5}, 7, {"source": "github"})
+    entries = {
+        "plugins": [{"name": "far", "source": one} for one in wrong],
+        "skills": [{"name": "knots", "source": 7}],
+    }
+    url = publish(host, tmp_path / "work", {LIST: json.dumps(entries)})
+
+    found = await preview(client, {"name": "harbour", "source": url})
+
+    *of_plugins, of_skill = found["errors"]
+    assert len(of_plugins) == len(wrong)
+    for told in of_plugins:
+        assert all(f"`{name}`" in told for name in ("source", "repo", "url", "ref", "sha", "path")), told
+        assert "must be a path, a URL, or an object with the fields" in told
+    assert of_plugins[0].endswith("(source: Field required).")
+    assert of_plugins[1].endswith("(repo: Input should be a valid string).")
+    assert of_skill == "harbour: skill 1: source must be a path in the repository of the marketplace."
+
+
 async def test_a_repository_that_is_too_large_is_refused_while_it_is_fetched(
     client: httpx.AsyncClient, host: GitHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
