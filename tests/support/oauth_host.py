@@ -49,6 +49,8 @@ class OAuthHost:
     asked_to_renew: threading.Event = field(default_factory=threading.Event)
     may_renew: threading.Event = field(default_factory=threading.Event)
     """If this event is cleared, renewals wait until it is set."""
+    granted_at: list[datetime] = field(default_factory=list)
+    """The times at which tokens were granted to users."""
     renewals: int = 0
     replayed: list[str] = field(default_factory=list)
     revoked: list[str] = field(default_factory=list)
@@ -205,6 +207,7 @@ class OAuthHost:
     def _grant(self, scope: str) -> tuple[int, Any]:
         access, refresh = f"access-{secrets.token_urlsafe(9)}", f"refresh-{secrets.token_urlsafe(9)}"
         self.live.add(access)
+        self.granted_at.append(datetime.now(UTC))
         granted: dict[str, Any] = {"access_token": access, "token_type": "bearer", "scope": scope}
         if self.life_seconds is not None:
             self.refreshers.add(refresh)

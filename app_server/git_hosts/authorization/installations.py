@@ -107,6 +107,7 @@ async def installation_token(
     """
     url = f"{app.api}/app/installations/{int(installation_id)}/access_tokens"
     body = {"repositories": [repository.rpartition("/")[2]]} if repository else {}
+    requested_at = now()
     status, content = await send(http, app, "POST", url, json=body, bearer=_proof_of(app))
     if repository and status in _NO_SUCH_REPOSITORY:
         return None
@@ -116,6 +117,7 @@ async def installation_token(
             return None  # a repository of another owner with the same name
         return GrantedTokens(
             access_token=granted["token"],
+            requested_at=requested_at,
             scopes=" ".join(f"{name}:{level}" for name, level in sorted(granted["permissions"].items())),
             expires_at=datetime.fromisoformat(granted["expires_at"]),
         )

@@ -51,10 +51,12 @@ class TokenRefusal(Exception):
 class GrantedTokens:
     """The tokens that a git host has granted. `refresh_token`: None if the host has granted none. `scopes`:
     separated by spaces; None if the host does not say. `expires_at`: None if the access token does not
-    expire.
+    expire. `requested_at`: when Slipway sent the request. The host granted the tokens later, so a lifetime
+    that is counted from this moment does not end too late.
     """
 
     access_token: str = field(repr=False)
+    requested_at: datetime
     refresh_token: str | None = field(default=None, repr=False)
     scopes: str | None = None
     expires_at: datetime | None = None
@@ -66,8 +68,7 @@ class GrantedTokens:
         """
         if self.expires_at is None:
             return None
-        began = now()
-        return began + (self.expires_at - began) * _LIFE_BEFORE_RENEWAL
+        return self.requested_at + (self.expires_at - self.requested_at) * _LIFE_BEFORE_RENEWAL
 
 
 async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[str, str]) -> GrantedTokens:
@@ -77,6 +78,7 @@ async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[s
     Raises TokenRefusal if the host refuses. Raises BadGateway `git_host_failed` if the host does not reply.
     Raises Forbidden `private_address` if the host is in a private network.
     """
+    requested_at = now()
     reply = await ask(http, app, app.token_url, form)
     token: Any = reply.get("access_token")
     refresh: Any = reply.get("refresh_token")
@@ -87,10 +89,11 @@ async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[s
     lives = isinstance(seconds, int | float) and seconds > 0
     return GrantedTokens(
         access_token=token,
+        requested_at=requested_at,
         refresh_token=refresh,
         # GitHub separates scopes by commas.
         scopes=" ".join(scopes.replace(",", " ").split()) if isinstance(scopes, str) else None,
-        expires_at=now() + timedelta(seconds=min(seconds, 10**9)) if lives else None,
+        expires_at=requested_at + timedelta(seconds=min(seconds, 10**9)) if lives else None,
     )
 
 

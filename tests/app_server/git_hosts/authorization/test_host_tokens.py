@@ -1,11 +1,14 @@
 """Tests of tokens that expire: one server renews them once, and no new token is lost."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
 from app_server.core.errors import AppError
 from app_server.git.address import parse_address
+from app_server.git.models import GitGrant
 from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.users.models import User
 from tests.app_server.conftest import App
@@ -42,6 +45,21 @@ async def test_two_servers_renew_a_token_once(door: Door, owner: User) -> None:
     assert renewed is not None
     assert renewed.password in door.host.live
     assert (door.host.renewals, door.host.replayed) == (2, [])
+
+
+async def test_the_lifetime_of_a_token_does_not_begin_when_a_slow_reply_arrives(
+    door: Door, owner: User
+) -> None:
+    door.host.life_seconds = 1000
+    await door.connect()
+    await door.grow_old(expired=True)
+    assert await door.app.state["git_tokens"].token(owner.id, door.host.origin)
+    async with door.app.database.read() as session:
+        grant = (await session.scalars(select(GitGrant))).one()
+    assert grant.expires_at is not None
+    assert grant.renew_at is not None
+    assert grant.expires_at <= door.host.granted_at[-1] + timedelta(seconds=1000)
+    assert grant.expires_at - grant.renew_at == timedelta(seconds=200)
 
 
 async def test_new_tokens_are_kept_when_the_caller_has_gone(door: Door, owner: User) -> None:
