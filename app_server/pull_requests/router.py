@@ -29,6 +29,7 @@ from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.opening import open_pull_request
 from app_server.pull_requests.proposing import link_to, proposal_of
 from app_server.pull_requests.repository_of import repository_of
+from app_server.pull_requests.review_replies import ask
 from app_server.pull_requests.schemas import (
     AgentAsked,
     ChangePullRequest,
@@ -185,6 +186,7 @@ async def change_pull_request(
 async def address_review(
     user: CurrentUser,
     client: Client,
+    hosts: CurrentGitHosts,
     viewer: Viewer,
     pull_request: OwnedPullRequest,
     database: ServerDatabase,
@@ -195,6 +197,9 @@ async def address_review(
 
     409 `nothing_to_address` if there is no unresolved thread and no review that requests changes.
     """
+    if pull_request.asked_threads:
+        # Commits since the earlier request belong to its threads only, so their replies come first.
+        await refresh.refresh(database, hosts, pull_request.id)
     found = await client.pull_request(pull_request.repository, pull_request.number)
     threads = await client.review_threads(pull_request.repository, pull_request.number)
     reviews = await client.reviews(pull_request.repository, pull_request.number)
@@ -206,9 +211,8 @@ async def address_review(
         request, viewer, user, pull_request, messages.about_review(pull_request, unresolved, wanting)
     )
     async with database.session() as session:
-        row = await session.get_one(ConversationPullRequest, pull_request.id)
-        row.asked_threads = [thread.id for thread in unresolved[: messages.MAX_THREADS]]
-        row.asked_at_commit = found.head_commit
+        row = await session.get_one(ConversationPullRequest, pull_request.id, with_for_update=True)
+        ask(row, [thread.id for thread in unresolved[: messages.MAX_THREADS]], found.head_commit)
     return AgentAsked(message_id=message_id, count=len(unresolved) + len(wanting))
 
 

@@ -9,7 +9,7 @@ import httpx
 
 from tests.support.github_host import GitHubHost
 from tests.support.live_trees import files_with
-from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.scripted_llm import ScriptedLLM, call, hold, say
 from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
 from tests.support.standing_host import OpenIssue, OpenThread
 
@@ -58,6 +58,47 @@ def test_a_task_becomes_a_pull_request_that_is_reviewed_and_merged(
     assert CANARY not in str(scripted_llm.requests)
     assert CANARY not in scripted_server.output()
     assert files_with(scripted_server.home, CANARY) == []
+
+
+def test_a_second_request_to_address_a_review_keeps_the_replies_of_the_first(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
+) -> None:
+    still_at_work = hold(say("The first one is addressed."))
+    scripted_llm.script(
+        call("terminal", command="echo 4 > depth.txt && git branch taken"),
+        say("The depth is measured now."),
+        call("terminal", command="echo 5 > depth.txt && git commit -qam 'Measure again' && git push -q"),
+        still_at_work,
+        call("terminal", command="echo 6 > depth.txt && git commit -qam 'And again' && git push -q"),
+        say("Both are addressed."),
+    )
+    with GitHubHost(tmp_path / "host") as host, scripted_server.client() as client:
+        host.git.make("team/harbour", PULL_REQUEST_TEMPLATE=b"## Why\n\n## Tests\n")
+        host.git.tokens[CANARY] = "write"
+        client.post("/settings/git-credentials", json=host.credential).raise_for_status()
+        clone_url = found_by_typing(client)
+        conversation = start_conversation(
+            client, "Measure it.", selected_repository=clone_url, git_provider="github"
+        )
+        wait_for_status(client, conversation, "finished")
+        pull = opened(client, host, conversation)
+        route = f"/app-conversations/{conversation}/pull-requests/{pull['id']}"
+        first = OpenThread("T1", "depth.txt", 1, [("grace", "Is it not 5?")])
+        second = OpenThread("T2", "depth.txt", 1, [("grace", "Or 6?")])
+
+        host.pulls[0].threads.append(first)
+        assert posted(client, f"{route}/address-review")["count"] == 1
+        scripted_llm.wait_for_request(4)  # the first commit is pushed
+        host.pulls[0].threads.append(second)
+        assert posted(client, f"{route}/address-review")["count"] == 2
+        assert [len(thread.comments) for thread in (first, second)] == [2, 1]
+        assert first.comments[-1][1].startswith("Addressed in the commits up to")
+        still_at_work.release()
+        scripted_llm.wait_for_request(6)
+        assert posted(client, f"{route}/refresh")["is_review_being_addressed"] is False
+        assert [len(thread.comments) for thread in (first, second)] == [3, 2]
+        assert second.comments[-1][1].startswith("Addressed in the commits up to")
+        assert host.violations == []
 
 
 def found_by_typing(client: httpx.Client) -> str:
