@@ -24,7 +24,8 @@ from agent_runtime.conversation.event_log.replay import replay
 from agent_runtime.conversation.event_log.state import State
 from agent_runtime.llm.complete import LLMClient
 from tests.agent_runtime.conversation.conftest import Conversations
-from tests.support.log_scenes import SCENES, Scene, Stage
+from tests.support.log_acts import Stage
+from tests.support.log_scenes import SCENES, Scene
 from tests.support.scripted_llm import ScriptedLLM
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
