@@ -183,6 +183,19 @@ class Shadow:
         finally:
             await asyncio.to_thread(shutil.rmtree, staging, ignore_errors=True)
 
+    async def adopt(self, tree: str) -> Snapshot:
+        """Makes the git tree `tree` the last snapshot, and returns it. Does not store files of the directory,
+        so that the limits of a snapshot do not apply. The next snapshot contains the files that differ.
+
+        Raises GitError if git or the directory is missing.
+        """
+        draft = self.place / f"index-{uuid4().hex}"
+        await self._git("read-tree", tree, index=draft)
+        await self._git("update-index", "-q", "--refresh", index=draft)
+        draft.replace(self._index)
+        self._tree = tree
+        return Snapshot(tree)
+
     # The repository
 
     async def _git(

@@ -31,22 +31,25 @@ def tell(context: RunContext, what: JsonObject) -> None:
 async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
     """Restores the files for a rewind (a reset to a checkpoint), and logs the rewind. `intended`: the
     checkpoint in which the details of the rewind are stored. The caller must hold the lock of `checkpoints`.
-    Raises RewindIncompleteError if some files could not be restored. Raises CheckpointsUnavailableError if
-    the files after the rewind could not be saved in a checkpoint.
+    Raises RewindIncompleteError if some files could not be restored, or if the files after the rewind could
+    not be saved in a checkpoint. The rewind is logged and ended in each case, so that a later start of the
+    server does not repeat it.
     """
     assert intended.restoring is not None
-    failure, expected = None, None
+    problem: str | None = None
+    expected: str | None = None
     try:
         expected = await _put_back(checkpoints, intended, intended.restoring)
-    except (GitError, OSError) as error:
-        failure = error
-    found = await checkpoints.look()
-    at = position(context.state)
-    await checkpoints.add(CheckpointKind.REWOUND, at, found, before=expected or found.tree)
+    except (GitError, OSError, CheckpointsUnavailableError) as error:
+        problem = f"Not all files could be put back: {error}"
+    try:
+        await _save(context, checkpoints, expected)
+    except CheckpointsUnavailableError as error:
+        problem = problem or f"All files were put back, but the result could not be saved: {error}"
     checkpoints.put(intended.model_copy(update={"restoring": None}))
     tell(context, intended.restoring.told)
-    if failure is not None:
-        raise RewindIncompleteError(f"Not all files could be put back: {failure}") from failure
+    if problem is not None:
+        raise RewindIncompleteError(problem)
 
 
 async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
@@ -56,9 +59,27 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
     async with checkpoints.lock:
         for intended in [one for one in checkpoints.made if one.restoring is not None]:
             try:
+                # Without this check, a workspace that cannot be read now would end the rewind.
+                await checkpoints.look()
                 await carry_out(context, checkpoints, intended)
             except (RewindIncompleteError, CheckpointsUnavailableError) as error:
                 logger.warning("a rewind that was cut off cannot be completed: %s", error)
+
+
+async def _save(context: RunContext, checkpoints: Checkpoints, expected: str | None) -> None:
+    """Makes a checkpoint of the files after a rewind (a reset to a checkpoint). `expected`: the hash of the
+    git tree that the workspace contains; None if not all files could be restored. Raises
+    CheckpointsUnavailableError if the files cannot be saved.
+    """
+    try:
+        found = await checkpoints.look()
+    except CheckpointsUnavailableError:
+        if expected is None:
+            raise
+        # A rewind may restore more files at once than a snapshot may add. git has stored these files already.
+        found = await checkpoints.adopt(expected)
+    at = position(context.state)
+    await checkpoints.add(CheckpointKind.REWOUND, at, found, before=expected or found.tree)
 
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:

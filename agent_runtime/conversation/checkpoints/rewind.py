@@ -30,9 +30,10 @@ async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRe
 
     Raises AlreadyRunningError while a run (work of the agent) is going on. Raises CheckpointNotFoundError if
     there is no such checkpoint. Raises CheckpointsUnavailableError if the files cannot be saved in a
-    checkpoint. Raises RewindIncompleteError if some files could not be restored. Raises EditedSinceError if
-    the rewind would drop edits of the user and `wanted` does not say to keep these edits. After
-    AlreadyRunningError, CheckpointNotFoundError and EditedSinceError, the files and the chat are unchanged.
+    checkpoint. Raises RewindIncompleteError if some files could not be restored, or if the restored files
+    could not be saved in a checkpoint. Raises EditedSinceError if the rewind would drop edits of the user and
+    `wanted` does not say to keep these edits. After each error except RewindIncompleteError, the files and
+    the chat are unchanged.
     """
     outcome: list[RewindResult | ConversationError] = []
     work = conversation.background.begin(_rewind_alone(conversation, number, wanted, outcome), "rewind")

@@ -140,6 +140,13 @@ class Checkpoints:
         with self._noting():
             return await self.shadow.snapshot()
 
+    async def adopt(self, tree: str) -> Snapshot:
+        """Returns a snapshot of the workspace, in which a rewind has restored this git tree. Does not read
+        the files, so the limits of `look` do not apply. Raises CheckpointsUnavailableError if git fails.
+        """
+        with self._noting():
+            return await self.shadow.adopt(tree)
+
     async def add(
         self, kind: CheckpointKind, position: Position, found: Snapshot, *, before: str
     ) -> Checkpoint:

@@ -15,6 +15,7 @@ from agent_runtime.conversation.errors import (
     CheckpointNotFoundError,
     CheckpointsUnavailableError,
 )
+from agent_runtime.wire import CheckpointKind
 from agent_runtime.workspace import snapshot_repository
 from tests.agent_runtime.conversation.checkpoint_turns import BOTH, FILES, turn, turns
 from tests.agent_runtime.conversation.conftest import Conversations, user
@@ -269,6 +270,36 @@ async def test_a_workspace_without_a_project_has_no_checkpoints(
     assert (conversation.checkpoints.list().unavailable or {})["code"] == "workspace_too_large"
     await turn(conversation, scripted_llm, "rm 4 5 6 7")
     assert conversation.checkpoints.list().unavailable is None
+
+
+async def test_a_rewind_may_restore_more_files_than_one_checkpoint_may_add(
+    conversations: Conversations, scripted_llm: ScriptedLLM, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(snapshot_repository, "MAX_NEW_FILES", 3)
+    conversation = conversations.create()
+    await turn(conversation, scripted_llm, "for n in 1 2 3; do echo old > $n; done")
+    await turn(conversation, scripted_llm, "for n in 4 5 6; do echo old > $n; done")
+    before = files_of(conversations.workspace)
+    await turn(conversation, scripted_llm, "for n in 1 2 3; do echo new > $n; done")
+    third = turns(conversation)[2].id
+    await turn(conversation, scripted_llm, "for n in 4 5 6; do echo new > $n; done")
+    after = files_of(conversations.workspace)
+
+    result = await rewind(conversation, third, FILES)
+
+    assert files_of(conversations.workspace) == before
+    assert conversation.checkpoints.list().unavailable is None
+    assert conversation.checkpoints.list().checkpoints[-1].kind is CheckpointKind.REWOUND
+    # The restored files do not count as edits of the user, and later changes are seen.
+    assert (await conversation.checkpoints.diff(result.undo)).edited == []
+    await rewind(conversation, result.undo, FILES)
+    assert files_of(conversations.workspace) == after
+    conversations.workspace.joinpath("5").write_text("mine")
+    assert (await conversation.checkpoints.diff(third)).edited == ["5"]
+    await conversation.close()
+    again = conversations.reopen()
+    await again.run()
+    assert (conversations.workspace / "4").read_text() == "new\n"
 
 
 async def test_the_oldest_are_forgotten(
