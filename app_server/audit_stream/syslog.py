@@ -1,17 +1,25 @@
 """Builds syslog messages (RFC 5424), and sends them over UDP, TCP (RFC 6587) or TLS (RFC 5425)."""
 
 import asyncio
+import fcntl
 import os
 import re
 import socket
 import ssl
+import struct
+import sys
+import termios
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
 TIMEOUT_SECONDS: Final = 10.0
 MAX_DATAGRAM_BYTES: Final = 65_000
 
+_PIECE_BYTES: Final = 64 * 1024
+_LOOK_AGAIN_SECONDS: Final = 0.01
 _FACILITY_AUDIT: Final = 13
 _WARNING, _INFORMATIONAL = 4, 6
 
@@ -47,20 +55,69 @@ async def send_stream(host: str, port: int, messages: Sequence[bytes], tls: ssl.
     """Sends the messages over one TCP or TLS connection, and then closes the connection. The length of each
     message is sent before the message. tls: the TLS settings; None means TCP without TLS.
 
-    Raises OSError if the connection fails. Raises TimeoutError if the receiver is too slow.
+    Syslog has no acknowledgement, so the messages count as delivered if the receiver closes the connection
+    after the end of the messages, and if its TCP has confirmed all bytes. Raises OSError if the connection
+    fails or if the receiver closes it earlier. Raises TimeoutError if the receiver is too slow.
     """
-    async with asyncio.timeout(TIMEOUT_SECONDS):
-        reader, writer = await asyncio.open_connection(host, port, ssl=tls)
-    try:
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            for each in messages:
-                writer.write(f"{len(each)} ".encode() + each)
-                await writer.drain()
-            if writer.can_write_eof():
-                # The receiver sees the end after all messages, and closes its side.
-                writer.write_eof()
-                await reader.read()
-    finally:
-        writer.close()
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            await writer.wait_closed()
+    content = b"".join(f"{len(each)} ".encode() + each for each in messages)
+    await asyncio.to_thread(_deliver, host, port, content, tls)
+
+
+def _deliver(host: str, port: int, content: bytes, tls: ssl.SSLContext | None) -> None:
+    with socket.create_connection((host, port), TIMEOUT_SECONDS) as plain:
+        if tls is None:
+            _send(plain, content)
+            return
+        # Without ragged ends, a connection that breaks is an error, and only a close_notify is an end.
+        with tls.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=False) as encrypted:
+            _send(encrypted, content)
+
+
+def _send(stream: socket.socket, content: bytes) -> None:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    rest = memoryview(content)
+    while rest:
+        stream.settimeout(_seconds_until(deadline))
+        rest = rest[stream.send(rest[:_PIECE_BYTES]) :]
+    _require_open(stream)
+    stream.settimeout(_seconds_until(deadline))
+    if isinstance(stream, ssl.SSLSocket):
+        # Some receivers close their TCP connection without a close_notify when they have got ours.
+        with suppress(ssl.SSLEOFError):
+            stream.unwrap()
+    # The receiver sees the end after all messages, and closes its side.
+    stream.shutdown(socket.SHUT_WR)
+    while stream.recv(_PIECE_BYTES):
+        stream.settimeout(_seconds_until(deadline))
+    _require_confirmed(stream, deadline)
+
+
+def _require_open(stream: socket.socket) -> None:
+    """Raises ConnectionAbortedError if the receiver has closed its side of the connection."""
+    stream.setblocking(False)
+    # Without data, an open connection raises one of these errors.
+    with suppress(BlockingIOError, ssl.SSLWantReadError):
+        while stream.recv(_PIECE_BYTES):
+            pass
+        raise ConnectionAbortedError("The receiver closed the connection before the end of the messages.")
+
+
+def _require_confirmed(stream: socket.socket, deadline: float) -> None:
+    """Waits until the receiver's TCP has confirmed all bytes. Raises OSError if it refuses some of them: a
+    receiver that closed the connection earlier does that when the bytes arrive.
+    """
+    while sys.platform == "linux":  # other systems do not tell how many bytes are not confirmed
+        if error := stream.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            raise OSError(error, os.strerror(error))
+        (unconfirmed,) = struct.unpack("i", fcntl.ioctl(stream, termios.TIOCOUTQ, bytes(4)))
+        if unconfirmed == 0:
+            return
+        _seconds_until(deadline)
+        time.sleep(_LOOK_AGAIN_SECONDS)
+
+
+def _seconds_until(deadline: float) -> float:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError("The receiver is too slow.")
+    return seconds

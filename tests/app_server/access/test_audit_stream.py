@@ -4,9 +4,12 @@ each entry at least once.
 
 import asyncio
 import json
+import select
+import socket
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -27,9 +30,11 @@ from app_server.core.jobs.policy import JobAttempt, TryAgain
 from tests.app_server.conftest import App
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.saml_provider import write_key
 
 ROOT = "/api/v1/audit-log/stream"
+BROKEN = "closed|reset|EOF|Broken pipe|not connected"
 ATTEMPT = JobAttempt(job_id=uuid4(), kind=KIND, payload={}, key=None, number=1, is_last=False)
 
 
@@ -113,14 +118,112 @@ async def test_syslog_over_tcp_gets_each_entry_in_order_and_goes_on_after_an_out
     assert (shown["waiting"], shown["error"], shown["failing_since"]) == (0, None, None)
 
 
+def contexts(directory: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Makes a certificate. Returns the TLS context of its server, and that of a client that trusts it."""
+    write_key(directory)
+    of_server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    of_server.load_cert_chain(directory / "idp.pem", directory / "idp.key")
+    knows_it = ssl.create_default_context(cafile=str(directory / "idp.pem"))
+    knows_it.check_hostname = False
+    return of_server, knows_it
+
+
+@contextmanager
+def closing_receiver(tls: ssl.SSLContext | None, end: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Runs a receiver in a thread. It accepts one connection and calls `end` with it. Yields its port."""
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            if tls is None:
+                end(connection)
+                return
+            with tls.wrap_socket(connection, server_side=True) as encrypted:
+                end(encrypted)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+def close_at_once(connection: socket.socket) -> None:
+    """Closes without a close_notify, as a receiver that ends abruptly."""
+
+
+def close_at_once_with_a_notice(connection: socket.socket) -> None:
+    if isinstance(connection, ssl.SSLSocket):
+        connection.setblocking(False)
+        with suppress(OSError):
+            connection.unwrap()  # sends the close_notify
+
+
+def read_one_piece(connection: socket.socket) -> None:
+    connection.recv(1000)
+
+
+def end_first_over_tls(connection: socket.socket) -> None:
+    """Sends the close_notify after one piece, but closes the connection only after the sender."""
+    assert isinstance(connection, ssl.SSLSocket)
+    connection.recv(1000)
+    connection.setblocking(False)
+    with suppress(OSError):
+        connection.unwrap()
+    ended = select.poll()
+    ended.register(connection, select.POLLRDHUP)
+    assert ended.poll(PATIENCE_SECONDS * 1000)
+
+
+def end_first_over_tcp(connection: socket.socket) -> None:
+    """Ends its side after one piece, and drops all that comes later."""
+    connection.recv(1000)
+    connection.shutdown(socket.SHUT_WR)
+    while connection.recv(65536):
+        pass
+
+
+def read_all_and_close_without_a_notice(connection: socket.socket) -> None:
+    while connection.recv(1000):
+        pass
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False], ids=["tls", "tcp"])
+@pytest.mark.parametrize("size", [10, 200_000])
+@pytest.mark.parametrize("end", [close_at_once, close_at_once_with_a_notice, read_one_piece])
+async def test_messages_to_a_receiver_that_closes_early_are_not_delivered(
+    tmp_path: Path, end: Callable[[socket.socket], None], size: int, is_encrypted: bool
+) -> None:
+    of_server, knows_it = contexts(tmp_path) if is_encrypted else (None, None)
+    sent = [message(now(), "test", "x" * size)] * 30
+    with closing_receiver(of_server, end) as port, pytest.raises(OSError, match=BROKEN):
+        await send_stream("127.0.0.1", port, sent, knows_it)
+
+
+@pytest.mark.parametrize(("end", "size"), [(end_first_over_tls, 3000), (end_first_over_tcp, 500_000)])
+async def test_messages_are_not_delivered_if_the_receiver_ends_before_the_sender(
+    tmp_path: Path, end: Callable[[socket.socket], None], size: int
+) -> None:
+    of_server, knows_it = contexts(tmp_path) if end is end_first_over_tls else (None, None)
+    sent = [message(now(), "test", "x" * size)] * 30
+    with closing_receiver(of_server, end) as port, pytest.raises(OSError, match=BROKEN):
+        await send_stream("127.0.0.1", port, sent, knows_it)
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False], ids=["tls", "tcp"])
+async def test_messages_to_a_receiver_that_sends_no_notice_at_the_end_are_delivered(
+    tmp_path: Path, is_encrypted: bool
+) -> None:
+    of_server, knows_it = contexts(tmp_path) if is_encrypted else (None, None)
+    sent = [message(now(), "test", "x" * 200_000)] * 30
+    with closing_receiver(of_server, read_all_and_close_without_a_notice) as port:
+        await send_stream("127.0.0.1", port, sent, knows_it)
+
+
 async def test_syslog_over_tls_arrives_whole_and_goes_to_no_server_with_an_unknown_certificate(
     app: App, client: httpx.AsyncClient, tmp_path: Path
 ) -> None:
-    write_key(tmp_path)
-    of_server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    of_server.load_cert_chain(tmp_path / "idp.pem", tmp_path / "idp.key")
-    knows_it = ssl.create_default_context(cafile=str(tmp_path / "idp.pem"))
-    knows_it.check_hostname = False
+    of_server, knows_it = contexts(tmp_path)
     receiver = Receiver()
     async with receiver.listening(of_server) as port:
         sent = [message(now(), "test", "x" * 100_000), message(now(), "test", "y")]
