@@ -8,13 +8,15 @@ import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_FOLDER = Path(tempfile.gettempdir()) / "slipway-test-engine-images"
+ON_DISK = Path("/var/tmp")  # noqa: S108 (shared by all runs of the tests)
+"""The directory for large temporary files. Unlike the one for other temporary files, it is not in memory."""
+
+_FOLDER = ON_DISK / "slipway-test-engine-images"
 _UNUSED_SECONDS = 3 * 3600
 
 

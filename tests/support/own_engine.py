@@ -27,7 +27,7 @@ from uuid import uuid4
 
 from docker import DockerClient
 
-from tests.support.engine_images import keep_image, link_image, stored_image
+from tests.support.engine_images import ON_DISK, keep_image, link_image, stored_image
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.sandbox_image import sandbox_image
 from tests.support.server import wait_until
@@ -55,8 +55,8 @@ class OwnEngine:
         self, *, memory_bytes: int = 4 * 1024**3, live_restore: bool = False, image: str | None = None
     ) -> None:
         self._name = f"slipway-test-{uuid4().hex[:8]}"
-        # Not in the folder of the test: the paths of sockets have to be short.
-        self._folder = Path(tempfile.mkdtemp(prefix="slipway-engine-"))
+        # Not in the folder of the test: the paths of sockets have to be short, and images are large.
+        self._folder = Path(tempfile.mkdtemp(prefix="slipway-engine-", dir=ON_DISK))
         self._memory_bytes = memory_bytes
         self._live_restore = live_restore
         self._image = image
