@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from agent_runtime.vendors import asked_seconds
+from agent_runtime.vendors import retry_after_seconds
 
 _ERRORS = range(400, 600)
 
@@ -91,8 +91,8 @@ def headers_of(error: Exception) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-def asked_wait(error: Exception) -> float | None:
+def retry_after(error: Exception) -> float | None:
     """Returns how many seconds the vendor asks the caller to wait before the next request. The vendor states
     this in the headers or the text of its error. Returns None if the vendor states no time.
     """
-    return asked_seconds(headers_of(error), words_of(refusal_in(error)))
+    return retry_after_seconds(headers_of(error), words_of(refusal_in(error)))

@@ -64,7 +64,7 @@ inside a string of another JSON.
 """
 
 
-def asked_seconds(headers: Mapping[str, str], body: str = "") -> float | None:
+def retry_after_seconds(headers: Mapping[str, str], body: str = "") -> float | None:
     """Returns how many seconds a vendor asks to wait before the next call. Returns None if the refusal
     contains no readable time.
 

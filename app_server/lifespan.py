@@ -103,7 +103,7 @@ from app_server.sign_in.refused_sign_ins import RefusedSignIns
 from app_server.sign_in.saml.providers import SamlProviders
 from app_server.skill_catalogue import update_check
 from app_server.triggers import handling, progress, retention
-from app_server.triggers.comment_targets import places_of
+from app_server.triggers.comment_targets import comment_targets_of
 from app_server.triggers.conversation_limit import HELD_KIND, releaser
 from app_server.triggers.handling import Handling
 from app_server.triggers.progress import TriggerProgress
@@ -197,7 +197,9 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
                 title_of,
                 config.base_url,
                 config.mail,
-                Commenting(database, cipher, http, guarded_http, triggers.limits, git_tokens, places_of),
+                Commenting(
+                    database, cipher, http, guarded_http, triggers.limits, git_tokens, comment_targets_of
+                ),
                 starter(config, database, cipher, sandboxes, start_worker),
             ),
             Revocations(database, cipher, http, guarded_http),
@@ -283,7 +285,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             fairness=Fairness(),
             open_streams=OpenStreams(),
             users_with_address=users_with_address,
-            room_for_models=CallCapacity(config.llm_calls_per_sandbox, config.llm_calls_per_user),
+            model_call_capacity=CallCapacity(config.llm_calls_per_sandbox, config.llm_calls_per_user),
         )
 
 

@@ -89,7 +89,7 @@ class ServerState:
     open_streams: OpenStreams
 
     spending: Spending
-    room_for_models: CallCapacity
+    model_call_capacity: CallCapacity
 
     mcp_for_programs: ServedTools
     mcp_for_agents: ServedTools

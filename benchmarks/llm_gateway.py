@@ -120,7 +120,7 @@ async def _streams(count: int, way: Way, pid: int) -> None:
     idle = process.resident_mib(pid)
     cpu, began = process.cpu_seconds([pid]), time.monotonic()
     most = asyncio.create_task(_highest_memory(pid))
-    counts = await asyncio.gather(*(_whole(way) for _ in range(count)))
+    counts = await asyncio.gather(*(_stream_reply(way) for _ in range(count)))
     seconds, cpu_used = time.monotonic() - began, process.cpu_seconds([pid]) - cpu
     most.cancel()
     assert counts == [TOKENS] * count, "a stream came incomplete"
@@ -143,7 +143,7 @@ async def _first_token(client: httpx.AsyncClient, way: Way) -> float:
     return 1000 * taken
 
 
-async def _whole(way: Way) -> int:
+async def _stream_reply(way: Way) -> int:
     """Makes one model call, reads the whole streamed reply, and returns the number of tokens. Uses no HTTP
     client library, because the library would use more CPU time than the gateway that is measured.
     """

@@ -152,12 +152,12 @@ def _frame(seq: int) -> DurableFrame:
         "kind": "PauseEvent" if seq % 1000 == 0 else "MessageEvent",
         "source": "user",
         "timestamp": (BEGIN + timedelta(seconds=seq)).replace(tzinfo=None).isoformat(),
-        "llm_message": {"role": "user", "content": [{"type": "text", "text": _said(seq)}]},
+        "llm_message": {"role": "user", "content": [{"type": "text", "text": _message_text(seq)}]},
     }
     return DurableFrame(type="durable", seq=seq, event=event)
 
 
-def _said(seq: int) -> str:
+def _message_text(seq: int) -> str:
     """Returns the text of the message with this number: about 50 words. Some of the words are in no other
     message.
     """

@@ -49,7 +49,7 @@ MOSTLY_UNUSED = {
 loaded. The key is the name of the package.
 """
 
-KEPT = (
+FILES_TO_KEEP = (
     # How AWS names its regions, how to sign in there, and how its models stream.
     "botocore/data/_retry.json",
     "botocore/data/bedrock-runtime/",
@@ -76,7 +76,7 @@ def main() -> None:
             if not found:
                 sys.exit(f"{name} has no {prefix} any more. Change scripts/prune_environment.py.")
             for file in found:
-                if not _is_below(file, KEPT):
+                if not _is_below(file, FILES_TO_KEEP):
                     _remove(file)
     _keep_bytecode_of_what_is_loaded()
 

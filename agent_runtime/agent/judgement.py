@@ -76,7 +76,7 @@ def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
 async def _ask(
     form: type[VerdictT], question: str, judge: LLM, client: LLMClient, on_reply: OnReply
 ) -> VerdictT:
-    messages = [_said("user", question)]
+    messages = [_chat_message("user", question)]
     problem = ""
     for _ in range(MAX_ANSWERS):
         reply = await client.complete(judge, Prompt(messages=messages, role=judge.usage_id))
@@ -87,7 +87,7 @@ async def _ask(
             problem = _explain(error)
             again = f"That cannot be used: {problem}. Answer again, with the JSON object alone."
             answer = shortened(reply.text.strip(), _MAX_QUOTED_CHARS) or "(nothing)"
-            messages = [messages[0], _said("assistant", answer), _said("user", again)]
+            messages = [messages[0], _chat_message("assistant", answer), _chat_message("user", again)]
     raise LLMMalformedReplyError(
         f"The model gave no verdict that can be used, {MAX_ANSWERS} times in a row: {problem}."
     )
@@ -112,7 +112,7 @@ def _explain(error: ValueError) -> str:
     return "; ".join(f"`{'.'.join(map(str, one['loc']))}`: {one['msg']}" for one in problems)
 
 
-def _said(role: str, text: str) -> bytes:
+def _chat_message(role: str, text: str) -> bytes:
     return orjson.dumps({"role": role, "content": text})
 
 

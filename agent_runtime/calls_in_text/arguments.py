@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.calls_in_text.whole_text import whole
+from agent_runtime.calls_in_text.surrogates import without_lone_surrogates
 from agent_runtime.metering.lenient_numbers import a_dict
 
 MAX_ARGUMENT_CHARS = 1024 * 1024
@@ -71,11 +71,11 @@ def _sendable(arguments: dict[str, Any]) -> dict[str, Any] | None:
 def _plain(value: Any) -> Any:
     match value:
         case str():
-            return whole(value)
+            return without_lone_surrogates(value)
         case int() if not -(2**63) <= value < 2**64:
             return float(value)
         case dict():
-            return {whole(str(name)): _plain(item) for name, item in value.items()}
+            return {without_lone_surrogates(str(name)): _plain(item) for name, item in value.items()}
         case list():
             return [_plain(item) for item in value]
         case _:

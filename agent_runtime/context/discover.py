@@ -21,7 +21,7 @@ left out. A file that cannot be used is reported, and the search continues.
 import os
 from pathlib import Path
 
-from agent_runtime.context.found import DiscoveredContext
+from agent_runtime.context.discovered_context import DiscoveredContext
 from agent_runtime.context.nested_directories import directories_below
 from agent_runtime.context.path_rules import whole_directory
 from agent_runtime.context.skill_file import parse

@@ -51,7 +51,9 @@ def rules_for(
 
 
 def render_rule(rule: Skill) -> TextContent:
-    return TextContent(text=render("path_rule.j2", name=json.dumps(rule.name), rule=rule, text=rule.shown()))
+    return TextContent(
+        text=render("path_rule.j2", name=json.dumps(rule.name), rule=rule, text=rule.prompt_text())
+    )
 
 
 def names_in(parts: Sequence[TextContent]) -> list[str]:

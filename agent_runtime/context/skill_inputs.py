@@ -40,7 +40,7 @@ def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
     user gave. `words`: what the user wrote after the skill's name. Placeholders that are not declared as
     inputs stay unchanged.
     """
-    given = _given(words, [one.name for one in inputs])
+    given = _values_by_name(words, [one.name for one in inputs])
     values = {one.name: given.get(one.name, one.default) for one in inputs}
     missing = [one for one in inputs if values[one.name] is None and one.required]
     optional = {one.name: "" for one in inputs if not one.required}
@@ -48,7 +48,7 @@ def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
     return Filled(_PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), text), missing)
 
 
-def _given(words: str, names: Sequence[str]) -> dict[str, str]:
+def _values_by_name(words: str, names: Sequence[str]) -> dict[str, str]:
     """Parses what the user wrote after the skill's name, and returns the value of each input by its name.
     `name=value` sets the input with that name. Other words are assigned to the inputs in order. If there are
     more words than inputs, the extra words become part of the last input's value.

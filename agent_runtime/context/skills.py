@@ -15,7 +15,7 @@ from agent_runtime.tools.memory.notes import Note
 from agent_runtime.tools.memory.relevance import most_relevant
 from agent_runtime.untrusted_text import of_repository
 
-GIVEN_NOTES = 3
+MAX_RELEVANT_NOTES = 3
 
 Origin = Literal["client", "project", "user", "organisation", "public", "memory"]
 
@@ -69,7 +69,7 @@ class Skill(BaseModel):
     def is_of_repository(self) -> bool:
         return self.origin == "project"
 
-    def shown(self, text: str | None = None) -> str:
+    def prompt_text(self, text: str | None = None) -> str:
         """Returns the text of the skill as the model sees it. If the skill comes from the repository, the
         result has a mark before and after the text; the marks tell the model that the text comes from the
         repository. `text`: the skill's text with the values of its inputs; None means the text with unfilled
@@ -84,7 +84,7 @@ class Skill(BaseModel):
         are listed.
         """
         filled = fill(self.content, self.inputs, "")
-        content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
+        content = render("read_skill.j2", text=self.prompt_text(filled.text), missing=_missing(self, filled))
         return self.model_copy(update={"content": content})
 
 
@@ -212,7 +212,7 @@ def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
     """Returns those memory notes (texts that agents have written in earlier conversations) that relate to the
     user's message `text`. Returns an empty list if no note relates to the message.
     """
-    found = most_relevant(notes, text, GIVEN_NOTES)
+    found = most_relevant(notes, text, MAX_RELEVANT_NOTES)
     return [TextContent(text=render("memory_notes.j2", notes=found))] if found else []
 
 
@@ -223,7 +223,7 @@ def _render_one(skill: Skill, trigger: str, text: str) -> str:
         "knowledge.j2",
         skill=skill,
         trigger=trigger,
-        text=skill.shown(filled.text),
+        text=skill.prompt_text(filled.text),
         missing=_missing(skill, filled),
     )
 
@@ -236,7 +236,7 @@ def _missing(skill: Skill, filled: Filled) -> str:
         f"- {one.name}: {one.description}" if one.description else f"- {one.name}" for one in filled.missing
     )
     text = "\n".join(lines)
-    return skill.shown(text) if text else ""
+    return skill.prompt_text(text) if text else ""
 
 
 def _trigger_in(text: str, triggers: Iterable[str]) -> str | None:

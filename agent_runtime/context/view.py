@@ -42,7 +42,7 @@ class Passage:
 @dataclass
 class _Exchange:
     """A reply of the model with tool calls of which at least one has no result yet. `actions`: the tool
-    calls. `results`: the results so far. `said_meanwhile`: the messages that arrived before all calls had
+    calls. `results`: the results so far. `messages_meanwhile`: the messages that arrived before all calls had
     results, with their positions in the log; they are placed after the results.
     """
 
@@ -51,7 +51,7 @@ class _Exchange:
     seen_seq: int | None
     actions: list[ActionEvent] = field(default_factory=list)
     results: dict[str, ToolResult] = field(default_factory=dict)
-    said_meanwhile: list[tuple[MessageEvent, int]] = field(default_factory=list)
+    messages_meanwhile: list[tuple[MessageEvent, int]] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
@@ -109,7 +109,7 @@ class View:
 
     def _add_message(self, event: MessageEvent, seq: int, seen_seq: int | None = None) -> None:
         if self._exchange is not None:
-            self._exchange.said_meanwhile.append((event, seq))
+            self._exchange.messages_meanwhile.append((event, seq))
         else:
             self._put(_passage([event.id], [to_llm.spoken_message(event)], seq), seen_seq)
 
@@ -136,7 +136,7 @@ class View:
         rules = [rule for _, result in answered for rule in to_llm.rules_of(result)]
         messages = [to_llm.assistant_message(exchange.actions), *answers]
         self._put(_passage(ids, messages, exchange.seq, rules), exchange.seen_seq)
-        for message, seq in exchange.said_meanwhile:
+        for message, seq in exchange.messages_meanwhile:
             self._add_message(message, seq)
 
     def _forget(self, message_id: str) -> None:

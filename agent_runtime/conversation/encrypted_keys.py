@@ -36,7 +36,7 @@ class KeyEncryption:
     is_renewing: bool = False
 
 
-class Kept(BaseModel):
+class StoredKeys(BaseModel):
     """The API keys and secrets of one conversation, in the form that is encrypted and stored.
 
     `agent`: the agent's configuration with its keys in clear text. `secrets`: the source of each secret (a
@@ -59,11 +59,11 @@ def keep(log: EventLog, key_encryption: KeyEncryption | None, agent: Agent, secr
     shown = revealed(agent)
     # Skill files may be large, and they contain no keys.
     (shown.get("agent_context") or {}).pop("skill_files", None)
-    keys = Kept(agent=to_jsonable_python(shown), secrets=secrets.revealed())
+    keys = StoredKeys(agent=to_jsonable_python(shown), secrets=secrets.revealed())
     log.set_meta(_META, key_encryption.encrypt(keys.model_dump_json()))
 
 
-def recall(log: EventLog, key_encryption: KeyEncryption | None) -> Kept | None:
+def recall(log: EventLog, key_encryption: KeyEncryption | None) -> StoredKeys | None:
     """Decrypts and returns the API keys and secrets that were stored for a conversation. Returns None if
     nothing is stored, or if the stored text cannot be decrypted or parsed.
     """
@@ -75,7 +75,7 @@ def recall(log: EventLog, key_encryption: KeyEncryption | None) -> Kept | None:
         logger.warning("the keys of a conversation were sealed with another OH_SECRET_KEY: they are lost")
         return None
     try:
-        return Kept.model_validate_json(text)
+        return StoredKeys.model_validate_json(text)
     except ValidationError:
         logger.warning("the sealed keys of a conversation have another form than expected: they are lost")
         return None

@@ -12,7 +12,7 @@ from agent_runtime.conversation.spec import Spec
 from agent_runtime.plugins.apply import sub_agents_of
 from agent_runtime.project_executables.consents import further_projects
 from agent_runtime.secrets.registry import Secrets
-from agent_runtime.tools.arguments import Asked, model_schema
+from agent_runtime.tools.arguments import DescriptionParameter, model_schema
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.external.client_tool import ClientTool, ClientToolSpec
 from agent_runtime.tools.invoke_skill import InvokeSkillTool
@@ -66,7 +66,7 @@ class Toolbox:
         )
         self._own = _make_tools(spec, agent, self._context)
         self._filter = agent.filter_tools_regex
-        self._asked: Collection[Asked] = ()
+        self._description_parameters: Collection[DescriptionParameter] = ()
         self._hide_secrets(agent)
         self._servers = McpServers(
             agent.mcp_config,
@@ -99,11 +99,11 @@ class Toolbox:
         self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)
 
-    def ask_about_calls(self, asked: Collection[Asked]) -> None:
+    def ask_about_calls(self, asked: Collection[DescriptionParameter]) -> None:
         """Sets which extra fields, such as the risk of the call, the model must fill in with each tool call,
         in addition to the tool's arguments.
         """
-        self._asked = asked
+        self._description_parameters = asked
         self._adopt()
 
     def expect_changes(self) -> None:
@@ -149,7 +149,7 @@ class Toolbox:
         tools: dict[str, AnyTool] = {**self._own, **self._servers.tools}
         self.tools: Mapping[str, AnyTool] = {name: tool for name, tool in tools.items() if self._wants(name)}
         self.schemas: Sequence[dict[str, JsonValue]] = [
-            model_schema(tool, asked=self._asked) for tool in self.tools.values()
+            model_schema(tool, asked=self._description_parameters) for tool in self.tools.values()
         ]
 
 

@@ -30,8 +30,8 @@ class Brief:
 
     `definition`: the sub-agent's definition, without the hooks and MCP servers that the user has not
     approved. `equipment`: the sub-agent's tools. `llm`: the sub-agent's model. `budget`: the dollars that the
-    sub-agent may spend; None means no limit. `place`: the working directory of the sub-agent. `commands`: the
-    hooks and MCP servers of the sub-agent.
+    sub-agent may spend; None means no limit. `working_dir`: the working directory of the sub-agent.
+    `commands`: the hooks and MCP servers of the sub-agent.
     """
 
     definition: SubAgent
@@ -40,7 +40,7 @@ class Brief:
     budget: float | None
     conversation_id: UUID
     title: str
-    place: Path
+    working_dir: Path
     commands: Commands
 
 
@@ -54,7 +54,7 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
         update={
             "agent": revealed(_agent(parent, brief)),
             "hook_config": brief.commands.hooks,
-            "workspace": WorkingDirectory(working_dir=str(brief.place)),
+            "workspace": WorkingDirectory(working_dir=str(brief.working_dir)),
             "worktree": False,
             "worktree_options": None,
             "conversation_id": brief.conversation_id,

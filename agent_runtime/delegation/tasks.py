@@ -189,7 +189,7 @@ class SubAgents:
                 budget=_allowed(parent, definition),
                 conversation_id=conversation_id,
                 title=wanted.description or wanted.prompt,
-                place=working_dir,
+                working_dir=working_dir,
                 commands=commands_of(parent, [parent, *callers][-1], definition, working_dir),
             )
             task_id = f"task_{len(parent.state.tasks) + 1:08d}"

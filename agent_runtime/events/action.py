@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from agent_runtime.events.base import Event, JsonObject, Source
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.critic import CriticResult
-from agent_runtime.events.vendor_state import KeptState
+from agent_runtime.events.vendor_state import OptionalVendorState
 
 SecurityRisk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
 
@@ -24,7 +24,7 @@ class ToolCall(BaseModel):
     arguments: str
     responses_item_id: str | None = None
     origin: Literal["completion", "responses"] = "completion"
-    vendor_state: KeptState = None
+    vendor_state: OptionalVendorState = None
 
 
 class ActionEvent(Event):

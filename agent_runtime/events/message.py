@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from agent_runtime.events.base import Event, JsonObject, Source
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.events.critic import CriticResult
-from agent_runtime.events.vendor_state import KeptState
+from agent_runtime.events.vendor_state import OptionalVendorState
 
 Role = Literal["user", "system", "assistant", "tool"]
 
@@ -22,7 +22,7 @@ class Message(BaseModel):
     reasoning_content: str | None = None
     thinking_blocks: list[Any] = []
     responses_reasoning_item: JsonObject | None = None
-    vendor_state: KeptState = None
+    vendor_state: OptionalVendorState = None
 
     @property
     def text(self) -> str:

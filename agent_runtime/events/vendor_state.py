@@ -27,4 +27,4 @@ class VendorState(BaseModel):
 
 
 # The field is left out if there is no state, also in snapshots. Most models return no such data.
-KeptState = Annotated[VendorState | None, Field(exclude_if=lambda state: state is None)]
+OptionalVendorState = Annotated[VendorState | None, Field(exclude_if=lambda state: state is None)]

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import orjson
 
-from agent_runtime.calls_in_text.whole_text import whole
+from agent_runtime.calls_in_text.surrogates import without_lone_surrogates
 from agent_runtime.catalogue.parameters import has_cache_key, names_max_completion_tokens, thinking_budget
 from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM
@@ -157,13 +157,15 @@ def _reply(
     reply_id: str, message: dict[str, Any], vendor_state: dict[str, Any], usage: Usage, finish_reason: Any
 ) -> Reply:
     calls = tuple(_call(call) for call in dicts(message.get("tool_calls"))[:MAX_CALLS])
-    text = whole(a_text(message.get("content")) or a_text(message.get("refusal")))
+    text = without_lone_surrogates(a_text(message.get("content")) or a_text(message.get("refusal")))
     if finish_reason == _FILTERED and not calls and not text.strip():
         raise LLMContentPolicyError("The vendor's content filter withheld the reply.")
     return Reply(
         id=reply_id or f"chatcmpl-{uuid4().hex}",
         text=text,
-        reasoning=whole(a_text(message.get("reasoning_content") or message.get("reasoning"))),
+        reasoning=without_lone_surrogates(
+            a_text(message.get("reasoning_content") or message.get("reasoning"))
+        ),
         tool_calls=calls,
         usage=usage,
         thinking_blocks=tuple(_kept_thinking(message.get("thinking_blocks"))),
@@ -176,7 +178,7 @@ def _call(call: dict[str, Any]) -> RequestedCall:
     function = a_dict(call.get("function"))
     return RequestedCall(
         id=an_id(call.get("id")) or new_call_id(),
-        name=whole(a_text(function.get("name"))),
+        name=without_lone_surrogates(a_text(function.get("name"))),
         arguments=a_json_text(function.get("arguments")),
         vendor_state=state_in(call),
     )
@@ -204,8 +206,13 @@ def _kept_thinking(blocks: Any) -> list[dict[str, Any]]:
     complete_blocks: list[dict[str, Any]] = []
     for block in dicts(blocks):
         if block.get("type") == "redacted_thinking" and isinstance(block.get("data"), str):
-            complete_blocks.append({"type": "redacted_thinking", "data": whole(block["data"])})
+            complete_blocks.append(
+                {"type": "redacted_thinking", "data": without_lone_surrogates(block["data"])}
+            )
         elif isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str):
-            text, signature = whole(block["thinking"]), whole(block["signature"])
+            text, signature = (
+                without_lone_surrogates(block["thinking"]),
+                without_lone_surrogates(block["signature"]),
+            )
             complete_blocks.append({"type": "thinking", "thinking": text, "signature": signature})
     return complete_blocks

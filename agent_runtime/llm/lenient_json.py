@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.calls_in_text.whole_text import whole
+from agent_runtime.calls_in_text.surrogates import without_lone_surrogates
 from agent_runtime.llm.errors import LLMMalformedReplyError
 
 
@@ -41,7 +41,7 @@ def a_text(value: Any) -> str:
 
 
 def an_id(value: Any) -> str:
-    return whole(str(value)) if isinstance(value, str | int) else ""
+    return without_lone_surrogates(str(value)) if isinstance(value, str | int) else ""
 
 
 def a_json_text(value: Any) -> str:
@@ -49,7 +49,7 @@ def a_json_text(value: Any) -> str:
     them. Some servers send a JSON object, which is then encoded as text.
     """
     if isinstance(value, str):
-        return whole(value)
+        return without_lone_surrogates(value)
     return "" if value is None else json.dumps(value)
 
 
@@ -66,7 +66,7 @@ class TextInPieces:
     def add(self, piece: str) -> None:
         text = self._half + piece
         self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        if ready := whole(text.removesuffix(self._half) if self._half else text):
+        if ready := without_lone_surrogates(text.removesuffix(self._half) if self._half else text):
             self._pieces.append(ready)
             self._tell(ready)
 

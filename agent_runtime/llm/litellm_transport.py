@@ -77,7 +77,7 @@ async def _request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
         refusal = litellm_calls.refusal_in(error)
         detail = _without_key(llm, f"{type(refusal).__name__}: {litellm_calls.words_of(refusal)}")
         if status is not None:
-            wait = litellm_calls.asked_wait(error)
+            wait = litellm_calls.retry_after(error)
             raise error_for_status(status, detail, retry_after_seconds=wait) from error
         raise LLMConnectionError(detail) from error
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from agent_runtime.calls_in_text.whole_text import whole
+from agent_runtime.calls_in_text.surrogates import without_lone_surrogates
 from agent_runtime.llm import chat_completions, responses
 from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM, MASK
@@ -22,7 +22,7 @@ from agent_runtime.llm.errors import (
 from agent_runtime.llm.lenient_json import decode
 from agent_runtime.llm.messages import Prompt, Reply
 from agent_runtime.metering.lenient_numbers import a_dict
-from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS, asked_seconds
+from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS, retry_after_seconds
 
 if TYPE_CHECKING:
     import httpx
@@ -76,7 +76,7 @@ async def request(
                 raise await _refusal(response, bearer)
             if response.headers.get("content-type", "").startswith("text/event-stream"):
                 return await _read_stream(dialect, response, on_piece)
-            return _read_whole(dialect, await response.aread())
+            return _parse_reply(dialect, await response.aread())
     except httpx.TimeoutException as error:
         raise LLMTimeoutError(f"The model did not answer in time ({type(error).__name__}).") from error
     except (httpx.TransportError, httpx.InvalidURL, httpx.DecodingError) as error:
@@ -115,7 +115,7 @@ async def _refusal(response: "httpx.Response", bearer: str | None) -> LLMError:
     if bearer:
         # Some vendors repeat the key they refuse.
         detail = detail.replace(bearer, MASK)
-    retry_after = asked_seconds(response.headers, received.decode(errors="replace"))
+    retry_after = retry_after_seconds(response.headers, received.decode(errors="replace"))
     return error_for_status(response.status_code, detail, retry_after_seconds=retry_after)
 
 
@@ -140,7 +140,7 @@ def _reported(decoded: dict[str, Any]) -> LLMError:
     """Returns the LLMError for an error that a server sent in place of a reply, or in the middle
     of a reply.
     """
-    return error_of_kind(whole(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
+    return error_of_kind(without_lone_surrogates(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
 
 
 async def _read_stream(dialect: Dialect, response: "httpx.Response", on_piece: OnPiece) -> Reply:
@@ -164,7 +164,7 @@ async def _server_sent_data(response: "httpx.Response") -> AsyncIterator[str]:
             yield line.removeprefix("data:").strip()
 
 
-def _read_whole(dialect: Dialect, body: bytes) -> Reply:
+def _parse_reply(dialect: Dialect, body: bytes) -> Reply:
     decoded = decode(body)
     if decoded.get("error"):
         raise _reported(decoded)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import orjson
 
-from agent_runtime.calls_in_text.whole_text import whole
+from agent_runtime.calls_in_text.surrogates import without_lone_surrogates
 from agent_runtime.catalogue.parameters import has_cache_key
 from agent_runtime.llm.capabilities import Capabilities, capabilities
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
@@ -106,14 +106,14 @@ def parse(decoded: dict[str, Any]) -> Reply:
         raise LLMMalformedReplyError("The model's server sent a response without an output.")
     output = dicts(decoded["output"])
     calls, reasoning_item = _calls(output)
-    text = whole("\n".join(filter(None, (_said(item) for item in output))))
+    text = without_lone_surrogates("\n".join(filter(None, (_message_text(item) for item in output))))
     reason = a_dict(decoded.get("incomplete_details")).get("reason")
     if reason == "content_filter" and not calls and not text.strip():
         raise LLMContentPolicyError("The vendor's content filter withheld the reply.")
     return Reply(
         id=an_id(decoded.get("id")) or f"resp_{uuid4().hex}",
         text=text,
-        reasoning=whole("\n\n".join(filter(None, (_thought(item) for item in output)))),
+        reasoning=without_lone_surrogates("\n\n".join(filter(None, (_thought(item) for item in output)))),
         tool_calls=tuple(calls[:MAX_CALLS]),
         usage=usage_of_response(a_dict(decoded.get("usage"))),
         reasoning_item=reasoning_item,
@@ -199,7 +199,7 @@ def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[
 def _call(item: dict[str, Any], reasoning: dict[str, Any] | None) -> RequestedCall:
     return RequestedCall(
         id=an_id(item.get("call_id")) or new_call_id(),
-        name=whole(a_text(item.get("name"))),
+        name=without_lone_surrogates(a_text(item.get("name"))),
         arguments=a_json_text(item.get("arguments")),
         item_id=an_id(item.get("id")) or None,
         reasoning_item=reasoning,
@@ -212,14 +212,14 @@ def _reasoning_item(item: dict[str, Any]) -> dict[str, Any]:
     """
     fields = {
         "id": an_id(item.get("id")) or None,
-        "summary": [whole(a_text(part.get("text"))) for part in dicts(item.get("summary"))],
-        "encrypted_content": whole(a_text(item.get("encrypted_content"))) or None,
-        "status": whole(a_text(item.get("status"))) or None,
+        "summary": [without_lone_surrogates(a_text(part.get("text"))) for part in dicts(item.get("summary"))],
+        "encrypted_content": without_lone_surrogates(a_text(item.get("encrypted_content"))) or None,
+        "status": without_lone_surrogates(a_text(item.get("status"))) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _said(item: dict[str, Any]) -> str:
+def _message_text(item: dict[str, Any]) -> str:
     if item.get("type") != "message":
         return ""
     parts = dicts(item.get("content"))
@@ -235,4 +235,6 @@ def _thought(item: dict[str, Any]) -> str:
 
 def _explanation(error: dict[str, Any]) -> str:
     text = a_text(error.get("message")) or "The model's server failed without an explanation."
-    return whole(f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text)
+    return without_lone_surrogates(
+        f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text
+    )

@@ -28,7 +28,7 @@ def _takes(route: Route, prompt: Prompt) -> bool:
         (route.has_images is None or route.has_images == _has_images(prompt))
         and (route.role is None or route.role == prompt.role)
         and (route.min_prompt_chars is None or _size(prompt) >= route.min_prompt_chars)
-        and (route.pattern is None or bool(re.search(route.pattern, _last_said(prompt))))
+        and (route.pattern is None or bool(re.search(route.pattern, _last_user_text(prompt))))
     )
 
 
@@ -40,7 +40,7 @@ def _size(prompt: Prompt) -> int:
     return sum(map(len, prompt.messages))
 
 
-def _last_said(prompt: Prompt) -> str:
+def _last_user_text(prompt: Prompt) -> str:
     for message in reversed(prompt.messages):
         decoded = orjson.loads(message)
         if decoded.get("role") == "user":

@@ -21,7 +21,7 @@ def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -
         return request
     agent = dict(request.agent)
     context = dict(agent.get("agent_context") or {})
-    given = [as_given(skill) for plugin in plugins for skill in plugin.skills]
+    given = [as_request_skill(skill) for plugin in plugins for skill in plugin.skills]
     context["skills"] = [*(context.get("skills") or []), *given]
     servers: JsonObject = {}
     for config in (*(plugin.mcp_config or {} for plugin in reversed(plugins)), agent.get("mcp_config") or {}):
@@ -41,7 +41,7 @@ def sub_agents_of(request: StartConversationRequest) -> Sequence[JsonObject]:
     return (request.model_extra or {}).get("agent_definitions") or ()
 
 
-def as_given(skill: Skill) -> JsonObject:
+def as_request_skill(skill: Skill) -> JsonObject:
     """Returns the skill as a JSON object, in the form in which clients send skills in a request."""
     return {
         **skill.model_dump(mode="json", exclude_none=True, exclude={"type", "triggers", "paths"}),

@@ -37,11 +37,11 @@ class Files:
 
     def __init__(self, project: Path) -> None:
         self._project = project.resolve()
-        self._found: dict[str, ExecutableFile] = {}
+        self._files: dict[str, ExecutableFile] = {}
         self._shown_bytes = 0
 
     def listed(self) -> list[ExecutableFile]:
-        return [self._found[path] for path in sorted(self._found)]
+        return [self._files[path] for path in sorted(self._files)]
 
     def add(self, file: Path) -> bytes:
         """Adds a file of the project to this collection and returns the file's content. Raises
@@ -54,9 +54,9 @@ class Files:
         if not file.resolve().is_relative_to(self._project):
             raise UnreadableExecutableError(f"{path} is a link that leads out of the repository.")
         content = _content(file, path)
-        if path not in self._found:
-            self._found[path] = self._as_executable_file(path, content)
-            if len(self._found) > MAX_FILES:
+        if path not in self._files:
+            self._files[path] = self._as_executable_file(path, content)
+            if len(self._files) > MAX_FILES:
                 raise UnreadableExecutableError(f"It consists of more than {MAX_FILES} files.")
         return content
 

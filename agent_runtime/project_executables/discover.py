@@ -122,12 +122,12 @@ def _sub_agents(project: Path) -> Iterator[ProjectExecutable]:
 
 
 def _plugins(project: Path) -> Iterator[ProjectExecutable]:
-    for plugin_directory in _plugin_places(project):
+    for plugin_directory in _plugin_directories(project):
         if is_plugin(plugin_directory):
             yield _plugin(project, plugin_directory)
 
 
-def _plugin_places(project: Path) -> Iterator[Path]:
+def _plugin_directories(project: Path) -> Iterator[Path]:
     yield project
     for name in DIRECTORIES:
         if (project / name).is_dir():

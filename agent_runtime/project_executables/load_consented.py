@@ -71,7 +71,7 @@ class ApprovedExecutables:
                     and _is_loadable(executable)
                     and not is_name_taken(executable, request.agent)
                 ):
-                    directory = _place_of(project, request)
+                    directory = _commands_directory(project, request)
                     plugin = await asyncio.to_thread(self._take, executable, project, directory)
                     request = with_plugins(request, [plugin])
                     used.append(executable.hash)
@@ -92,7 +92,7 @@ class ApprovedExecutables:
         if unknown:
             raise ExecutableChangedError(f"The project does not offer this now: {', '.join(unknown)}.")
         wanted = [executable for executable in executables.values() if executable.hash in hashes]
-        directory = _place_of(project, request)
+        directory = _commands_directory(project, request)
         return [
             (executable, await asyncio.to_thread(self._take, executable, project, directory))
             for executable in wanted
@@ -105,7 +105,7 @@ class ApprovedExecutables:
         """
         plugins = [
             await asyncio.to_thread(
-                _load_stored, self._home(project, one), project, _place_of(project, request)
+                _load_stored, self._home(project, one), project, _commands_directory(project, request)
             )
             for project, hashes in consents_of(request)
             for one in hashes
@@ -124,7 +124,7 @@ class ApprovedExecutables:
         return self._directory / hashlib.sha256(str(project).encode()).hexdigest()[:16] / hash_
 
 
-def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
+def _commands_directory(project: Path, request: StartConversationRequest) -> Path | None:
     """Returns the directory in which commands of the project run. Returns None for the conversation's main
     project, whose commands run in the conversation's working directory.
     """
@@ -166,12 +166,12 @@ def _copy(executable: ProjectExecutable, project: Path, home: Path) -> None:
 @dataclass(frozen=True)
 class _Terms:
     """The conditions under which commands of a project executable run. `files`: the files that must not
-    change; each key is the path at which commands use the file, the value is the file's hash. `place`: the
-    directory where the commands run; None means the conversation's working directory.
+    change; each key is the path at which commands use the file, the value is the file's hash. `working_dir`:
+    the directory where the commands run; None means the conversation's working directory.
     """
 
     files: Mapping[str, str]
-    place: Path | None
+    working_dir: Path | None
 
 
 def _load_stored(home: Path, project: Path, directory: Path | None) -> Plugin:
@@ -248,8 +248,8 @@ def _guarded_servers(config: JsonObject | None, terms: _Terms) -> JsonObject | N
 
 def _guarded_server(server: JsonObject, terms: _Terms) -> JsonObject:
     guarded = {**server, "approved_files": dict(terms.files)}
-    if terms.place is not None and server.get("command") is not None:
-        guarded["cwd"] = str(terms.place / (server.get("cwd") or ""))
+    if terms.working_dir is not None and server.get("command") is not None:
+        guarded["cwd"] = str(terms.working_dir / (server.get("cwd") or ""))
     return guarded
 
 
@@ -257,7 +257,7 @@ def _guarded_hooks(config: JsonObject | None, terms: _Terms) -> JsonObject | Non
     if config is None:
         return None
     hooks = HookConfig.model_validate(known_points(config))
-    project_dir = None if terms.place is None else str(terms.place)
+    project_dir = None if terms.working_dir is None else str(terms.working_dir)
     update = {"approved_files": dict(terms.files), "project_dir": project_dir}
     guarded = {
         field: [

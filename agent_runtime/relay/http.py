@@ -34,7 +34,7 @@ sent to the client.
 _ADDED_BY_SERVERS = (b"date", b"server")
 # Headers that our own server handles before the body comes.
 _NOT_PASSED_ON = (b"content-length", b"expect")
-_MAX_KEPT = 100
+_MAX_IDLE_CONNECTIONS = 100
 _TIMEOUT = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}
 
 
@@ -56,14 +56,14 @@ def new_transport(
         # Imported here, because httpx also loads these modules only when they are needed.
         from agent_runtime.relay.dialer_transport import DialledTransport
 
-        return DialledTransport(dial, max_kept=_MAX_KEPT)
+        return DialledTransport(dial, max_kept=_MAX_IDLE_CONNECTIONS)
     # Certificates are not read for connections without TLS, because that takes 20 ms.
     verify, uds = trust or not (no_tls or socket), None if socket is None else str(socket)
     return httpx.AsyncHTTPTransport(
         verify=verify,
         uds=uds,
         trust_env=False,
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=_MAX_KEPT),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=_MAX_IDLE_CONNECTIONS),
     )
 
 

@@ -30,7 +30,7 @@ from agent_runtime.tools.finish import FinishTool
 from agent_runtime.tools.think import ThinkTool
 from agent_runtime.tools.tool import AnyTool
 
-NEVER_ASKED = frozenset({FinishTool.name, ThinkTool.name})
+NEVER_CONFIRMED = frozenset({FinishTool.name, ThinkTool.name})
 """The tools whose calls the user never has to confirm. Calls of these tools change nothing outside the
 conversation. The agent needs `finish` to end its work.
 """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.security import SecurityAnalysisEvent
-from agent_runtime.security.actions import NEVER_ASKED, judge_action
+from agent_runtime.security.actions import NEVER_CONFIRMED, judge_action
 from agent_runtime.security.analyzers import RULES_ALONE, AnyAnalyzer
 from agent_runtime.security.finding import Finding, is_on_floor, worst
 from agent_runtime.security.policy import NeverConfirm, Policy
@@ -66,7 +66,7 @@ class Reviewer:
         return judge_action(action, self.tools, self.workspace, directory=self.directory).likeness
 
     def _details(self, action: ActionEvent) -> JsonObject:
-        if action.tool_name in NEVER_ASKED:
+        if action.tool_name in NEVER_CONFIRMED:
             return {"risk": "LOW", "reasons": [], "rules": [], "asks": False}
         judgement = judge_action(action, self.tools, self.workspace, directory=self.directory)
         said = (

@@ -22,7 +22,7 @@ from agent_runtime.server.outgoing.git_remotes import RemotesFile
 from agent_runtime.server.outgoing.report import Reporter
 from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
-from agent_runtime.workspace.environment import set_given, set_models_url, set_trusted
+from agent_runtime.workspace.environment import set_additional_variables, set_models_url, set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
 from agent_runtime.workspace.private_tree import directory_for_commands
 
@@ -52,7 +52,7 @@ class Services:
     async def start(self) -> None:
         """Starts all services. If one fails, closes the services that have started and raises the error."""
         config = self._config
-        set_given(config.command_variables)
+        set_additional_variables(config.command_variables)
         try:
             await asyncio.to_thread(config.workspace_path.mkdir, parents=True, exist_ok=True)
             await asyncio.to_thread(remove_leftovers)
@@ -80,7 +80,7 @@ class Services:
         if self._git_relay is not None:
             set_models_url(None)
             await self._git_relay.close()
-        set_given({})
+        set_additional_variables({})
         if self._relay is not None:
             set_trusted({})
             await self._relay.close()

@@ -7,7 +7,7 @@ from pydantic import JsonValue, ValidationError
 
 from agent_runtime.tools.tool import ActionT, AnyTool, Tool
 
-Asked = Literal["security_risk", "summary"]
+DescriptionParameter = Literal["security_risk", "summary"]
 """The names of additional parameters in which a model describes its tool call: the risk of the call, and a
 short summary of the call.
 """
@@ -20,7 +20,7 @@ class ToolArgumentError(Exception):
     """
 
 
-def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, JsonValue]:
+def model_schema(tool: AnyTool, *, asked: Collection[DescriptionParameter] = ()) -> dict[str, JsonValue]:
     """Returns the description of a tool in the format of an OpenAI function. Lists the tool's own parameters
     first, then the parameters in `asked`.
 
@@ -62,7 +62,7 @@ def parse_arguments(tool: Tool[ActionT], arguments: Mapping[str, JsonValue]) -> 
         raise ToolArgumentError(_explain(tool, error)) from error
 
 
-def _common_parameters(tool: AnyTool, asked: Collection[Asked]) -> dict[str, JsonValue]:
+def _common_parameters(tool: AnyTool, asked: Collection[DescriptionParameter]) -> dict[str, JsonValue]:
     summary: dict[str, JsonValue] = {
         "type": "string",
         "description": "What this call does, in about ten words: the verb and its object. "

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-SHOWN_CHARS = 12_000
+MAX_OUTPUT_CHARS = 12_000
 """The largest number of characters that are shown of all running calls of a conversation together. Each call
 gets an equal share of them. If the output of a call is longer, only its end is shown.
 """
-MAX_SHOWN_STYLES = 500
+MAX_STYLES = 500
 INTERVAL_SECONDS = 0.25
 REPEAT_SECONDS = 15.0
 """Output that has not changed is published again after this time, because a receiver may have restarted."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class OutputTail:
     """The last part of the output of a running tool call, with secrets masked.
 
     `styles`: the colours and other styles, each as a tuple: index of the first character, index after the
@@ -29,7 +29,7 @@ class Shown:
     styles: Sequence[tuple[int, int, str]] = ()
 
 
-Peek = Callable[[int], Shown]
+Peek = Callable[[int], OutputTail]
 """The type of a function that returns the end of a tool call's output. Its argument is the maximum number of
 characters.
 """
@@ -40,7 +40,7 @@ class LiveOutputs:
     loop.
     """
 
-    def __init__(self, publish: Callable[[Mapping[str, Shown]], None] | None = None) -> None:
+    def __init__(self, publish: Callable[[Mapping[str, OutputTail]], None] | None = None) -> None:
         """Creates the object without any output. `publish`: a function that gets a mapping with the output
         of all running calls, by the id of the call's event. When the last call has ended, the function gets
         an empty mapping. If `publish` is None, nothing is published.
@@ -52,11 +52,11 @@ class LiveOutputs:
         self._published_at = float("-inf")
         self._shows_something = False
 
-    def now(self) -> dict[str, Shown]:
+    def now(self) -> dict[str, OutputTail]:
         """Returns the current output of the running calls, by the id of the call's event. Calls without
         output are left out.
         """
-        room = SHOWN_CHARS // max(1, len(self._peeks))
+        room = MAX_OUTPUT_CHARS // max(1, len(self._peeks))
         shown = {action_id: peek(room) for action_id, peek in self._peeks.items()}
         return {action_id: one for action_id, one in shown.items() if one.text}
 

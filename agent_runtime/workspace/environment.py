@@ -57,7 +57,7 @@ _FIXED = {
     "GIT_TERMINAL_PROMPT": "0",
     "npm_config_update_notifier": "false",
 }
-_given: dict[str, str] = {}
+_additional: dict[str, str] = {}
 _way_out: dict[str, str] = {}
 _trusted: dict[str, str] = {}
 _models: dict[str, str] = {}
@@ -72,7 +72,7 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         **allowed,
-        **_with_given_paths(allowed),
+        **_with_additional_path(allowed),
         **_way_out,
         **_trusted,
         **_models,
@@ -81,17 +81,19 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
     }
 
 
-def set_given(variables: Mapping[str, str]) -> None:
+def set_additional_variables(variables: Mapping[str, str]) -> None:
     """Sets additional environment variables for commands of the agent. Variables from an earlier call of this
     function are removed. If `variables` contains PATH, this value is put in front of the agent server's PATH.
     """
-    _given.clear()
-    _given.update(variables)
+    _additional.clear()
+    _additional.update(variables)
 
 
-def _with_given_paths(allowed: Mapping[str, str]) -> dict[str, str]:
-    first = {"PATH": f"{_given['PATH']}:{allowed.get('PATH', os.defpath)}"} if "PATH" in _given else {}
-    return {**_given, **first}
+def _with_additional_path(allowed: Mapping[str, str]) -> dict[str, str]:
+    first = (
+        {"PATH": f"{_additional['PATH']}:{allowed.get('PATH', os.defpath)}"} if "PATH" in _additional else {}
+    )
+    return {**_additional, **first}
 
 
 def set_way_out(proxy_url: str | None) -> None:

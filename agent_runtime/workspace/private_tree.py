@@ -10,14 +10,14 @@ from uuid import uuid4
 
 from agent_runtime.workspace.users import are_two, has_room, is_server, server_files, show_in_room
 
-PLACES_OF_AGENT = ("observations", "file_history", "checkpoints.git")
+AGENT_DIRECTORIES = ("observations", "file_history", "checkpoints.git")
 """The directories in a conversation's directory that belong to the agent: two directories in which tools
 write and commands read, and a git repository.
 """
 FOR_COMMANDS = ".for-commands"
 """The name of a directory beside the directories of the conversations. Commands in the room (isolated
 namespaces, see `room.py`) can read this directory. In a conversation's directory, commands see only the
-subdirectories in `room.PLACES`.
+subdirectories in `room.VISIBLE_DIRECTORIES`.
 """
 PASSABLE = 0o755
 _SHARED = 0o770
@@ -37,7 +37,7 @@ def make(directory: Path) -> None:
     if not are_two():
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if has_room():
-            for name in PLACES_OF_AGENT:
+            for name in AGENT_DIRECTORIES:
                 (directory / name).mkdir(mode=0o700, exist_ok=True)
             show_in_room(directory.name)
         return
@@ -49,11 +49,11 @@ def make(directory: Path) -> None:
         draft.mkdir()
         # The agent's user must create the directories that belong to it.
         draft.chmod(_SHARED)
-    for name in PLACES_OF_AGENT:
+    for name in AGENT_DIRECTORIES:
         (draft / name).mkdir(mode=0o700)
     with server_files():
         draft.chmod(PASSABLE)
-        if {entry.name for entry in draft.iterdir()} != {*PLACES_OF_AGENT}:
+        if {entry.name for entry in draft.iterdir()} != {*AGENT_DIRECTORIES}:
             raise ForeignFileError(f"Something else was put into {draft}.")
         draft.rename(directory)
 
@@ -90,7 +90,7 @@ def remove(directory: Path) -> None:
     if not are_two():
         shutil.rmtree(directory)
         return
-    for name in PLACES_OF_AGENT:
+    for name in AGENT_DIRECTORIES:
         shutil.rmtree(directory / name, ignore_errors=True)
     with server_files():
         for entry in [*directory.iterdir()]:

@@ -28,7 +28,7 @@ OFFICE = Path("/run/agent-server")
 """A directory that only the server can see. In the room (the isolated namespaces for commands), /run is
 empty.
 """
-PLACES = {"observations": True, "checkpoints.git": False}
+VISIBLE_DIRECTORIES = {"observations": True, "checkpoints.git": False}
 """The directories of each conversation that are visible in the room (the isolated namespaces for commands).
 The value for a directory is True if commands can only read it, and False if they can also write to it.
 """
@@ -204,7 +204,7 @@ def _show(conversations: Path, name: str) -> None:
     if name == FOR_COMMANDS:
         _show_directory(_HIDDEN / name, conversations / name, is_read_only=True)
         return
-    for folder, is_read_only in PLACES.items():
+    for folder, is_read_only in VISIBLE_DIRECTORIES.items():
         _show_directory(_HIDDEN / name / folder, conversations / name / folder, is_read_only=is_read_only)
 
 

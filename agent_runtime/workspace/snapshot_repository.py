@@ -90,7 +90,7 @@ class Shadow:
         snapshot repository, which the first snapshot creates. `work_tree`: the directory of which snapshots
         are made. `excluded`: absolute paths that are left out if they are inside `work_tree`.
         """
-        self.place = repository_path
+        self.repository_path = repository_path
         self.work_tree = work_tree
         self._index = repository_path / "index"
         self._excluded = [path for path in excluded if path.is_relative_to(work_tree) and path != work_tree]
@@ -161,7 +161,7 @@ class Shadow:
             return target
         retained_entries = await self._entries(present, leave)
         gone = b"".join(b"0 %s\t%s\0" % (b"0" * 40, os.fsencode(path)) for path in leave)
-        index = self.place / f"index-{uuid4().hex}"
+        index = self.repository_path / f"index-{uuid4().hex}"
         await self._git("read-tree", target, index=index)
         await self._git("update-index", "-z", "--index-info", index=index, stdin=gone + retained_entries)
         tree = (await self._git("write-tree", index=index)).decode().strip()
@@ -176,7 +176,7 @@ class Shadow:
         Directories that become empty are removed.
         """
         plan = RestorePlan.of(await self.changes(present, target), leave)
-        staging = self.place / f"staging-{uuid4().hex}"
+        staging = self.repository_path / f"staging-{uuid4().hex}"
         try:
             await self._stage(target, plan.writes, staging)
             await asyncio.to_thread(apply, self.work_tree, plan, staging)
@@ -203,7 +203,7 @@ class Shadow:
     ) -> bytes:
         where = work_tree or self.work_tree
         own = {
-            "GIT_DIR": str(self.place),
+            "GIT_DIR": str(self.repository_path),
             "GIT_WORK_TREE": str(where),
             "GIT_INDEX_FILE": str(index or self._index),
             "GIT_ATTR_NOSYSTEM": "1",
@@ -214,29 +214,29 @@ class Shadow:
         """Creates the snapshot repository without calling git, because a call of git takes longer than a
         snapshot. Removes files that an interrupted call left.
         """
-        if not (self.place / "HEAD").exists():
+        if not (self.repository_path / "HEAD").exists():
             for name in ("objects", "refs/snapshots", "info"):
-                (self.place / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-            (self.place / "config").write_text(_CONFIG)
-            (self.place / "info/attributes").write_text(_ATTRIBUTES)
-            (self.place / "HEAD").write_text("ref: refs/heads/none\n")
+                (self.repository_path / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self.repository_path / "config").write_text(_CONFIG)
+            (self.repository_path / "info/attributes").write_text(_ATTRIBUTES)
+            (self.repository_path / "HEAD").write_text("ref: refs/heads/none\n")
         own = [_pattern(path.relative_to(self.work_tree)) for path in self._excluded]
-        (self.place / "info/exclude").write_text("\n".join((*_EXCLUDED, *own, "")))
-        for left in (*self.place.glob("index-*"), *self.place.glob("*.lock")):
+        (self.repository_path / "info/exclude").write_text("\n".join((*_EXCLUDED, *own, "")))
+        for left in (*self.repository_path.glob("index-*"), *self.repository_path.glob("*.lock")):
             left.unlink(missing_ok=True)
-        for left in self.place.glob("staging-*"):
+        for left in self.repository_path.glob("staging-*"):
             shutil.rmtree(left, ignore_errors=True)
 
     def _hold(self, trees: Iterable[str]) -> None:
         for tree in trees:
-            ref = self.place / "refs/snapshots" / tree
+            ref = self.repository_path / "refs/snapshots" / tree
             if not ref.exists():
-                draft = self.place / f"ref-{tree}"
+                draft = self.repository_path / f"ref-{tree}"
                 draft.write_text(f"{tree}\n")
                 draft.replace(ref)
 
     def _release_all_but(self, keep: Collection[str]) -> None:
-        for ref in (self.place / "refs/snapshots").iterdir():
+        for ref in (self.repository_path / "refs/snapshots").iterdir():
             if ref.name not in keep:
                 ref.unlink()
 
@@ -275,14 +275,14 @@ class Shadow:
             # Git names only the directory of a repository inside.
             inner = await self._git(
                 "ls-files", "-z", "--others", "--exclude-standard",
-                index=self.place / "index-none", work_tree=self.work_tree / os.fsdecode(name),
+                index=self.repository_path / "index-none", work_tree=self.work_tree / os.fsdecode(name),
             )  # fmt: skip
             listed = [name + one for one in inner.split(b"\0") if one]
             found += await self._with_repositories_within(listed)
         return found
 
-    def _sort(self, names: "_Differing") -> "_Found":
-        found = _Found([], [], [])
+    def _sort(self, names: "_Differing") -> "_IndexChanges":
+        found = _IndexChanges([], [], [])
         total = 0
         for name in (*names.known, *names.others):
             path = os.fsdecode(name)
@@ -319,12 +319,12 @@ class Shadow:
             return None
         return status.st_size if os.access(self.work_tree / path, os.R_OK, effective_ids=True) else -1
 
-    async def _record(self, found: "_Found") -> str:
+    async def _record(self, found: "_IndexChanges") -> str:
         """Stores the changed files in `found` in the snapshot repository. Returns the id of the new git tree
         with all files of the directory. Works on a copy of the git index, so that the index is never half
         updated.
         """
-        draft = self.place / f"index-{uuid4().hex}"
+        draft = self.repository_path / f"index-{uuid4().hex}"
         if self._index.exists():
             await asyncio.to_thread(shutil.copy2, self._index, draft)
         if found.gone:
@@ -346,7 +346,7 @@ class Shadow:
         await asyncio.to_thread(staging.mkdir, mode=0o700)
         if not writes:
             return
-        index = self.place / f"index-{uuid4().hex}"
+        index = self.repository_path / f"index-{uuid4().hex}"
         await self._git("read-tree", target, index=index)
         stdin = b"\0".join(map(os.fsencode, writes)) + b"\0"
         await self._git("checkout-index", f"--prefix={staging}/", "-z", "--stdin", index=index, stdin=stdin)
@@ -364,7 +364,7 @@ class _Differing:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _IndexChanges:
     """The changes to make to the git index. `gone`: names of files to remove from the index. `changed`: names
     of files to read into the index. `skipped`: paths of files that are too large or cannot be read.
     """

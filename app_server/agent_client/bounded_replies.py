@@ -39,13 +39,13 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 class _Bounded(httpx.AsyncByteStream):
     def __init__(self, inner: httpx.AsyncByteStream, max_bytes: int, request: httpx.Request) -> None:
         self._inner = inner
-        self._left = max_bytes
+        self._remaining_bytes = max_bytes
         self._request = request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._inner:
-            self._left -= len(piece)
-            if self._left < 0:
+            self._remaining_bytes -= len(piece)
+            if self._remaining_bytes < 0:
                 raise httpx.ReadError("The reply is longer than any may be.", request=self._request)
             yield piece
 

@@ -34,7 +34,7 @@ from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode, chosen_mode
 from app_server.settings.grouping import grouping_of
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, UserSettings
-from app_server.settings.profile_views import shown
+from app_server.settings.profile_views import profile_info
 from app_server.settings.schemas import LLMSettings
 from app_server.skills.choices import disable_everywhere, disabled_everywhere
 from app_server.users.models import User
@@ -237,7 +237,7 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
 
 def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
     """Returns the model settings of a profile that the user `user_id` may see, without the API key."""
-    info = shown(row, user_id)
+    info = profile_info(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
     return {name: getattr(info, name) for name in names} | {"api_key": None}
 

@@ -37,7 +37,7 @@ class ArchiveWriter:
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._path = path
         self._draft = path.with_name(f"{path.name}.new")
-        self._left = max_bytes
+        self._remaining_bytes = max_bytes
         self._max_bytes = max_bytes
         self._is_aborted = False
 
@@ -61,8 +61,8 @@ class ArchiveWriter:
         """
         if self._is_aborted:
             raise Aborted
-        self._left -= len(piece)
-        if self._left < 0:
+        self._remaining_bytes -= len(piece)
+        if self._remaining_bytes < 0:
             raise StartFailure(
                 "archive_too_large",
                 f"The workspace holds more than {self._max_bytes} bytes.",

@@ -20,11 +20,11 @@ from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import ItemKind
 from app_server.users.models import User
 
-NO_PLACE: Final = "The conversation has no open pull request, and no issue has started it."
+NO_TARGET: Final = "The conversation has no open pull request, and no issue has started it."
 
 
 @dataclass(frozen=True)
-class CommentPlace:
+class CommentTarget:
     """An issue or pull request at a git host on which a comment is written. `origin`: the URL of the git
     host, such as `https://github.com`. `repository`: the full name of the repository, such as `owner/name`.
     `number`: the number of the issue or pull request.
@@ -36,7 +36,7 @@ class CommentPlace:
     number: int
 
 
-FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[CommentPlace]]]
+FindCommentTargets = Callable[[AsyncSession, UUID], Awaitable[Sequence[CommentTarget]]]
 """A function that returns the issues and pull requests on which comments about a conversation are written. It
 returns an empty sequence if there are none.
 """
@@ -47,8 +47,8 @@ class Commenting:
     """Writes the comments of callbacks at git hosts.
 
     `http`: the HTTP client for callbacks of administrators of the installation; it can call any address.
-    `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses. `places`:
-    finds the issues and pull requests of a conversation.
+    `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses.
+    `find_targets`: finds the issues and pull requests of a conversation.
     """
 
     database: Database
@@ -57,7 +57,7 @@ class Commenting:
     guarded_http: httpx.AsyncClient
     limits: RateLimits
     tokens: HostTokens
-    places: FindPlaces
+    find_targets: FindCommentTargets
 
     async def comment(
         self,
@@ -77,7 +77,7 @@ class Commenting:
         of the requests to git hosts.
         """
         async with self.database.read() as session:
-            targets = await self.places(session, conversation_id)
+            targets = await self.find_targets(session, conversation_id)
         http = self.http if user.administers_installation else self.guarded_http
         hosts = GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
         for target in targets:

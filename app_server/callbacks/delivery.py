@@ -15,7 +15,7 @@ import orjson
 from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.callbacks.comments import NO_PLACE, Commenting
+from app_server.callbacks.comments import NO_TARGET, Commenting
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.signing import signed_headers
 from app_server.callbacks.tasks import StartTask, message_of_task, task_of, title_of_task
@@ -41,7 +41,7 @@ POLICY: Final = RetryPolicy(
 )
 FORGET_KIND: Final = "callbacks.forget_old"
 FORGET_EVERY: Final = timedelta(hours=6)
-KEPT: Final = timedelta(days=30)
+RETENTION: Final = timedelta(days=30)
 
 _TIMEOUT = httpx.Timeout(15.0)
 _READ_BYTES = 1000
@@ -132,7 +132,7 @@ class Deliveries:
         event for one callback.
         """
         async with self._database.session() as session:
-            await session.execute(delete(Delivery).where(Delivery.created_at < now() - KEPT))
+            await session.execute(delete(Delivery).where(Delivery.created_at < now() - RETENTION))
 
     async def _load(self, delivery_id: UUID) -> _Work | None:
         async with self._database.read() as session:
@@ -184,7 +184,7 @@ class Deliveries:
             await self._note(work, None, error.detail, began, is_counted=True)
             raise GiveUp(error.detail) from error
         # If there is no place for a comment, this is not a failure, and the delivery is not repeated.
-        await self._note(work, None, None if target_count else NO_PLACE, began, is_counted=True)
+        await self._note(work, None, None if target_count else NO_TARGET, began, is_counted=True)
         return {"places": target_count}
 
     def _letter(self, work: _Work, recipient: str) -> Letter:

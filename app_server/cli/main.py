@@ -42,7 +42,7 @@ app.command()(restore)
 app.command()(login)
 app.command()(logout)
 
-_PLACES = {
+_BACKEND_NAMES = {
     "docker": "Docker containers",
     "process": "processes",
     "remote": "Docker containers on other hosts",
@@ -72,7 +72,7 @@ def serve(
 
     def announce(kind: SandboxKind, link: str | None) -> None:
         typer.echo(f"\nSlipway is ready: {config.base_url}")
-        typer.echo(f"Agents work in: {_PLACES[kind.backend]}")
+        typer.echo(f"Agents work in: {_BACKEND_NAMES[kind.backend]}")
         if kind.warning:
             typer.secho(kind.warning, fg=typer.colors.YELLOW)
         if link:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.agent_client.calls import NoAnswer
 from app_server.conversations.by_sandbox import without_sandbox
-from app_server.conversations.log.event_quota import require_room
+from app_server.conversations.log.event_quota import require_event_quota
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.message_schemas import (
     QueuedMessage,
@@ -248,7 +248,7 @@ async def send_message(
         await _unarchive(session, conversation_id)
         if task.status != StartStatus.READY:
             return await _keep(session, viewer, user, conversation_id, message_id, message)
-        await require_room(session, await require(session, user.id, conversation_id, Access.STEER))
+        await require_event_quota(session, await require(session, user.id, conversation_id, Access.STEER))
         await allow_as_much_again(session, Payer(task.user_id, conversation_id))
     # Outside the transaction: no lock is held while waiting for the sandbox.
     if not await viewer.sandboxes.is_awake(task.sandbox_id):

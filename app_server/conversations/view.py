@@ -131,7 +131,7 @@ class Viewer:
             llm_model=conversation.llm_model,
             llm_profile=conversation.llm_profile,
             metrics=MetricsSnapshot.model_validate(conversation.metrics) if conversation.metrics else None,
-            prompt_cache=prompt_cache.shown(conversation.metrics),
+            prompt_cache=prompt_cache.cache_statistics(conversation.metrics),
             program_usage=ProgramUsage.model_validate(by_programs) if by_programs else None,
             public=conversation.everyone_role is not None,
             goal=ConversationGoal.model_validate(conversation.goal) if conversation.goal else None,

@@ -35,7 +35,7 @@ from app_server.sandbox_backends.process.bubblewrap import Unusable, find_bubble
 from app_server.sandbox_images.definition import is_made_here
 from app_server.sandbox_images.docker_build import INSTALL_CLI
 from app_server.sandbox_images.images import base_is_gone, can_be_made, fix_without
-from app_server.sandbox_images.preflight import is_present, require_room, require_suitable_base
+from app_server.sandbox_images.preflight import is_present, require_disk_space, require_suitable_base
 from app_server.sandboxes.runtime_plugins import how_to_get
 from app_server.users.tokens import new_token
 
@@ -192,7 +192,7 @@ async def _check_base(client: "DockerClient", config: Config) -> Finding:
     if docker is None:
         return failed("base image", "The docker command, which builds images, is not installed.", INSTALL_CLI)
     try:
-        await require_room(docker, flavour)
+        await require_disk_space(docker, flavour)
         if not await is_present(docker, base):
             return await asyncio.to_thread(_check_registry, client, base)
         await require_suitable_base(docker, base, flavour)

@@ -37,7 +37,7 @@ class ByteWriter(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProxyRequest:
     """A request that a program in a sandbox has sent to the egress proxy.
 
     host, port: where the request goes. The host is the text that the program wrote; it is not checked yet.
@@ -62,24 +62,24 @@ class Asked:
         return "".join(one for one in word if one.isascii() and one.isprintable())[:_MAX_CLIENT_CHARACTERS]
 
 
-ReadRequest = Callable[[h11.Request], Asked]
+ReadRequest = Callable[[h11.Request], ProxyRequest]
 
 
-def of_proxy(request: h11.Request) -> Asked:
+def of_proxy(request: h11.Request) -> ProxyRequest:
     """Parses a request that is addressed to a proxy: CONNECT, or another method with a complete http://
     address. Raises Malformed for other requests.
     """
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         host, port = _authority(target, default_port=None)
-        return Asked(request, host, port, None)
+        return ProxyRequest(request, host, port, None)
     scheme, _, rest = target.partition("://")
     if scheme.lower() != "http":
         raise Malformed("not an http:// address in full")
     cut = min((rest.index(mark) for mark in "/?#" if mark in rest), default=len(rest))
     authority, path = rest[:cut], rest[cut:].partition("#")[0]
     host, port = _authority(authority, default_port=80)
-    return Asked(request, host, port, path if path.startswith("/") else f"/{path}")
+    return ProxyRequest(request, host, port, path if path.startswith("/") else f"/{path}")
 
 
 def of_host(host: str, port: int) -> ReadRequest:
@@ -87,11 +87,11 @@ def of_host(host: str, port: int) -> ReadRequest:
     name only a path. The function raises Malformed for other requests.
     """
 
-    def read(request: h11.Request) -> Asked:
+    def read(request: h11.Request) -> ProxyRequest:
         target = request.target.decode("ascii")
         if request.method == b"CONNECT" or not (target.startswith("/") or target == "*"):
             raise Malformed("not a path")
-        return Asked(request, host, port, target.partition("#")[0])
+        return ProxyRequest(request, host, port, target.partition("#")[0])
 
     return read
 
@@ -117,7 +117,7 @@ class ClientSide:
         self._read = read
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
-    async def next_request(self) -> Asked | None:
+    async def next_request(self) -> ProxyRequest | None:
         """Reads and returns the next request of the connection. Returns None if there are no more requests.
         Raises Malformed if the data is not a valid request. Raises TimeoutError if the head of the request
         (request line and headers) does not arrive in time.

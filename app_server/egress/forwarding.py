@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 
 import h11
 
-from app_server.egress.client_connection import MAX_HEAD_BYTES, PIECE_BYTES, Asked, ClientSide, Malformed
+from app_server.egress.client_connection import (
+    MAX_HEAD_BYTES,
+    PIECE_BYTES,
+    ClientSide,
+    Malformed,
+    ProxyRequest,
+)
 from app_server.egress.package_cache.cache import SENT, CacheWriter
 from app_server.egress.pinned_connector import PinnedConnection
 from app_server.egress.tunnel import Traffic
@@ -51,7 +57,7 @@ class Changes:
 
 async def pass_on(
     client: ClientSide,
-    asked: Asked,
+    asked: ProxyRequest,
     world: PinnedConnection,
     traffic: Traffic,
     changes: Changes | None = None,
@@ -99,7 +105,7 @@ async def _send(
     await out(h11.EndOfMessage())
 
 
-def _request(asked: Asked, changes: Changes) -> h11.Request:
+def _request(asked: ProxyRequest, changes: Changes) -> h11.Request:
     """Returns the request that is sent to the host, with the changes applied. Its Host header names the host
     that was checked, even if the program in the sandbox named another host.
     """

@@ -16,7 +16,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.addresses import BadHost, parse_host
-from app_server.egress.client_connection import Asked
+from app_server.egress.client_connection import ProxyRequest
 from app_server.egress.policy import Reason
 from app_server.git.credentials import list_credentials
 
@@ -65,7 +65,7 @@ async def git_hosts_of(
     return [host for each in named if (host := _host(each))]
 
 
-def refusal(asked: Asked, replaced: Collection[bytes]) -> Reason | None:
+def refusal(asked: ProxyRequest, replaced: Collection[bytes]) -> Reason | None:
     """Returns the reason why a request to a git host is refused. Returns None if the request is allowed.
 
     Three kinds of requests are refused: all pushes; requests with a credential from inside the sandbox; and

@@ -28,14 +28,14 @@ class ConnectionSlot:
 
 class OpenConnections:
     def __init__(self) -> None:
-        self._places: dict[UUID, set[ConnectionSlot]] = {}
+        self._slots: dict[UUID, set[ConnectionSlot]] = {}
 
     @contextmanager
-    def place(self, sandbox_id: UUID) -> Iterator[ConnectionSlot | None]:
+    def slot(self, sandbox_id: UUID) -> Iterator[ConnectionSlot | None]:
         """Counts the current task as one open connection of the sandbox during the `with` block. Yields the
         record of this connection. Yields None if the sandbox already has MAX_CONNECTIONS connections.
         """
-        slots = self._places.setdefault(sandbox_id, set())
+        slots = self._slots.setdefault(sandbox_id, set())
         if len(slots) >= MAX_CONNECTIONS:
             yield None
             return
@@ -45,8 +45,8 @@ class OpenConnections:
             yield slot
         finally:
             slots.discard(slot)
-            if not slots and self._places.get(sandbox_id) is slots:
-                del self._places[sandbox_id]
+            if not slots and self._slots.get(sandbox_id) is slots:
+                del self._slots[sandbox_id]
 
     def targets(self) -> Mapping[UUID, set[EgressTarget]]:
         """Returns the hosts and ports of the open connections that were allowed, by the id of the sandbox. A
@@ -54,12 +54,12 @@ class OpenConnections:
         """
         found = {
             sandbox_id: {slot.target for slot in slots if slot.target}
-            for sandbox_id, slots in self._places.items()
+            for sandbox_id, slots in self._slots.items()
         }
         return {sandbox_id: targets for sandbox_id, targets in found.items() if targets}
 
     def end(self, sandbox_id: UUID, targets: set[EgressTarget]) -> None:
         """Closes the sandbox's open connections to these hosts and ports by cancelling their tasks."""
-        for slot in self._places.get(sandbox_id, ()):
+        for slot in self._slots.get(sandbox_id, ()):
             if slot.task and slot.target in targets:
                 slot.task.cancel()

@@ -13,7 +13,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.egress import git_hosts
-from app_server.egress.client_connection import Asked
+from app_server.egress.client_connection import ProxyRequest
 from app_server.egress.credentials.credentials import Held, held_for
 from app_server.egress.credentials.exchange import Exchange, exchange
 from app_server.egress.egress_log import EgressTarget
@@ -75,16 +75,16 @@ class AllowedRoute:
         """
         return self.is_git_host or bool(self.held) or bool(self.brokered)
 
-    def held_for(self, asked: Asked) -> Held | None:
+    def held_for(self, asked: ProxyRequest) -> Held | None:
         return next((one for one in self.held if one.opens(asked.path or "")), None)
 
-    def exchange(self, asked: Asked) -> Exchange:
+    def exchange(self, asked: ProxyRequest) -> Exchange:
         """Replaces the placeholders of secret variables (secrets of which the sandbox has only placeholders)
         in the headers of the request `asked` by the real values. Returns the changed headers.
         """
         return exchange(asked.request.headers, self.brokered)
 
-    def check(self, asked: Asked, replaced: Collection[bytes] = ()) -> None:
+    def check(self, asked: ProxyRequest, replaced: Collection[bytes] = ()) -> None:
         """Checks a request to a git host of the user. Does nothing for other hosts. Raises Refused if the
         request has a credential from inside the sandbox. Also raises Refused if the request may change data
         at the git host and the egress proxy does not add a credential to the request.

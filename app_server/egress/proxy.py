@@ -17,7 +17,7 @@ from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Unavailable
 from app_server.egress import refusal_replies
-from app_server.egress.client_connection import PIECE_BYTES, Asked, ClientSide, Malformed, of_host
+from app_server.egress.client_connection import PIECE_BYTES, ClientSide, Malformed, ProxyRequest, of_host
 from app_server.egress.egress_log import EgressLog, EgressTarget
 from app_server.egress.forwarding import Broken, Changes, pass_on
 from app_server.egress.open_connections import ConnectionSlot, OpenConnections
@@ -110,7 +110,7 @@ class EgressProxy:
                 return await client.refuse(refusal_replies.KEY_EXPIRED)
             if sandbox is None:
                 return await client.refuse(refusal_replies.NOT_A_SANDBOX)
-            with self._open.place(sandbox.id) as slot:
+            with self._open.slot(sandbox.id) as slot:
                 if slot is None:
                     return await client.refuse(refusal_replies.TOO_MANY)
                 if asked.path is None:
@@ -123,7 +123,7 @@ class EgressProxy:
         self,
         line: PinnedConnection,
         client: ClientSide,
-        asked: Asked,
+        asked: ProxyRequest,
         sandbox: Sandbox,
         slot: ConnectionSlot,
     ) -> None:
@@ -187,7 +187,9 @@ class EgressProxy:
             await inside.refuse(refusal_replies.BROKEN)
         return None
 
-    async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, slot: ConnectionSlot) -> bool:
+    async def _pass(
+        self, client: ClientSide, asked: ProxyRequest, sandbox: Sandbox, slot: ConnectionSlot
+    ) -> bool:
         """Sends one plain HTTP request to the called host, and the reply to the program in the sandbox. If
         the package cache contains the requested package file, serves the file from there instead.
 
@@ -217,7 +219,7 @@ class EgressProxy:
         return True
 
     async def _admit(
-        self, client: ClientSide, asked: Asked, sandbox: Sandbox, slot: ConnectionSlot
+        self, client: ClientSide, asked: ProxyRequest, sandbox: Sandbox, slot: ConnectionSlot
     ) -> AllowedRoute | None:
         target = EgressTarget(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
         try:
@@ -312,7 +314,7 @@ async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: b
     return hello.content
 
 
-def _key_of(asked: Asked) -> str:
+def _key_of(asked: ProxyRequest) -> str:
     scheme, _, key = asked.header("proxy-authorization").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else ""
 

@@ -23,11 +23,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.events.models import EventBlob
 
 MAX_INLINE_CHARACTERS = 64 * 1024
-SHOWN_CHARACTERS = 4000
+EXCERPT_CHARACTERS = 4000
 """The number of characters at the beginning of a long text, and also the number at its end, that stay in the
 stored event.
 """
-MAX_WHOLE_BYTES = 32 * 1024 * 1024
+MAX_COMPLETE_BYTES = 32 * 1024 * 1024
 """The maximum total size, in bytes, of the large parts in one reply with complete events. A part that several
 events contain is stored once, but counts for each of these events.
 """
@@ -128,7 +128,7 @@ async def find(session: AsyncSession, conversation_id: UUID, sha256: str) -> Blo
     return Blob(row.sha256, row.media_type, row.content) if row else None
 
 
-async def whole(
+async def complete_events(
     session: AsyncSession, conversation_id: UUID, rows: Sequence[tuple[str, list[Reference] | None]]
 ) -> list[str]:
     """Returns stored events as JSON texts with their large parts in place of the references. The texts are
@@ -156,7 +156,7 @@ def fitting(rows: Sequence[tuple[str, list[Reference] | None]]) -> int:
     size = 0
     for number, (_, references) in enumerate(rows):
         size += sum(reference["size"] for reference in references or ())
-        if number and size > MAX_WHOLE_BYTES:
+        if number and size > MAX_COMPLETE_BYTES:
             return number
     return len(rows)
 
@@ -220,9 +220,9 @@ def _part(media_type: str, content: bytes) -> str:
 
 
 def _beginning_and_end(text: str, address: str) -> str:
-    left_out = len(text) - 2 * SHOWN_CHARACTERS
+    left_out = len(text) - 2 * EXCERPT_CHARACTERS
     note = f"[{left_out} characters are left out here. The whole text: GET {address}]"
-    return f"{text[:SHOWN_CHARACTERS]}\n\n{note}\n\n{text[-SHOWN_CHARACTERS:]}"
+    return f"{text[:EXCERPT_CHARACTERS]}\n\n{note}\n\n{text[-EXCERPT_CHARACTERS:]}"
 
 
 def _encoded(event: Any) -> str:

@@ -136,7 +136,7 @@ async def read_bodies(
         .limit(limit)
     )
     rows = [(body, references) for body, references in await session.execute(query)]
-    return await blobs.whole(session, conversation_id, rows)
+    return await blobs.complete_events(session, conversation_id, rows)
 
 
 async def search(
@@ -176,7 +176,7 @@ async def search(
     rows = (await session.execute(query)).all()
     shown = [(body, references if full else None) for _, body, references in rows[:limit]]
     number = blobs.fitting(shown)
-    items = ",".join(await blobs.whole(session, conversation_id, shown[:number]))
+    items = ",".join(await blobs.complete_events(session, conversation_id, shown[:number]))
     following = next_page([seq for seq, *_ in rows], number)
     return f'{{"items":[{items}],"next_page_id":{following}}}'
 
@@ -205,7 +205,7 @@ async def batch(
             code="events_too_large",
             fix="Ask for fewer ids, or with full=false.",
         )
-    full_bodies = await blobs.whole(session, conversation_id, shown)
+    full_bodies = await blobs.complete_events(session, conversation_id, shown)
     bodies = {event_id: body for (event_id, *_), body in zip(rows, full_bodies, strict=True)}
     return f"[{','.join(bodies.get(event_id, 'null') for event_id in event_ids)}]"
 

@@ -49,7 +49,7 @@ async def search(
     rows = (await session.execute(found)).all()
     shown = [(body, references if full else None) for *_, body, references in rows[:limit]]
     number = blobs.fitting(shown)
-    items = await blobs.whole(session, conversation_id, shown[:number])
+    items = await blobs.complete_events(session, conversation_id, shown[:number])
     following = log.next_page([seq for seq, *_ in rows], number)
     matched_events = [(seq, event_id, body) for seq, event_id, body, _ in rows[:number]]
     matches = await asyncio.to_thread(_matches, matched_events, wanted)

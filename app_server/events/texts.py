@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from app_server.events.blobs import SHOWN_CHARACTERS
+from app_server.events.blobs import EXCERPT_CHARACTERS
 
 MAX_MESSAGE_CHARACTERS = 20_000
 """The number of characters at the beginning of a message that the search looks through. It does not find
@@ -133,9 +133,9 @@ def _folded(text: str) -> str:
 
 
 def _ends(text: str) -> str:
-    if len(text) <= 2 * SHOWN_CHARACTERS:
+    if len(text) <= 2 * EXCERPT_CHARACTERS:
         return text
-    return f"{text[:SHOWN_CHARACTERS]}\n{text[-SHOWN_CHARACTERS:]}"
+    return f"{text[:EXCERPT_CHARACTERS]}\n{text[-EXCERPT_CHARACTERS:]}"
 
 
 def _strings(value: Any, depth: int) -> Iterator[str]:

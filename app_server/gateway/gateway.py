@@ -46,7 +46,7 @@ from app_server.sandboxes.runtime_plugins import require_offered
 logger = logging.getLogger(__name__)
 
 _CLOSE_POLICY = 1008
-_PLACE = "slipway.place"
+_PREVIEW_LOCATION = "slipway.preview_location"
 _NOT_LISTENING = "port_not_listening"
 
 
@@ -54,18 +54,18 @@ class Gateway:
     def __init__(self, app: ASGIApp, *, config: Config) -> None:
         self._app = app
         self._config = config
-        self._places = PreviewOrigins(config)
+        self._preview_origins = PreviewOrigins(config)
         self._previews = RequestContext(self._serve, page_headers={})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        location = self._places.find(scope) if scope["type"] in {"http", "websocket"} else None
+        location = self._preview_origins.find(scope) if scope["type"] in {"http", "websocket"} else None
         if location is None:
             await self._app(scope, receive, send)
         else:
-            await self._previews({**scope, _PLACE: location}, receive, send)
+            await self._previews({**scope, _PREVIEW_LOCATION: location}, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection, location = HTTPConnection(scope), scope[_PLACE]
+        connection, location = HTTPConnection(scope), scope[_PREVIEW_LOCATION]
         try:
             response = await self._answer(connection, location)
             if response is None:

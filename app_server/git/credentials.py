@@ -31,7 +31,7 @@ _BITBUCKET_NAME = "x-token-auth"
 _BITBUCKET_OWNERS_NAME = "x-bitbucket-api-token-auth"
 
 
-def given_with(address: Address) -> Credentials | None:
+def credentials_in(address: Address) -> Credentials | None:
     """Returns the credentials that the URL of a repository contains. Returns None if the URL contains no
     credentials, or if its scheme is not http or https, because ssh cannot use a password.
     """

@@ -21,7 +21,7 @@ from app_server.git_hosts import errors
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import HostUser, RateLimit
 from app_server.http.additional_trust import certificate_problem
-from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+from app_server.http.bounded_body import IDENTITY, BodyTooLong, read_body
 from app_server.http.connection_errors import connection_problem
 from app_server.http.guarded_client import bound_to
 
@@ -261,7 +261,7 @@ class HostConnection:
             )
             async with call as reply:
                 limit = max_bytes if reply.is_success else _REASON_BYTES
-                return reply, await whole_body(reply, limit, TIMEOUT_SECONDS)
+                return reply, await read_body(reply, limit, TIMEOUT_SECONDS)
         except BodyTooLong as error:
             raise errors.failed(self.host, "its answer is too long") from error
         except httpx.HTTPError as error:

@@ -10,8 +10,8 @@ from uuid import UUID
 from app_server.git_hosts.connect import ConnectedHost
 from app_server.git_hosts.schemas import HostTask
 
-KEPT_SECONDS = 60.0
-MAX_KEPT = 1000
+CACHE_SECONDS = 60.0
+MAX_CACHED = 1000
 
 
 class SuggestedTasks:
@@ -21,7 +21,7 @@ class SuggestedTasks:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._kept: OrderedDict[tuple[UUID, str], tuple[float, Sequence[HostTask]]] = OrderedDict()
+        self._cached: OrderedDict[tuple[UUID, str], tuple[float, Sequence[HostTask]]] = OrderedDict()
 
     async def of(self, user_id: UUID, host: ConnectedHost) -> Sequence[HostTask]:
         """Returns the suggested tasks of the user at this git host. If the host was asked less than a minute
@@ -29,12 +29,12 @@ class SuggestedTasks:
         `git_hosts/errors.py` lists.
         """
         key = (user_id, host.origin)
-        asked_at, tasks = self._kept.get(key, (float("-inf"), ()))
-        if self._now() - asked_at < KEPT_SECONDS:
+        asked_at, tasks = self._cached.get(key, (float("-inf"), ()))
+        if self._now() - asked_at < CACHE_SECONDS:
             return tasks
         tasks = await host.client.suggested_tasks()
-        self._kept[key] = (self._now(), tasks)
-        self._kept.move_to_end(key)
-        while len(self._kept) > MAX_KEPT:
-            self._kept.popitem(last=False)
+        self._cached[key] = (self._now(), tasks)
+        self._cached.move_to_end(key)
+        while len(self._cached) > MAX_CACHED:
+            self._cached.popitem(last=False)
         return tasks

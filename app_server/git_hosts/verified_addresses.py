@@ -9,7 +9,7 @@ from app_server.core.errors import AppError
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.protocol import GitHostClient
 
-_ASKED = frozenset((GitProvider.GITHUB, GitProvider.GITLAB, GitProvider.FORGEJO))
+_SUPPORTED_PROVIDERS = frozenset((GitProvider.GITHUB, GitProvider.GITLAB, GitProvider.FORGEJO))
 _MAY_NOT_READ = frozenset(("git_host_forbidden", "git_host_not_found"))
 
 
@@ -28,7 +28,7 @@ async def knows_address(client: GitHostClient, address: str) -> bool | None:
     Returns None if the host's API does not return addresses, or if the token may not read them. If the call
     to the host fails for another reason, raises one of the errors that `git_hosts/errors.py` lists.
     """
-    if client.provider not in _ASKED:
+    if client.provider not in _SUPPORTED_PROVIDERS:
         return None
     try:
         return address.lower() in await cast("AddressHost", client).addresses()

@@ -214,7 +214,7 @@ async def _target(
         url=str(address.web_url),
         credentials=None,
         scope=await push_scope_of(session, sandbox.user_id, address),
-        kept=frozenset(one.base_branch for one in alike if one.base_branch),
+        protected_branches=frozenset(one.base_branch for one in alike if one.base_branch),
         is_read_only=found.is_submodule,
     )
     return target, found

@@ -25,7 +25,7 @@ from app_server.git_proxy.refusal import Refusal
 from app_server.git_proxy.streams import bytes_of
 from app_server.git_proxy.upstream import basic_of, explained, untrusted
 from app_server.http.additional_trust import certificate_problem
-from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+from app_server.http.bounded_body import IDENTITY, BodyTooLong, read_body
 from app_server.http.connection_errors import connection_problem
 from app_server.http.guarded_client import bound_to
 from app_server.http.reply_streaming import Passing
@@ -84,7 +84,7 @@ class Ticket(BaseModel):
     ends_at: float
 
 
-async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: str) -> bytes:
+async def transfer_addresses(access: RepositoryAccess, cipher: Cipher, content: bytes, here: str) -> bytes:
     """Asks the git host for the addresses of large files (Git LFS). Returns the host's reply, in which
     addresses of this server replace the host's addresses.
 
@@ -123,7 +123,7 @@ async def _batch_reply(access: RepositoryAccess, content: bytes, operation: str)
     address = f"{access.url.removesuffix('.git')}.git/info/lfs/objects/batch"
     reply = await _send(access, access.http.build_request("POST", address, headers=headers, content=content))
     try:
-        said = await whole_body(reply, MAX_REPLY_BYTES, _REPLY_SECONDS)
+        said = await read_body(reply, MAX_REPLY_BYTES, _REPLY_SECONDS)
     except BodyTooLong as error:
         raise Refusal(f"The answer of {access.target.host} is too long.") from error
     except httpx.HTTPError as error:
@@ -271,7 +271,7 @@ async def verify(access: RepositoryAccess, ticket: Ticket) -> Response:
 async def _answer(access: RepositoryAccess, request: httpx.Request) -> Response:
     reply = await _send(access, request)
     try:
-        said = await whole_body(reply, MAX_REPLY_BYTES, _REPLY_SECONDS)
+        said = await read_body(reply, MAX_REPLY_BYTES, _REPLY_SECONDS)
     except httpx.HTTPError as error:
         raise Refusal(f"{request.url.host} did not answer. Try again later.") from error
     finally:

@@ -17,16 +17,20 @@ FIX = f"Push to a new branch instead: git push origin HEAD:refs/heads/NAME. {ALL
 
 
 def refusals(
-    commands: Iterable[Command], *, scope: PushScope, own: Collection[str], kept: Collection[str]
+    commands: Iterable[Command],
+    *,
+    scope: PushScope,
+    own: Collection[str],
+    protected_branches: Collection[str],
 ) -> dict[str, str]:
     """Returns a dictionary with the reason of refusal for each ref that the agent may not push. An empty
     dictionary means that the push is allowed. If a single ref is refused, the whole push is refused.
 
     `scope`: which branches the user lets agents push to. `own`: refs that the conversation has created.
-    `kept`: protected branches, for example the base branch; an agent may not push to them even if the push
-    would create them. If `scope` is ANY, `kept` has no effect.
+    `protected_branches`: for example the base branch; an agent may not push to these branches even if the
+    push would create them. If `scope` is ANY, `protected_branches` has no effect.
     """
-    reasons = ((command.ref, _reason(command, scope, own, kept)) for command in commands)
+    reasons = ((command.ref, _reason(command, scope, own, protected_branches)) for command in commands)
     return {ref: reason for ref, reason in reasons if reason}
 
 

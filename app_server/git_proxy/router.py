@@ -66,7 +66,7 @@ async def large_files(name: str, cipher: ServerCipher, request: Request) -> Resp
     try:
         access = await RepositoryAccess.of(request, name)
         here = f"{_seen_from_the_sandbox(request)}/{quote(name, safe='/:')}/info/lfs/transfers"
-        answer = await large.asked(access, cipher, bytes(content), here)
+        answer = await large.transfer_addresses(access, cipher, bytes(content), here)
     except Refusal as no:
         return refusal.to_large_files(no)
     return Response(answer, media_type=large.MEDIA_TYPE)
@@ -179,7 +179,7 @@ async def _judge(name: str, request: Request, reader: Reader) -> Response:
         pushed.commands,
         scope=access.target.scope,
         own=await access.own_refs(pushed.commands),
-        kept=access.target.kept,
+        protected_branches=access.target.protected_branches,
     )
     if reasons:
         return await _refuse(access, pushed, reader, reasons, FIX)

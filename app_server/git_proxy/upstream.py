@@ -43,16 +43,17 @@ class UpstreamRepository:
     """A repository at its git host, with the rights that a conversation has there.
 
     `url`: the address without credentials. `credentials`: the user's credentials; None means that requests
-    are sent to the host without credentials. `scope`: which branches agents may push to. `kept`: the branches
-    from which conversations in the sandbox began; agents may not change these branches unless `scope` is ANY.
-    `is_read_only`: true if agents may not push to the repository at all.
+    are sent to the host without credentials. `scope`: which branches agents may push to.
+    `protected_branches`: the branches from which conversations in the sandbox began; agents may not change
+    these branches unless `scope` is ANY. `is_read_only`: true if agents may not push to the repository at
+    all.
     """
 
     name: str
     url: str
     credentials: Credentials | None
     scope: PushScope
-    kept: frozenset[str]
+    protected_branches: frozenset[str]
     is_read_only: bool = False
 
     @property

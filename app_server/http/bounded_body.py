@@ -20,7 +20,7 @@ class BodyTooLong(httpx.ReadError):
     """The error that is raised if the body of a reply is longer than the caller's limit."""
 
 
-async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:
+async def read_body(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:
     """Returns the whole body of a reply that has not been read yet.
 
     Raises BodyTooLong if the body has more than `max_bytes` bytes. Raises httpx.ReadTimeout if the body takes

@@ -53,14 +53,14 @@ class ConnectionLimits:
         """
         visitor = _visitor(transport)
         self._forget_closed(
-            _SECONDS_BETWEEN_LOOKS if self._has_room(visitor) else _SECONDS_BETWEEN_LOOKS / 10
+            _SECONDS_BETWEEN_LOOKS if self._has_free_connection(visitor) else _SECONDS_BETWEEN_LOOKS / 10
         )
-        if not self._has_room(visitor):
+        if not self._has_free_connection(visitor):
             return False
         self._open[visitor].add(transport)
         return True
 
-    def _has_room(self, visitor: str) -> bool:
+    def _has_free_connection(self, visitor: str) -> bool:
         limit = self._total if visitor == _LOOPBACK else self._of_one_address
         count = sum(map(len, self._open.values()))
         return len(self._open.get(visitor, ())) < limit and count < self._total

@@ -54,7 +54,7 @@ class FairResolver:
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
         self._resolve = resolve
         self._at_once = at_once
-        self._places: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+        self._semaphores: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
         self._running: set[asyncio.Task[list[str]]] = set()
 
     async def resolve(self, client: Hashable, name: str) -> list[str]:
@@ -62,7 +62,7 @@ class FairResolver:
         resolved. If this client already has too many lookups, waits until one of them has finished. Raises
         OSError if the name cannot be resolved.
         """
-        semaphore = self._places.setdefault(client, asyncio.Semaphore(self._at_once))
+        semaphore = self._semaphores.setdefault(client, asyncio.Semaphore(self._at_once))
         await semaphore.acquire()
         task = asyncio.ensure_future(self._look_up(name))
         self._running.add(task)

@@ -147,25 +147,25 @@ class CallCapacity:
 
 
 class CallSlot:
-    """The permission to run one model call. The method `left_after` frees the permission for another call
+    """The permission to run one model call. The method `released_after` frees the permission for another call
     when a response has ended. The method `leave` frees it at once.
     """
 
     def __init__(self, room: CallCapacity, *shares: "_Share") -> None:
-        self._room = room
+        self._capacity = room
         self._shares = shares
-        self._is_left = False
+        self._is_released = False
 
     async def body_of(self, request: Request) -> tuple[dict[str, Any], int]:
-        return await self._room.body_of(request, *self._shares)
+        return await self._capacity.body_of(request, *self._shares)
 
     def leave(self) -> None:
-        if not self._is_left:
-            self._is_left = True
+        if not self._is_released:
+            self._is_released = True
             for share in self._shares:
                 share.calls.release()
 
-    def left_after(self, response: Response) -> Response:
+    def released_after(self, response: Response) -> Response:
         return _LeavingAfter(response, self)
 
 
@@ -209,13 +209,13 @@ class _LeavingAfter(Response):
     def __init__(self, response: Response, slot: CallSlot) -> None:
         super().__init__(status_code=response.status_code)
         self._response = response
-        self._place = slot
+        self._slot = slot
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._response(scope, receive, send)
         finally:
-            self._place.leave()
+            self._slot.leave()
 
 
 async def _read(request: Request) -> bytearray:

@@ -11,7 +11,7 @@ from agent_runtime.metering.lenient_numbers import a_count, a_dict
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway
-from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+from app_server.http.bounded_body import IDENTITY, BodyTooLong, read_body
 from app_server.llm_gateway.forwarding.vendor_failures import unreachable, wrong_base_url
 from app_server.settings.profile_lookup import get_profile
 from app_server.settings.schemas import BaseUrl, ProfileName
@@ -27,7 +27,7 @@ MAX_MODELS = 1000
 _WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx_train")
 
 
-def _given(base_url: str | None) -> str:
+def _require_base_url(base_url: str | None) -> str:
     if base_url is None:
         raise ValueError("the server's address is missing")
     return base_url
@@ -42,7 +42,7 @@ class ListModels(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    base_url: Annotated[BaseUrl, AfterValidator(_given)]
+    base_url: Annotated[BaseUrl, AfterValidator(_require_base_url)]
     api_key: SecretStr | None = Field(default=None, max_length=10_000)
     profile: ProfileName | None = None
 
@@ -97,7 +97,7 @@ async def _fetched(http: httpx.AsyncClient, url: str, headers: dict[str, str]) -
         if reply.headers.get("content-type", "").startswith("text/html"):
             raise wrong_base_url(url, reply.status_code)
         try:
-            received = await whole_body(reply, MAX_BYTES, TIMEOUT_SECONDS)
+            received = await read_body(reply, MAX_BYTES, TIMEOUT_SECONDS)
         except BodyTooLong as error:
             raise BadGateway(
                 "The server's list of models is too long.", code="model_list_too_long"

@@ -141,9 +141,9 @@ async def count_tokens(sandbox: CurrentSandbox, request: Request) -> Response:
 async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Response:
     program, profile, quota = await _program(sandbox, request)
     payer = Payer(sandbox.user_id, program.conversation_id, is_program=True)
-    room: CallCapacity = request.state.room_for_models
+    room: CallCapacity = request.state.model_call_capacity
     async with room.slot(sandbox.id, sandbox.user_id, quota) as slot:
-        return slot.left_after(await paid(slot, payer, profile, program.caller, request))
+        return slot.released_after(await paid(slot, payer, profile, program.caller, request))
 
 
 async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile, LevelValue | None]:

@@ -103,9 +103,9 @@ async def _call(
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
         quota = await quota_of_calls(session, sandbox.user_id, caller, profile)
     payer = Payer(sandbox.user_id, conversation_id)
-    room: CallCapacity = request.state.room_for_models
+    room: CallCapacity = request.state.model_call_capacity
     async with room.slot(sandbox.id, sandbox.user_id, quota) as slot:
-        return slot.left_after(await paid(slot, payer, profile, caller, request))
+        return slot.released_after(await paid(slot, payer, profile, caller, request))
 
 
 async def completion(

@@ -19,7 +19,7 @@ from agent_runtime.metering.token_counts import Usage, usage_of
 from app_server.settings.models import LLMProfile
 
 TOOL = "report_colour"
-SHOWN, SAID = "red", "blue"
+COLOUR_IN_IMAGE, COLOUR_IN_TEXT = "red", "blue"
 _SIDE = 64
 _RED = b"\xff\x00\x00"
 # About 5,000 tokens. The longest minimum of a vendor's prompt cache is 4,096.
@@ -32,13 +32,13 @@ def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[s
     in the field for tools; otherwise a system prompt describes the tool, as agents do for models without tool
     calls.
     """
-    seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
+    seen = "Which colour fills this image?" if with_image else f"The colour is {COLOUR_IN_TEXT}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
     image = {"type": "image_url", "image_url": {"url": _image()}}
     content = [text, image] if with_image else text["text"]
     question = {"role": "user", "content": content}
     described = {"role": "system", "content": documentation([_tool()])}
-    return _asked(profile, [question] if is_native else [described, question], with_tool=is_native)
+    return _call_body(profile, [question] if is_native else [described, question], with_tool=is_native)
 
 
 def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
@@ -57,11 +57,11 @@ def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[st
         {"role": "system", "content": [part] if "cache_control" in part else part["text"]},
         {"role": "user", "content": "Say OK, and nothing else."},
     ]
-    asked = _asked(profile, messages, with_tool=is_native)
+    asked = _call_body(profile, messages, with_tool=is_native)
     return asked | ({"prompt_cache_key": key} if has_cache_key(profile.model) else {})
 
 
-def _asked(profile: LLMProfile, messages: list[dict[str, Any]], *, with_tool: bool) -> dict[str, Any]:
+def _call_body(profile: LLMProfile, messages: list[dict[str, Any]], *, with_tool: bool) -> dict[str, Any]:
     options = profile.chosen
     limit = "max_completion_tokens" if names_max_completion_tokens(profile.model) else "max_tokens"
     optional = {
@@ -138,7 +138,7 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def _tool() -> dict[str, Any]:
-    colours = {"type": "string", "enum": [SHOWN, "green", SAID, "yellow"]}
+    colours = {"type": "string", "enum": [COLOUR_IN_IMAGE, "green", COLOUR_IN_TEXT, "yellow"]}
     parameters = {"type": "object", "properties": {"colour": colours}, "required": ["colour"]}
     function = {"name": TOOL, "description": "Reports a colour.", "parameters": parameters}
     return {"type": "function", "function": function}

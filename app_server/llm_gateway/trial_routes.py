@@ -95,7 +95,7 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
         await require_shared_budgets(session, user.id, profile)
     if profile.is_recording:
         raise BadRequest("A recorded model is not tested: nothing is called.", code="llm_profile_recorded")
-    room: CallCapacity = request.state.room_for_models
+    room: CallCapacity = request.state.model_call_capacity
     slot = await room.enter(None, user.id, quota)
     try:
         return await _tried(_Calls(profile, user, request), began=monotonic())
@@ -202,7 +202,7 @@ async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
         native_tool_calling=model.calls_tools,
         streams=answer.is_stream and found.pieces > 1,
         reasons=found.reasoning,
-        images=(first.refusal is None and found.colour == trial.SHOWN) if with_image else None,
+        images=(first.refusal is None and found.colour == trial.COLOUR_IN_IMAGE) if with_image else None,
         caching=cached_tokens > 0 if cached else None,
         caching_skipped=skipped,
         cached_tokens=cached_tokens,

@@ -50,7 +50,7 @@ async def ask(
                     return refused(401, "AuthenticationError", str(error))
                 key = signed_in.token
                 location = profile.chosen.location or DEFAULT_LOCATION
-                vendor = replace(vendor, place=(signed_in.project, location))
+                vendor = replace(vendor, project_and_location=(signed_in.project, location))
             is_guarded = vendor.base_url is not None and not _is_trusted(user, profile)
             if vendor.base_url and is_guarded:
                 await require_callable(request, user, vendor.base_url)

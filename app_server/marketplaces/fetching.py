@@ -123,7 +123,7 @@ def _read(archive: Path, commit: str) -> Files:
     Raises UnreadableMarketplace if the archive is damaged or has too many files. Blocks while it reads the
     disk.
     """
-    found = _Found()
+    found = _ArchiveContents()
     try:
         with tarfile.open(archive) as tar:
             for count, member in enumerate(tar, start=1):
@@ -135,7 +135,7 @@ def _read(archive: Path, commit: str) -> Files:
     return found.files(commit)
 
 
-class _Found:
+class _ArchiveContents:
     """Collects the paths and texts of the files in a tar archive. For each file that it does not read, it
     also collects the reason, such as "is too large".
     """
@@ -145,7 +145,7 @@ class _Found:
         self._directories: set[str] = set()
         self._texts: dict[str, str] = {}
         self._left_out: dict[str, str] = {}
-        self._room = MAX_TEXT_BYTES
+        self._remaining_bytes = MAX_TEXT_BYTES
 
     def files(self, commit: str) -> Files:
         names = self._paths | self._directories | self._left_out.keys()
@@ -165,10 +165,12 @@ class _Found:
                 self._read(tar, member, MAX_MANIFEST_BYTES if name in MANIFESTS else MAX_FILE_BYTES)
 
     def _read(self, tar: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> None:
-        if member.size > min(limit, self._room):
-            self._left_out[member.name] = f"is too large: over {min(limit, self._room) // 1024} KiB"
+        if member.size > min(limit, self._remaining_bytes):
+            self._left_out[member.name] = (
+                f"is too large: over {min(limit, self._remaining_bytes) // 1024} KiB"
+            )
             return
-        self._room -= member.size
+        self._remaining_bytes -= member.size
         content = tar.extractfile(member)
         assert content is not None
         try:

@@ -82,7 +82,7 @@ class _Lenient(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class _Place(_Lenient):
+class _PluginLocation(_Lenient):
     """The location of a plugin, which says in which git repository the plugin is. In the marketplace's list,
     this object is the value of the field `source` of a plugin's entry.
 
@@ -102,7 +102,7 @@ class _Place(_Lenient):
 class _Entry(_Lenient):
     name: str = Field(min_length=1, max_length=200)
     description: str | None = None
-    source: str | _Place
+    source: str | _PluginLocation
 
 
 class _Metadata(_Lenient):
@@ -180,7 +180,7 @@ def _plugin(marketplace: Marketplace, entry: _Entry, files: Files, root: str) ->
     )
 
 
-def _address(location: _Place) -> str:
+def _address(location: _PluginLocation) -> str:
     if location.source == "github" and location.repo and _REPOSITORY.fullmatch(location.repo):
         return f"github:{location.repo}"
     if location.source in {"url", "git-subdir"} and location.url and _ADDRESS.fullmatch(location.url):

@@ -18,7 +18,7 @@ from fastapi import Request, Response
 from app_server.core.errors import BadGateway, TooManyRequests
 from app_server.http.reply_streaming import Passing
 from app_server.mcp_broker.reply_masking import masked
-from app_server.mcp_servers.scopes import asked_for
+from app_server.mcp_servers.scopes import requested_scope
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ async def pass_through(
         reply = await _send(http, target, headers, request)
     if reply.is_redirect or reply.status_code in _CREDENTIALS_REFUSED:
         await reply.aclose()
-        scope = asked_for(reply.headers.get("www-authenticate", ""))
+        scope = requested_scope(reply.headers.get("www-authenticate", ""))
         if reply.status_code == HTTPStatus.FORBIDDEN and scope is not None and target.want is not None:
             await target.want(scope)
             raise _scope_needed(target, scope)

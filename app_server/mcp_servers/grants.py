@@ -23,7 +23,7 @@ from app_server.core.background import finish
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadGateway, Forbidden
-from app_server.http.bounded_body import IDENTITY, whole_body
+from app_server.http.bounded_body import IDENTITY, read_body
 from app_server.http.guarded_client import bound_to
 from app_server.mcp_servers.models import McpGrant
 from app_server.mcp_servers.scopes import union
@@ -202,7 +202,7 @@ class Grants:
                     follow_redirects=False,
                     extensions=bound_to(url),
                 ) as reply:
-                    content = await whole_body(reply, MAX_TOKEN_BYTES, RENEW_SECONDS)
+                    content = await read_body(reply, MAX_TOKEN_BYTES, RENEW_SECONDS)
         except (httpx.HTTPError, TimeoutError) as error:
             await self._change(row, claimed_until=None)
             raise _unreachable(name, type(error).__name__) from error

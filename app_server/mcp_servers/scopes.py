@@ -18,7 +18,7 @@ _SCOPE = re.compile(
 _SCOPE_PARAMETER = re.compile(r"""\bscope="[^"]*",?\s*""")
 
 
-def asked_for(challenge: str) -> str | None:
+def requested_scope(challenge: str) -> str | None:
     """Returns the OAuth scope that an MCP server asks for in a 403 reply (RFC 6750, section 3.1).
 
     `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server says that the

@@ -32,7 +32,7 @@ class HostedRepository:
     directory: str | None = None
     base_commit: str | None = None
 
-    def place(self, workplace: Workplace) -> Workplace:
+    def own_workplace(self, workplace: Workplace) -> Workplace:
         """Returns the workplace (directory in the sandbox) of this repository. `workplace`: the workplace of
         the conversation, which has the directory of the first repository.
         """

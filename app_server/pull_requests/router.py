@@ -107,8 +107,8 @@ async def propose_pull_request(
     """
     async with database.read() as session:
         hosted = await repository_of(session, hosts, conversation, repository)
-    tree = await working_tree.look_at(hosted.place(workplace))
-    template = await template_of(hosted.place(workplace), hosted.host.provider)
+    tree = await working_tree.look_at(hosted.own_workplace(workplace))
+    template = await template_of(hosted.own_workplace(workplace), hosted.host.provider)
     return await proposal_of(database, config.base_url, hosted, conversation, tree, template)
 
 
@@ -150,7 +150,7 @@ async def create_pull_request(
     async with database.read() as session:
         await service.check_new(session, user.id, repository, new)
         workplace = await conversations.workplace(session, viewer, user.id, conversation.id)
-    await working_tree.push(repository.place(workplace), body.head, body.title)
+    await working_tree.push(repository.own_workplace(workplace), body.head, body.title)
     row, opened = await open_pull_request(database, conversation, repository, new, trail)
     left_out = [*opened.left_out, *await shots.in_opened(client, repository.name, opened, body.body)]
     return CreatedPullRequest(pull_request=PullRequestInfo.of(row), is_new=opened.is_new, left_out=left_out)

@@ -275,7 +275,7 @@ class Backend(Protocol):
         Returns None if the memory is not limited, or if no sandbox host answers.
         """
 
-    async def room_for(self, sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
+    async def memory_capacity(self, sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
         """Returns the memory capacity of the machine on which this sandbox would start. held: the ids of all
         sandboxes that use memory.
         """
@@ -321,7 +321,7 @@ class OneMachine:
     async def spare_bytes_of_others(self) -> int:
         return 0
 
-    async def room_for(self, _sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
+    async def memory_capacity(self, _sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
         capacities = await self.capacities()
         return MemoryCapacity(held, sum(capacities) if capacities else None)
 

@@ -90,12 +90,12 @@ class HostServices:
         """
         try:
             await self.backend.examine()
-            if self.backend.lacks_spare and await self._has_room():
+            if self.backend.lacks_spare and await self._has_free_memory():
                 await self.backend.replenish()
         except StartFailure as failure:
             logger.warning("the engine does not do its part", extra={"cause": failure.cause})
 
-    async def _has_room(self) -> bool:
+    async def _has_free_memory(self) -> bool:
         up = [state for state in (await self.states()).values() if state != "stopped"]
         return (len(up) + 1) * self.config.sandbox_memory_bytes <= await self.capacity_bytes()
 

@@ -19,7 +19,12 @@ from app_server.sandbox_images.base_image import BuildFiles, BuildLimits
 from app_server.sandbox_images.build_context import PackedContext, pack
 from app_server.sandbox_images.definition import BASE_REPOSITORY
 from app_server.sandbox_images.docker_build import docker_build, docker_command, has_buildx
-from app_server.sandbox_images.preflight import is_present, require_room, require_size, while_there_is_room
+from app_server.sandbox_images.preflight import (
+    is_present,
+    require_disk_space,
+    require_size,
+    while_disk_has_space,
+)
 
 MAX_SHOWN = 300
 
@@ -52,21 +57,21 @@ def resolved_source(
     """
     if not dockerfile.is_file():
         raise BadRequest(
-            f"There is no Dockerfile at {shown(dockerfile)}.",
+            f"There is no Dockerfile at {printable(dockerfile)}.",
             code="dockerfile_missing",
             fix="Name the file itself, not its folder.",
         )
     folder = context or dockerfile.parent
     if not folder.is_dir():
         raise BadRequest(
-            f"The build context {shown(folder)} is not a folder.",
+            f"The build context {printable(folder)} is not a folder.",
             code="build_context_missing",
             fix="Name the folder from which the Dockerfile copies.",
         )
     return BaseSource(dockerfile.resolve(), folder.resolve(), arguments or {}, target)
 
 
-def shown(name: object) -> str:
+def printable(name: object) -> str:
     """Returns the text of `name` in a form that is safe to print on a terminal: shortened, and with escape
     sequences in place of control characters. Used for text that comes from a repository.
     """
@@ -89,10 +94,8 @@ async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report
     with tempfile.TemporaryFile() as tar:
         files = await asyncio.to_thread(pack_base, source, tar)
         if not await is_present(docker, files.name):
-            megabytes = f"{files.bytes / 1e6:.1f} MB"
-            report(
-                f"Building {files.name} from {shown(source.dockerfile)} ({files.files} files, {megabytes})"
-            )
+            size = f"{files.files} files, {files.bytes / 1e6:.1f} MB"
+            report(f"Building {files.name} from {printable(source.dockerfile)} ({size})")
             await build_base(docker, files, tar, flavour, BuildLimits(), report)
     return files.name
 
@@ -131,11 +134,11 @@ async def build_base(
     `sandbox_base_too_large` if the image is larger than `limits` allows. Raises StartFailure
     `sandbox_image_no_room` if the disk is too full.
     """
-    await require_room(docker, flavour)
+    await require_disk_space(docker, flavour)
     options = [f"--build-arg={key}={value}" for key, value in files.arguments.items()]
     options += [f"--target={files.target}"] if files.target else []
     options += [f"--network={limits.network}"] if limits.network else []
-    status, output = await while_there_is_room(
+    status, output = await while_disk_has_space(
         docker,
         docker_build(docker, files.name, files.dockerfile, options, tar, report, limits.timeout_seconds),
     )
@@ -154,7 +157,7 @@ async def _not_built(docker: str, files: BuildFiles, output: str, limits: BuildL
         )
     return StartFailure(
         "sandbox_base_build_failed",
-        f"The base image could not be built from {shown(files.dockerfile)}.",
+        f"The base image could not be built from {printable(files.dockerfile)}.",
         fix=fix,
         output=output,
     )
@@ -165,7 +168,7 @@ def _pack(source: BaseSource, tar: IO[bytes]) -> PackedContext:
         return pack(source.context, source.dockerfile, tar)
     except OSError as error:
         raise BadRequest(
-            f"The build context {shown(source.context)} could not be packed: {error}.",
+            f"The build context {printable(source.context)} could not be packed: {error}.",
             code="build_context_unreadable",
             fix="Leave out in .dockerignore what cannot be read or is not needed; the rest has to fit into "
             f"{tempfile.gettempdir()}.",

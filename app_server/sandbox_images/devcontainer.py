@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app_server.core.config import IMAGE_NAME
 from app_server.core.errors import BadRequest
-from app_server.sandbox_images.custom_base import BaseSource, resolved_source, shown
+from app_server.sandbox_images.custom_base import BaseSource, printable, resolved_source
 from app_server.sandbox_images.jsonc import parse_jsonc
 
 MAX_CHARACTERS = 1024**2
-PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json", "devcontainer.json")
+CANDIDATE_PATHS = (".devcontainer/devcontainer.json", ".devcontainer.json", "devcontainer.json")
 
 _SET_UP = (
     "what prepares a project belongs into .agents/setup.sh, which runs in the sandbox once a user allows it"
@@ -30,7 +30,7 @@ _USER = "agents work as the user agent (uid 10001)"
 _VARIABLES = "set variables with ENV in the Dockerfile; secrets are kept in Slipway"
 _WALLS = "a repository cannot choose the isolation of a sandbox"
 _HOST = "a sandbox sees no folder of this machine; its project is at /workspace/project"
-_PLACE = "limits and life of a sandbox are settings of Slipway"
+_SLIPWAY_SETTING = "limits and life of a sandbox are settings of Slipway"
 _EDITOR = "it is meant for an editor"
 _WHY_IGNORED = {
     "features": "install what they bring in the Dockerfile",
@@ -45,7 +45,7 @@ _WHY_IGNORED = {
     **dict.fromkeys(("containerEnv", "remoteEnv", "secrets"), _VARIABLES),
     **dict.fromkeys(("runArgs", "privileged", "capAdd", "securityOpt", "build.options"), _WALLS),
     **dict.fromkeys(("mounts", "workspaceMount", "workspaceFolder"), _HOST),
-    **dict.fromkeys(("hostRequirements", "shutdownAction", "overrideCommand", "init"), _PLACE),
+    **dict.fromkeys(("hostRequirements", "shutdownAction", "overrideCommand", "init"), _SLIPWAY_SETTING),
     **dict.fromkeys(("customizations", "postAttachCommand"), _EDITOR),
     "build.cacheFrom": "the engine's own cache is used",
     "image": "its Dockerfile says what it is built on",
@@ -111,12 +111,12 @@ class _Plain:
         kind, *rest = found[1].split(":")
         if kind not in {"localEnv", "env"} or len(rest) < 2:
             raise BadRequest(
-                f"{self.file} asks for {shown(found[0])}, which Slipway does not put in.",
+                f"{self.file} asks for {printable(found[0])}, which Slipway does not put in.",
                 code="devcontainer_variable",
                 fix="Write its value there, or a default: ${localEnv:NAME:default}.",
             )
         why = "nothing of this machine's environment gets into an image; its default is taken"
-        self.taken.append(f"{shown(f'${{{kind}:{rest[0]}}}')} ({why})")
+        self.taken.append(f"{printable(f'${{{kind}:{rest[0]}}}')} ({why})")
         return ":".join(rest[1:])
 
 
@@ -154,7 +154,7 @@ def _unused(content: _Content, base: str | BaseSource) -> list[str]:
 
 
 def _explained(name: str) -> str:
-    return f"{shown(name)} ({_WHY_IGNORED.get(name, 'Slipway does not know it')})"
+    return f"{printable(name)} ({_WHY_IGNORED.get(name, 'Slipway does not know it')})"
 
 
 def _find(path: Path) -> tuple[Path, Path]:
@@ -163,7 +163,7 @@ def _find(path: Path) -> tuple[Path, Path]:
     `devcontainer_leads_out` if the file is a symbolic link to a place outside of the project folder.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 (`..` would stay)
-    candidates = [path / relative_path for relative_path in PLACES] if path.is_dir() else [path]
+    candidates = [path / relative_path for relative_path in CANDIDATE_PATHS] if path.is_dir() else [path]
     for candidate in candidates:
         if candidate.is_file():
             # The project is the one where the file was found. A link must not choose another project.
@@ -183,7 +183,8 @@ def _read(file: Path) -> _Content:
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False)
         cause = "; ".join(
-            f"{shown('.'.join(map(str, one['loc'])) or 'all of it')}: {one['msg']}" for one in problems[:3]
+            f"{printable('.'.join(map(str, one['loc'])) or 'all of it')}: {one['msg']}"
+            for one in problems[:3]
         )
         raise _unreadable(file, cause) from error
     except (OSError, ValueError) as error:
@@ -207,7 +208,7 @@ def _image(file: Path, content: _Content, plain: Callable[[str], str]) -> str:
         )
     name = plain(content.image)
     if not re.fullmatch(IMAGE_NAME, name):
-        raise _unreadable(file, f"image: {shown(name)} is not the name of an image")
+        raise _unreadable(file, f"image: {printable(name)} is not the name of an image")
     return name
 
 
@@ -234,7 +235,7 @@ def _source(
 def _require_inside(path: Path, roots: list[Path], file: Path, fix: str) -> None:
     if not any(path.is_relative_to(root) for root in roots):
         raise BadRequest(
-            f"{file} leads out of its project {roots[0]}: to {shown(path)}.",
+            f"{file} leads out of its project {roots[0]}: to {printable(path)}.",
             code="devcontainer_leads_out",
             fix=fix,
         )

@@ -33,7 +33,7 @@ from app_server.sandbox_images.definition import (
 )
 from app_server.sandbox_images.docker_build import docker_build, docker_command
 from app_server.sandbox_images.preflight import (
-    require_room,
+    require_disk_space,
     require_size,
     require_suitable_base,
 )
@@ -96,7 +96,7 @@ async def _build(
     docker = docker_command()
     began = time.monotonic()
     if not await has_image(definition.dependencies):
-        await require_room(docker, definition.flavour)
+        await require_disk_space(docker, definition.flavour)
         if not await has_image(definition.base):
             await (
                 _get_custom_base(docker, own, definition, report)

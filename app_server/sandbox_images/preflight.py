@@ -25,8 +25,8 @@ _FIRST_RELEASES = {"debian": (12,), "ubuntu": (24, 4)}
 _NO_SUCH_PROGRAM = {126, 127}
 _TIMED_OUT = 124
 LOOK_LABEL = "slipway.look"
-ROOM_SECONDS = 2.0
-KEPT_BYTES = GIBIBYTE
+DISK_CHECK_SECONDS = 2.0
+MIN_FREE_BYTES = GIBIBYTE
 # Uses only shell built-ins, because the image may contain no programs. Each output line is NAME=VALUE.
 _LOOK = """
 [ -r /etc/os-release ] && . /etc/os-release
@@ -54,7 +54,7 @@ class BaseImageInspection:
     packages: str = ""
 
 
-async def require_room(docker: str, flavour: SandboxFlavour) -> None:
+async def require_disk_space(docker: str, flavour: SandboxFlavour) -> None:
     """Checks that the disk of the container engine has enough free space to build an image of this flavour
     ("full": with a browser and fonts; "slim": without them). Raises StartFailure `sandbox_image_no_room` if
     there is too little space. Does nothing if the disk cannot be read from this machine.
@@ -64,22 +64,22 @@ async def require_room(docker: str, flavour: SandboxFlavour) -> None:
         return
     free, needed = shutil.disk_usage(root).free, NEEDED_BYTES[flavour]
     if free < needed:
-        raise _no_room(
+        raise _disk_full(
             f"{free / GIBIBYTE:.1f} GiB are free at {root}; building the {flavour} sandbox image takes "
             f"{needed / GIBIBYTE:.0f} GiB."
         )
 
 
-async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
+async def while_disk_has_space(docker: str, build: Coroutine[Any, Any, T]) -> T:
     """Runs `build` and returns its result. Checks the free disk space of the container engine every few
     seconds. If the disk is almost full, stops the build and raises StartFailure `sandbox_image_no_room`.
     """
     root = await _engine_root(docker)
     task = asyncio.create_task(build, name="docker build")
     try:
-        while not (await asyncio.wait({task}, timeout=ROOM_SECONDS))[0]:
-            if root and shutil.disk_usage(root).free < KEPT_BYTES:
-                raise _no_room(f"Slipway ended the build, because it had almost filled the disk at {root}.")
+        while not (await asyncio.wait({task}, timeout=DISK_CHECK_SECONDS))[0]:
+            if root and shutil.disk_usage(root).free < MIN_FREE_BYTES:
+                raise _disk_full(f"Slipway ended the build, because it had almost filled the disk at {root}.")
         return task.result()
     finally:
         task.cancel()
@@ -190,7 +190,7 @@ async def _engine_root(docker: str) -> Path | None:
     return root if os.access(root, os.R_OK) else None
 
 
-def _no_room(cause: str) -> StartFailure:
+def _disk_full(cause: str) -> StartFailure:
     return StartFailure(
         "sandbox_image_no_room",
         cause,

@@ -18,10 +18,10 @@ Build = Callable[[Report], Awaitable[None]]
 class _Running:
     task: asyncio.Task[None] | None = None
     reports: list[Report] = field(default_factory=list)
-    said: deque[str] = field(default_factory=lambda: deque(maxlen=_REPEATED_LINES))
+    recent_lines: deque[str] = field(default_factory=lambda: deque(maxlen=_REPEATED_LINES))
 
     def say(self, line: str) -> None:
-        self.said.append(line)
+        self.recent_lines.append(line)
         for report in self.reports:
             report(line)
 
@@ -50,7 +50,7 @@ class Builds:
             running.task = asyncio.create_task(self._build(image, build, running, is_own), name="build image")
         else:
             report("Waiting for the image build that runs already")
-            for line in running.said:
+            for line in running.recent_lines:
                 report(line)
         assert running.task
         running.reports.append(report)

@@ -178,12 +178,14 @@ class Admission:
             if own := next((each for each in queue if each.sandbox_id in held), None):
                 if len(capacities) > 1:
                     # After a restart, the backend may not know yet on which host this sandbox is.
-                    await self._machines.backend.room_for(own.sandbox_id, held - {own.sandbox_id})
+                    await self._machines.backend.memory_capacity(own.sandbox_id, held - {own.sandbox_id})
                 return own
-            rooms = [(each, await self._machines.backend.room_for(each.sandbox_id, held)) for each in queue]
+            rooms = [
+                (each, await self._machines.backend.memory_capacity(each.sandbox_id, held)) for each in queue
+            ]
             if free := next((each for each, room in rooms if self._has_space(room)), None):
                 return free
-            if not await self._make_room(set(rooms[0][1].beside) - standing.sandbox_ids):
+            if not await self._free_memory(set(rooms[0][1].beside) - standing.sandbox_ids):
                 return None
         return None
 
@@ -226,7 +228,7 @@ class Admission:
         spare = self._machines.backend.spare_bytes + self._spare_of_others
         return sandboxes + spare <= total
 
-    async def _make_room(self, held: set[UUID]) -> bool:
+    async def _free_memory(self, held: set[UUID]) -> bool:
         """Frees memory by ending one container or process. The first choice is a container that was started
         in advance for a later sandbox. The second choice is the container or process of a sleeping (paused)
         sandbox, the third that of an idle sandbox. The files of sandboxes are kept. Returns False if nothing
@@ -258,10 +260,10 @@ class Admission:
 
     async def _replenish(self) -> None:
         capacities = await self._machines.backend.capacities()
-        if capacities is None or await self._has_spare_room(capacities):
+        if capacities is None or await self._has_spare_memory(capacities):
             await self._machines.backend.replenish()
 
-    async def _has_spare_room(self, capacities: Sequence[int]) -> bool:
+    async def _has_spare_memory(self, capacities: Sequence[int]) -> bool:
         self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
         held = await self._held(capacities, await self._reservations.read())
         return self._fits(len(held), sum(capacities))

@@ -65,10 +65,10 @@ class Sleep:
     async def idle_for(self, seconds: float) -> list[UUID]:
         """Returns the ids of the running sandboxes that have been idle (no agent has worked in them) for
         longer than `seconds`. The sandbox that has been idle longest comes first. Leaves out the sandboxes in
-        `kept_up` of the Machines object, which must not be put to sleep.
+        `keep_awake_counts` of the Machines object, which must not be put to sleep.
         """
         machines = self._machines
-        running = [each for each in machines.running.values() if each.id not in machines.kept_up]
+        running = [each for each in machines.running.values() if each.id not in machines.keep_awake_counts]
         idle = await asyncio.gather(*(_idle_seconds(each) for each in running))
         found = [(idle_seconds, each.id) for idle_seconds, each in zip(idle, running, strict=True)]
         return [

@@ -49,8 +49,8 @@ class Machines:
     process of a sandbox.
 
     `backend`: the sandbox backend, which the method `open` sets according to the configuration. `running`:
-    the sandboxes whose agent server has answered this process. `kept_up`: the sandboxes that must not be put
-    to sleep, even if they are idle.
+    the sandboxes whose agent server has answered this process. `keep_awake_counts`: the sandboxes that must
+    not be put to sleep, even if they are idle.
     """
 
     def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:
@@ -79,7 +79,7 @@ class Machines:
         """The ids of the sandboxes that belong to other app servers on the same database. Each round of the
         monitor (monitor.py) updates this set.
         """
-        self.kept_up: Counter[UUID] = Counter()
+        self.keep_awake_counts: Counter[UUID] = Counter()
         self.held: set[UUID] = set()
         """The ids of the sandboxes that this app server has paused for a short time, for example to copy
         their files. The monitor (monitor.py) does not restart these sandboxes.

@@ -21,7 +21,7 @@ from app_server.http.guarded_client import Guard
 from app_server.sandbox_images.build_context import MAX_TAR_BYTES
 from app_server.sandbox_images.custom_base import BaseSource, pack_base, resolved_source
 from app_server.sandbox_images.definition import BASE_REPOSITORY, REPOSITORY
-from app_server.sandbox_images.devcontainer import PLACES, Devcontainer, read_devcontainer
+from app_server.sandbox_images.devcontainer import CANDIDATE_PATHS, Devcontainer, read_devcontainer
 
 CLONE_SECONDS = 120.0
 MAX_SHOWN_CHARACTERS = 65_536
@@ -140,7 +140,7 @@ def _pack_project(project: Path, path: str | None, identity: str) -> PackedSpec:
 
 
 def _file(project: Path, path: str | None) -> Path:
-    candidates = [path] if path else [*PLACES, "Dockerfile"]
+    candidates = [path] if path else [*CANDIDATE_PATHS, "Dockerfile"]
     for candidate in candidates:
         file = project / candidate
         if not file.resolve().is_relative_to(project) or ".." in Path(candidate).parts:

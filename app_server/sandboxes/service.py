@@ -193,11 +193,11 @@ class Sandboxes:
         """Prevents the sandbox from being put to sleep while the `with` block runs, even if it is idle. Used
         for work in a sandbox whose conversation does not exist yet.
         """
-        self._machines.kept_up[sandbox_id] += 1
+        self._machines.keep_awake_counts[sandbox_id] += 1
         try:
             yield
         finally:
-            self._machines.kept_up -= Counter([sandbox_id])
+            self._machines.keep_awake_counts -= Counter([sandbox_id])
 
     def client(self, sandbox_id: UUID) -> AgentClient:
         """Returns the HTTP client with which the app server calls the agent server of the running sandbox.

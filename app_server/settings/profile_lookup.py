@@ -76,8 +76,8 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
     profile.
     """
     if name is None:
-        return found(await active_profile(session, user_id), name)
-    return found(await session.scalar(_NAMED, {"user": user_id, "name": name}), name)
+        return require_profile(await active_profile(session, user_id), name)
+    return require_profile(await session.scalar(_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
@@ -96,7 +96,7 @@ async def shared_profile(session: AsyncSession, user_id: UUID, name: str) -> LLM
     """Returns the profile with this name that an administrator shares with all users of the user's
     organisation. Raises NotFound `llm_profile_not_found` if there is none.
     """
-    return found(await session.scalar(_SHARED_NAMED, {"user": user_id, "name": name}), name)
+    return require_profile(await session.scalar(_SHARED_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def callable_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
@@ -133,7 +133,7 @@ async def own_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMPro
     """Returns the user's own profile with this name. Raises NotFound `llm_profile_not_found` if the user has
     none, even if another user shares a profile with this name.
     """
-    return found(await session.scalar(_OWN_NAMED, {"user": user_id, "name": name}), name)
+    return require_profile(await session.scalar(_OWN_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def first_shared_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
@@ -205,7 +205,7 @@ async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) 
     )
 
 
-def found(profile: LLMProfile | None, name: str | None) -> LLMProfile:
+def require_profile(profile: LLMProfile | None, name: str | None) -> LLMProfile:
     """Returns `profile`, or raises NotFound `llm_profile_not_found` if it is None.
 
     `name`: the name of the profile for the error text; None means the active profile.

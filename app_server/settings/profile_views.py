@@ -10,7 +10,7 @@ from app_server.settings.models import LLMProfile
 from app_server.settings.schemas import LLMProfileInfo, ModelFacts
 
 
-def shown(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
+def profile_info(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
     """Converts a model profile to the form in which a user sees it.
 
     `user_id`: the user who reads the profile. If the profile belongs to another user, the result does not
@@ -30,12 +30,12 @@ def shown(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
         output_cost_per_token=profile.output_cost_per_token,
         extra_header_names=profile.extra_header_names if is_own else [],
         is_recording=profile.is_recording,
-        facts=shown_facts(facts_of(profile.model)),
+        facts=model_facts(facts_of(profile.model)),
         **options.model_dump(),
     )
 
 
-def shown_facts(facts: Facts) -> ModelFacts:
+def model_facts(facts: Facts) -> ModelFacts:
     price = facts.price
     return ModelFacts(
         is_listed=facts.is_listed,

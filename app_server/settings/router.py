@@ -13,7 +13,7 @@ from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
 from app_server.settings import profile_lookup, profiles, sharing
 from app_server.settings.models import LLMProfile
-from app_server.settings.profile_views import shown, shown_facts
+from app_server.settings.profile_views import model_facts, profile_info
 from app_server.settings.protocol_llm import SaveProfile
 from app_server.settings.schemas import (
     ChangedProfile,
@@ -38,7 +38,7 @@ async def list_profiles(user: CurrentUser, session: ReadSession) -> LLMProfiles:
     active = await profile_lookup.active_profile(session, user.id)
     rows = await profile_lookup.list_profiles(session, user.id)
     return LLMProfiles(
-        profiles=[shown(row, user.id) for row in rows],
+        profiles=[profile_info(row, user.id) for row in rows],
         active_profile=active and active.name,
         callable_profiles=await profile_lookup.callable_names(session, user.id, rows),
     )
@@ -46,7 +46,7 @@ async def list_profiles(user: CurrentUser, session: ReadSession) -> LLMProfiles:
 
 @router.get("/{name}")
 async def get_profile(user: CurrentUser, session: ReadSession, name: ProfileNameInPath) -> LLMProfileDetails:
-    info = shown(await profile_lookup.get_profile(session, user.id, name), user.id)
+    info = profile_info(await profile_lookup.get_profile(session, user.id, name), user.id)
     config = info.model_dump(include=set(LLMSettings.model_fields)) | {"api_key": None}
     return LLMProfileDetails(**info.model_dump(), config=config)
 
@@ -146,8 +146,10 @@ async def get_model_facts(_user: CurrentUser, model: ModelName) -> ModelFacts:
     """Returns the data of the model catalogue about a model, such as its context window and prices. The user
     does not need a profile with this model.
     """
-    return shown_facts(facts_of(model))
+    return model_facts(facts_of(model))
 
 
 def _changed(row: LLMProfile, user: User, became: str) -> ChangedProfile:
-    return ChangedProfile(**shown(row, user.id).model_dump(), message=f"The profile {row.name} is {became}.")
+    return ChangedProfile(
+        **profile_info(row, user.id).model_dump(), message=f"The profile {row.name} is {became}."
+    )

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server import demo
 from app_server.core.errors import Conflict
 from app_server.settings.models import LLMProfile, UserSettings
-from app_server.settings.profile_lookup import first_shared_profile, found, own_profile
+from app_server.settings.profile_lookup import first_shared_profile, own_profile, require_profile
 from app_server.settings.profiles import DEMO_MODEL, refuse_built_in, refuse_enforced
 from app_server.users.models import User
 
@@ -48,7 +48,7 @@ async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, nam
     `llm_profile_enforced` if the organisation or a team makes its users use the profile.
     """
     query = select(LLMProfile).where(LLMProfile.shared_in == organisation_id, LLMProfile.name == name)
-    profile = found(await session.scalar(query), name)
+    profile = require_profile(await session.scalar(query), name)
     await refuse_enforced(session, profile)
     profile.shared_in = None
     in_use = update(UserSettings).where(UserSettings.shared_profile_id == profile.id)

@@ -35,16 +35,16 @@ class Read:
 
 @dataclass(frozen=True)
 class KnownRepository:
-    """A registered marketplace, with the skills that were found when its repository was read last. `found`:
-    None if the repository was not read since the marketplace was registered or changed.
+    """A registered marketplace, with the skills that were found when its repository was read last.
+    `last_read`: None if the repository was not read since the marketplace was registered or changed.
     """
 
     registration: MarketplaceRegistration
-    found: SkillRepository | None
+    last_read: SkillRepository | None
 
     @property
     def info(self) -> SkillRepositoryInfo:
-        registration, found = self.registration, self.found
+        registration, found = self.registration, self.last_read
         assert registration.scope is not None
         info = SkillRepositoryInfo(marketplace=registration.name, scope=registration.scope)
         if found is None:

@@ -107,7 +107,7 @@ def catalogue(
                 scope=each.registration.scope,
                 **state(name, one["name"]),
             )
-            for one in (each.found.skills if each.found else ())
+            for one in (each.last_read.skills if each.last_read else ())
         ]
     words = query.casefold().split()
     return [

@@ -34,7 +34,7 @@ from app_server.pull_requests.review_replies import ask
 from app_server.sandbox_specs.permission import permission_of
 from app_server.triggers import texts
 from app_server.triggers.decision import Action
-from app_server.triggers.decision_facts import Found, corrections
+from app_server.triggers.decision_facts import EventFacts, corrections
 from app_server.triggers.models import DeliveryResult, Trigger, TriggeredConversation
 from app_server.triggers.refused_starts import tell_of_refusal
 from app_server.triggers.shared_objects import Setting
@@ -87,7 +87,7 @@ class Acting:
         user: User,
         host: ConnectedHost,
         event: HostEvent,
-        found: Found,
+        found: EventFacts,
         event_id: UUID,
     ) -> Outcome:
         """Carries out the action that was decided for an event at a git host, and returns what was done.
@@ -182,7 +182,7 @@ class Acting:
         user: User,
         client: GitHostClient,
         event: HostEvent,
-        found: Found,
+        found: EventFacts,
         event_id: UUID,
     ) -> Outcome:
         open_threads, head = await _threads_of(client, event, found)
@@ -211,7 +211,9 @@ class Acting:
                 ask(row, [thread.id for thread in open_threads], head)
         return Outcome(DeliveryResult.DONE, Action.TELL, conversation_id=conversation_id)
 
-    async def _fix_checks(self, user: User, client: GitHostClient, event: HostEvent, found: Found) -> Outcome:
+    async def _fix_checks(
+        self, user: User, client: GitHostClient, event: HostEvent, found: EventFacts
+    ) -> Outcome:
         row = found.pull_request
         assert row is not None
         async with self._setting.database.read() as session:
@@ -237,7 +239,7 @@ class Acting:
             commit=event.commit,
         )
 
-    async def _pause(self, found: Found) -> Outcome:
+    async def _pause(self, found: EventFacts) -> Outcome:
         assert found.link is not None
         conversation_id = found.link.conversation_id
         async with self._setting.database.session() as session:
@@ -262,7 +264,7 @@ class Acting:
 
 
 async def _threads_of(
-    client: GitHostClient, event: HostEvent, found: Found
+    client: GitHostClient, event: HostEvent, found: EventFacts
 ) -> tuple[list[ReviewThread], str | None]:
     """Returns the open review threads of the event's pull request in which the reviewer has written, and the
     head commit of the pull request. The reviewer is the person who caused the event.
@@ -301,7 +303,7 @@ def _says_something(event: HostEvent) -> bool:
     return bool(event.text.strip()) or event.verdict is ReviewVerdict.CHANGES_REQUESTED
 
 
-def _conversation_of(found: Found) -> UUID:
+def _conversation_of(found: EventFacts) -> UUID:
     """Returns the id of the conversation to which a git host's event belongs. If a conversation has opened
     the event's pull request, returns the id of that conversation. Otherwise returns the id of the
     conversation that the trigger has started about the issue, the pull request or the push.

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.callbacks.comments import CommentPlace
+from app_server.callbacks.comments import CommentTarget
 from app_server.git_hosts.schemas import ItemKind, PullRequestState
 from app_server.pull_requests.service import rows_of
 from app_server.triggers.models import Trigger, TriggeredConversation
 
 
-async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentPlace]:
+async def comment_targets_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentTarget]:
     """Returns the issues and pull requests on which Slipway comments about a conversation. These are the open
     pull requests of the conversation.
 
@@ -20,7 +20,7 @@ async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[Co
     instead.
     """
     opened = [
-        CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)
+        CommentTarget(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)
         for row in await rows_of(session, conversation_id)
         if row.state is PullRequestState.OPEN
     ]
@@ -29,4 +29,4 @@ async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[Co
         return opened
     trigger = await session.get_one(Trigger, link.trigger_id)
     kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE
-    return [CommentPlace(trigger.origin, trigger.repository, kind, link.number)]
+    return [CommentTarget(trigger.origin, trigger.repository, kind, link.number)]

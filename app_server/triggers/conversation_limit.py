@@ -83,7 +83,7 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
     )
 
 
-async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
+async def release_waiting(session: AsyncSession, conversation_id: UUID) -> None:
     """If the agent of this conversation has stopped working, lets up to three waiting webhook deliveries
     continue, the oldest first. They are deliveries for triggers that have the same user and the same
     repository as the trigger that has started this conversation. Does nothing if no trigger has started the

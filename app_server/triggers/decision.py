@@ -84,7 +84,7 @@ def _of_others(event: HostEvent, known: Known) -> TriggerDecision | None:
         case EventKind.ISSUE_ASSIGNED if TriggerEvent.ASSIGNMENT in known.events:
             found = _start(event, known, is_meant=_same(event.assignee, known.login))
         case EventKind.COMMENT | EventKind.REVIEW_COMMENT | EventKind.REVIEW:
-            found = _said(event, known)
+            found = _on_comment(event, known)
         case EventKind.CHECK_FAILED if TriggerEvent.FAILING_CHECK in known.events:
             found = _failed(event, known)
         case EventKind.PUSHED if TriggerEvent.PUSH in known.events:
@@ -115,7 +115,7 @@ def mentions(text: str, word: str = "slipway") -> bool:
     return re.search(mention, text, re.IGNORECASE) is not None
 
 
-def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
+def _on_comment(event: HostEvent, known: Known) -> TriggerDecision | None:
     is_mention = TriggerEvent.MENTION in known.events and mentions(event.text, known.mention)
     if known.is_our_pull_request:
         is_review = event.kind in {EventKind.REVIEW_COMMENT, EventKind.REVIEW}

@@ -24,7 +24,7 @@ from app_server.triggers.models import Trigger, TriggerDelivery, TriggeredConver
 
 
 @dataclass(frozen=True)
-class Found:
+class EventFacts:
     """The facts about one event at a git host, and the database rows from which they were read.
 
     `link`: the row of the conversation that the trigger has started about the issue, pull request or push;
@@ -48,7 +48,7 @@ def is_about(trigger: Trigger, event: HostEvent) -> bool:
 
 async def look_up(
     session: AsyncSession, trigger: Trigger, event: HostEvent, *, login: str, branch: str | None
-) -> Found:
+) -> EventFacts:
     """Reads the facts about an event at the trigger's git host from the database, and returns them.
 
     `login`: the login name of the account whose token Slipway uses at the git host; only events about
@@ -76,7 +76,7 @@ async def look_up(
         has_conversation=link is not None,
         corrected=await _corrected(session, trigger, event),
     )
-    return Found(link, pull_request, known)
+    return EventFacts(link, pull_request, known)
 
 
 async def corrections(session: AsyncSession, conversation_id: UUID, within: timedelta) -> int:

@@ -18,7 +18,7 @@ from app_server.git_hosts.webhooks.events import EventKind, HostEvent
 from app_server.triggers import conversation_limit
 from app_server.triggers.carry_out import Acting, Outcome
 from app_server.triggers.decision import Action, Known, decide, is_own
-from app_server.triggers.decision_facts import Found, is_about, look_up
+from app_server.triggers.decision_facts import EventFacts, is_about, look_up
 from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggerEvent
 from app_server.triggers.refused_starts import PASSING
 from app_server.triggers.shared_objects import Setting
@@ -39,7 +39,7 @@ class _Work:
     user: User
 
 
-class _NoRoomError(Exception):
+class _ConversationLimitReachedError(Exception):
     def __init__(self, at_work: int) -> None:
         self.reason = f"It waits, because conversations about this repository are at work: {at_work}."
 
@@ -71,7 +71,7 @@ class Handling:
                 raise
             await self._note(work, Outcome(DeliveryResult.WAITING, reason=error.detail))
             raise TryAgain(error.detail, _wanted_pause(error)) from error
-        except _NoRoomError as error:
+        except _ConversationLimitReachedError as error:
             async with self._setting.database.session() as session:
                 await conversation_limit.hold(session, work.trigger.id, attempt, error.reason)
             return {"state": DeliveryResult.WAITING, "action": None}
@@ -139,15 +139,15 @@ class Handling:
         if decision.action is Action.START:
             if is_late and await _is_closed(host.client, trigger.repository, event):
                 return Outcome.ignored("It was closed before its conversation could start.")
-            await self._check_room(trigger)
+            await self._check_conversation_limit(trigger)
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 
-    async def _check_room(self, trigger: Trigger) -> None:
+    async def _check_conversation_limit(self, trigger: Trigger) -> None:
         """Checks that the trigger may start one more conversation at the moment.
 
         If triggers for this repository have started too many conversations that are still active, raises
-        _NoRoomError, so that the webhook delivery waits. If in this case 100 deliveries of the trigger
-        already wait, raises Conflict `too_many_waiting` instead.
+        _ConversationLimitReachedError, so that the webhook delivery waits. If in this case 100 deliveries of
+        the trigger already wait, raises Conflict `too_many_waiting` instead.
         """
         async with self._setting.database.read() as session:
             count = await conversation_limit.at_work(session, trigger)
@@ -158,9 +158,9 @@ class Handling:
                     f"{count} conversations are at work, and {conversation_limit.MAX_HELD} deliveries wait.",
                     code="too_many_waiting",
                 )
-        raise _NoRoomError(count)
+        raise _ConversationLimitReachedError(count)
 
-    async def _look_up(self, trigger: Trigger, event: HostEvent, client: GitHostClient) -> Found:
+    async def _look_up(self, trigger: Trigger, event: HostEvent, client: GitHostClient) -> EventFacts:
         login, branch = "", None
         if event.kind is EventKind.ISSUE_ASSIGNED and TriggerEvent.ASSIGNMENT in trigger.events:
             login = (await client.me()).login

@@ -74,7 +74,7 @@ class TriggerProgress:
         Raises TryAgain if the git host or the sandbox cannot be reached at the moment.
         """
         async with self._setting.database.session() as session:
-            await conversation_limit.make_room(session, UUID(attempt.payload["conversation_id"]))
+            await conversation_limit.release_waiting(session, UUID(attempt.payload["conversation_id"]))
         try:
             case = await self._load(UUID(attempt.payload["conversation_id"]))
             if case is None:

@@ -11,7 +11,7 @@ from app_server.triggers.models import TriggerDelivery
 
 KIND: Final = "triggers.forget_old"
 EVERY: Final = timedelta(hours=6)
-KEPT: Final = timedelta(days=30)
+RETENTION: Final = timedelta(days=30)
 
 
 def forgetter(database: Database) -> Handler:
@@ -21,6 +21,8 @@ def forgetter(database: Database) -> Handler:
 
     async def forget_old(_attempt: JobAttempt) -> None:
         async with database.session() as session:
-            await session.execute(delete(TriggerDelivery).where(TriggerDelivery.created_at < now() - KEPT))
+            await session.execute(
+                delete(TriggerDelivery).where(TriggerDelivery.created_at < now() - RETENTION)
+            )
 
     return forget_old

@@ -30,7 +30,7 @@ router = APIRouter(prefix="/api/v1/triggers", tags=["Triggers"])
 @router.get("")
 async def list_triggers(user: CurrentUser, session: ReadSession, request: Request) -> list[TriggerInfo]:
     base_url = request.state.config.base_url
-    return [service.shown(base_url, each) for each in await service.triggers_of(session, user.id)]
+    return [service.trigger_info(base_url, each) for each in await service.triggers_of(session, user.id)]
 
 
 @router.post("", status_code=201)
@@ -61,7 +61,7 @@ async def add_trigger(
     async with state.database.session() as session:
         trigger, secret = await service.add(session, state.cipher, user.id, body, (address, host, found))
         _record(trail, session, AuditAction.TRIGGER_CHANGED, trigger, change="added", events=trigger.events)
-    return TriggerWithSecret(**dict(service.shown(state.config.base_url, trigger)), secret=secret)
+    return TriggerWithSecret(**dict(service.trigger_info(state.config.base_url, trigger)), secret=secret)
 
 
 @router.patch("/{trigger_id}")
@@ -84,7 +84,7 @@ async def change_trigger(
     trigger = await service.trigger_of(session, user.id, trigger_id)
     if different := await service.change(session, trigger, body):
         _record(trail, session, AuditAction.TRIGGER_CHANGED, trigger, change="edited", fields=different)
-    return service.shown(request.state.config.base_url, trigger)
+    return service.trigger_info(request.state.config.base_url, trigger)
 
 
 @router.delete("/{trigger_id}", status_code=204)
@@ -113,7 +113,9 @@ async def rotate_secret_of_trigger(
     trigger = await service.trigger_of(session, user.id, trigger_id)
     secret = service.rotate(request.state.cipher, trigger, timedelta(hours=body.keep_previous_hours))
     _record(trail, session, AuditAction.TRIGGER_CHANGED, trigger, change="secret rotated")
-    return TriggerWithSecret(**dict(service.shown(request.state.config.base_url, trigger)), secret=secret)
+    return TriggerWithSecret(
+        **dict(service.trigger_info(request.state.config.base_url, trigger)), secret=secret
+    )
 
 
 @router.get("/{trigger_id}/deliveries")

@@ -171,7 +171,7 @@ async def deliveries(
     ]
 
 
-def shown(base_url: str, trigger: Trigger) -> TriggerInfo:
+def trigger_info(base_url: str, trigger: Trigger) -> TriggerInfo:
     same = {name: getattr(trigger, name) for name in TriggerInfo.model_fields if hasattr(trigger, name)}
     return TriggerInfo.model_validate(
         {

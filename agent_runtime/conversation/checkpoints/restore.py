@@ -4,7 +4,7 @@ remaining files are restored when the server loads the conversation again.
 
 import logging
 
-from agent_runtime.conversation.checkpoints.snapshots import Checkpoint, Checkpoints, Restoring, read
+from agent_runtime.conversation.checkpoints.snapshots import Checkpoint, Checkpoints, Restoring, decode_path
 from agent_runtime.conversation.checkpoints.triggers import position
 from agent_runtime.conversation.errors import CheckpointsUnavailableError, RewindIncompleteError
 from agent_runtime.conversation.run.context import RunContext
@@ -87,7 +87,7 @@ async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Rest
     workspace contains after a complete rewind. `intended`: the checkpoint of the files before the rewind.
     `wanted`: the git tree to restore, and the paths to leave unchanged.
     """
-    shadow, leave = checkpoints.shadow, set(map(read, wanted.leave))
+    shadow, leave = checkpoints.shadow, set(map(decode_path, wanted.leave))
     # Files that already differ from the intended start were restored before the interruption, or were edited
     # after it.
     now = (await checkpoints.look()).tree

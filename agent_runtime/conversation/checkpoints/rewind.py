@@ -11,9 +11,9 @@ from agent_runtime.conversation.checkpoints.snapshots import (
     Checkpoint,
     Conflicts,
     Restoring,
-    shown,
-    shown_changes,
-    written,
+    display_changes,
+    display_paths,
+    encode_path,
 )
 from agent_runtime.conversation.checkpoints.triggers import position
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -75,8 +75,8 @@ async def _rewind(conversation: ConversationEngine, number: int, wanted: RewindR
     conversation.require_rest()
     result = RewindResult(
         undo=safety.info.id,
-        files=shown_changes(change for change in changes if change.path not in leave),
-        kept=shown(leave),
+        files=display_changes(change for change in changes if change.path not in leave),
+        kept=display_paths(leave),
     )
     details = _details(target, wanted, result)
     intended = _intend(conversation, safety, target, leave, details) if wanted.files else None
@@ -101,7 +101,7 @@ def _intend(
     checkpoint of the current files. `target`: the checkpoint to restore. `leave`: the paths that the rewind
     must not change. `details`: the details of the rewind for the event log.
     """
-    restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=details)
+    restoring = Restoring(tree=target.tree, leave=sorted(map(encode_path, leave)), told=details)
     intended = safety.model_copy(update={"restoring": restoring})
     conversation.checkpoints.put(intended)
     return intended
@@ -114,7 +114,7 @@ async def _conflicts(
         return Conflicts(frozenset(), frozenset())
     conflicts = await conversation.checkpoints.conflicts(target, present)
     if wanted.on_edits == "refuse" and (conflicts.edited or conflicts.blocked):
-        names = shown(conflicts.edited | conflicts.blocked)
+        names = display_paths(conflicts.edited | conflicts.blocked)
         listed = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
         raise EditedSinceError(
             f"Files were edited since, and not by the agent: {listed}.",

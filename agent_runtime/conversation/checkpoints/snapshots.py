@@ -42,7 +42,7 @@ _REPOSITORY = "checkpoints.git"
 class Restoring(BaseModel):
     """The details of a rewind (a reset to a checkpoint) whose files are not all restored yet. `tree`: the
     hash of the git tree to restore. `leave`: the paths that the rewind must not change, encoded by the
-    function `written`. `told`: the details of the rewind that are logged when the rewind is complete.
+    function `encode_path`. `told`: the details of the rewind that are logged when the rewind is complete.
     """
 
     tree: str
@@ -161,7 +161,7 @@ class Checkpoints:
             seq=position.seq,
             event_id=position.event_id,
             created_at=datetime.now(UTC),
-            skipped=shown(found.skipped),
+            skipped=display_paths(found.skipped),
         )
         checkpoint = Checkpoint(info=info, tree=found.tree, before=before, leaf=position.leaf)
         with self._noting():
@@ -219,10 +219,10 @@ class Checkpoints:
             patch = await self.shadow.patch(target.tree, present)
         conflicts = await self.conflicts(target, present)
         return CheckpointDiff(
-            files=shown_changes(changes),
+            files=display_changes(changes),
             patch=None if len(patch) > MAX_PATCH_BYTES else patch.decode("utf-8", "replace"),
-            edited=shown(conflicts.edited),
-            blocked=shown(conflicts.blocked),
+            edited=display_paths(conflicts.edited),
+            blocked=display_paths(conflicts.blocked),
         )
 
     async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
@@ -262,30 +262,30 @@ class Conflicts:
     blocked: frozenset[str]
 
 
-def shown(paths: Iterable[str]) -> list[str]:
+def display_paths(paths: Iterable[str]) -> list[str]:
     """Returns the paths, sorted, as valid UTF-8 text for clients. Bytes of a file name that are not UTF-8 are
     replaced.
     """
-    return sorted(map(_shown, paths))
+    return sorted(map(_display_path, paths))
 
 
-def shown_changes(changes: Iterable[Change]) -> list[CheckpointChange]:
+def display_changes(changes: Iterable[Change]) -> list[CheckpointChange]:
     return [
-        CheckpointChange.model_validate({"status": one.status.value, "path": _shown(one.path)})
+        CheckpointChange.model_validate({"status": one.status.value, "path": _display_path(one.path)})
         for one in changes
     ]
 
 
-def written(path: str) -> str:
+def encode_path(path: str) -> str:
     """Encodes a path as text that can be stored as JSON, even if the file name is not valid UTF-8. The
-    function `read` decodes this text.
+    function `decode_path` decodes this text.
     """
     return os.fsencode(path).decode("latin-1")
 
 
-def read(text: str) -> str:
+def decode_path(text: str) -> str:
     return os.fsdecode(text.encode("latin-1"))
 
 
-def _shown(path: str) -> str:
+def _display_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")

@@ -10,7 +10,7 @@ import orjson
 from agent_runtime.events.base import Event, encode
 from agent_runtime.events.message import StreamingDeltaEvent
 from agent_runtime.llm.messages import PieceKind, Retry
-from agent_runtime.tools.live_output import Shown
+from agent_runtime.tools.live_output import OutputTail
 from agent_runtime.wire.frames import (
     AnyFrame,
     CallOutput,
@@ -82,7 +82,7 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
     return _frame(body)
 
 
-def output(shown: Mapping[str, Shown]) -> EventFrame:
+def output(shown: Mapping[str, OutputTail]) -> EventFrame:
     """Returns the frame (a message to clients) that shows the current output of all running tool calls.
     `shown`: the output of each call, by the id of the call's event.
     """

@@ -138,7 +138,7 @@ class LogReader:
         row = self._db.execute("SELECT * FROM events WHERE seq = ?", [seq]).fetchone()
         return Record(*row) if row else None
 
-    def last_said(self) -> Record | None:
+    def last_model_record(self) -> Record | None:
         """Returns the record of the newest event that the model wrote, or None if there is no such event."""
         row = self._db.execute(
             "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"

@@ -151,7 +151,7 @@ def questioned(work: Work) -> Work:
     return replace(work, cited=(), is_questioned=True)
 
 
-def asked_again(work: Work) -> Work:
+def after_user_message(work: Work) -> Work:
     """Returns the record of the agent's work as it is after a new message of the user. The result is equal to
     `work` (the record before the message), except that the agent's earlier claims are removed.
     """

@@ -75,7 +75,7 @@ def _check_start(log: EventLog, missing: CatchUpRequest) -> None:
 
 
 def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
-    seen = ModelInputCursor.after(log.last_said())
+    seen = ModelInputCursor.after(log.last_model_record())
     records = []
     for seq, body in enumerate(missing.events, start=missing.after_seq + 1):
         event = validate_event(body)

@@ -228,7 +228,7 @@ def _apply_message(state: State, event: MessageEvent) -> State:
         stop_denials=0,
         critique=None,
         critiques=0,
-        work=proof.asked_again(state.work),
+        work=proof.after_user_message(state.work),
         replied_without_call=False,
         told_to_finish=False,
     )

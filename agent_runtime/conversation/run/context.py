@@ -164,7 +164,7 @@ class RunContext:
         self.history.publish(frames.transient(self.full_state()))
 
     @asynccontextmanager
-    async def making_room(self) -> AsyncIterator[None]:
+    async def slot_released(self) -> AsyncIterator[None]:
         """Inside the `async with` block, another conversation may use this conversation's permission to run
         (the run slot). At the end of the block, this conversation waits for a new permission.
 

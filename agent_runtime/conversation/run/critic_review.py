@@ -105,7 +105,7 @@ async def _evaluate(critic: Critic, subject: Event, context: RunContext) -> Crit
 
 
 async def _ask(critic: LLMCritic, subject: Event, context: RunContext) -> CriticResult:
-    messages = [*context.model_input.messages(), _as_said(subject)]
+    messages = [*context.model_input.messages(), _as_chat_message(subject)]
     opinion = await ask_verdict(
         _Opinion,
         lambda chars: render("critic.j2", criteria=critic.criteria, messages=record(messages, chars)),
@@ -127,7 +127,7 @@ async def _look_at_changes(context: RunContext) -> CriticResult:
     return CriticResult(score=1, message=f"Changed files: {len(changes)}.")
 
 
-def _as_said(subject: Event) -> bytes:
+def _as_chat_message(subject: Event) -> bytes:
     """Returns an event of the agent (a message or a tool call) as a chat message in JSON, which the critic
     reads. Secrets in the event must already be masked.
     """

@@ -211,7 +211,7 @@ async def _first_done(
     if not tools or not all(tool is not None and tool.awaits_answer for tool in tools):
         done, _ = await first()
         return done
-    async with context.making_room():
+    async with context.slot_released():
         done, _ = await first()
     return done
 
@@ -236,7 +236,7 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
     if reply is None or reply.tool_calls or not reply.text.strip():
         reply = await summarize(plan, llm, client)
         stats = add_usage(stats, llm, reply)
-    unsummarized = context.model_input.kept_words(plan)
+    unsummarized = context.model_input.verbatim_text(plan)
     condensation = plan.to_event(reply.text.strip(), reply.id, unsummarized)
     context.emit(condensation, ConversationStateUpdateEvent(key="stats", value=stats))
 

@@ -77,7 +77,7 @@ class ModelInput:
         )
         return next((one for one in plans if one is not None), None)
 
-    def kept_words(self, plan: CondensationPlan) -> str:
+    def verbatim_text(self, plan: CondensationPlan) -> str:
         """Returns the texts that are added to the prompt word for word after the summary of older events: the
         user's last message, the agent's plan and the names of the files that the agent viewed or changed
         last. `plan`: which events the summary replaces.

@@ -46,7 +46,7 @@ _SENDS_FILE = frozenset(
     ("-T", "--upload-file", "--post-file", "--body-file", "-F", "--form", "-d", "--data", "--data-binary",
      "--data-raw", "--data-urlencode", "--json", "--post-data", "--body-data")
 )  # fmt: skip
-_REMOTE_PLACE = re.compile(r"([\w.-]+@)?[\w.-]+:(?!/?\d+$)|(s3|gs|rsync|sftp|ftp|scp)://")
+_REMOTE_LOCATION = re.compile(r"([\w.-]+@)?[\w.-]+:(?!/?\d+$)|(s3|gs|rsync|sftp|ftp|scp)://")
 _READERS = frozenset({"read", "mapfile", "readarray", "xargs", "parallel", "for"})
 _ASK_NAMES = frozenset({"dig", "nslookup", "host", "drill", "ping", "resolvectl"})
 _TCP = re.compile(r"/dev/(tcp|udp)/")
@@ -95,7 +95,7 @@ def sends_data(call: Call, workspace: str) -> bool:
 def copies_away(call: Call, workspace: str) -> bool:
     del workspace
     last = call.operands[-1].text if call.operands else ""
-    return bool(_REMOTE_PLACE.match(last))
+    return bool(_REMOTE_LOCATION.match(last))
 
 
 def asks_for_metadata(call: Call, workspace: str) -> bool:

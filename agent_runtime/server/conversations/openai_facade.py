@@ -31,7 +31,7 @@ _LAST_ERROR = Filter(kind="ConversationErrorEvent")
 
 
 @dataclass(frozen=True)
-class Asked:
+class SplitRequest:
     """A request of an OpenAI client, split into its parts.
 
     `system`: instructions that are added to the agent's own instructions. `history`: the messages before the
@@ -51,7 +51,9 @@ class FacadeUsage:
     reasoning_tokens: int
 
 
-def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked: Asked) -> ConversationEngine:
+def begin(
+    registry: Registry, saved: Saved, model: str, working_dir: str, asked: SplitRequest
+) -> ConversationEngine:
     """Creates a conversation for a request of an OpenAI client. The conversation has the model of the model
     profile `model` (saved model settings with a name) and the messages of the request that precede the last
     message. The last message of the request is not sent to the agent yet. Raises ServerProblem 404 if the

@@ -64,7 +64,7 @@ class RemotesFile:
     """
 
     def __init__(self, directory: Path, outlet_url: str) -> None:
-        self._kept = directory / ".git-remotes.json"
+        self._remotes_path = directory / ".git-remotes.json"
         self._settings = directory_for_commands(directory) / ".gitconfig"
         self._program = directory_for_commands(directory) / ".sign-commit"
         self._git_relay_url = outlet_url
@@ -80,17 +80,17 @@ class RemotesFile:
 
     def set(self, remotes: GitRemotes) -> None:
         with self._writing:
-            replace_file(self._kept, remotes.model_dump_json().encode())
+            replace_file(self._remotes_path, remotes.model_dump_json().encode())
             self._write(remotes)
 
     def _read(self) -> GitRemotes:
         try:
-            return GitRemotes.model_validate_json(read_file(self._kept))
+            return GitRemotes.model_validate_json(read_file(self._remotes_path))
         except FileNotFoundError:
             return GitRemotes(remotes=())
         except ValidationError:
             # If there is only one user, commands can write to this file.
-            logger.warning("the remotes of git cannot be read", extra={"path": str(self._kept)})
+            logger.warning("the remotes of git cannot be read", extra={"path": str(self._remotes_path)})
             return GitRemotes(remotes=())
 
     def _write(self, remotes: GitRemotes) -> None:

@@ -121,7 +121,7 @@ def _prompt(prompt: dict[str, Any], change: Change, change_json: Change) -> dict
         if name in _SETTINGS
         else _schema(value, change)
         if name in _SCHEMAS
-        else _said(value, name, change, change_json)
+        else _masked_value(value, name, change, change_json)
         for name, value in prompt.items()
     }
 
@@ -137,7 +137,7 @@ def _schema(value: Any, change: Change) -> Any:
     }
 
 
-def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
+def _masked_value(value: Any, name: str, change: Change, change_json: Change) -> Any:
     """Returns a copy of `value`, a part of the prompt, in which secrets are masked. `name`: the name of the
     field that contains `value`. `change`: a function that masks a text. `change_json`: a function that masks
     a text that contains JSON (the arguments of a tool call).
@@ -147,7 +147,7 @@ def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
             return value
         return change_json(value) if name == "arguments" else change(value)
     if isinstance(value, list):
-        return [_said(one, name, change, change_json) for one in value]
+        return [_masked_value(one, name, change, change_json) for one in value]
     if not isinstance(value, dict) or _is_signed_or_encrypted(value):
         return value
     kind = value.get("type")
@@ -157,7 +157,7 @@ def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
         if field in _STRUCTURE or field in _OPAQUE or (field == "data" and kind != "text")
         else _free(one, change)
         if field == "input" and is_call
-        else _said(one, field, change, change_json)
+        else _masked_value(one, field, change, change_json)
         for field, one in value.items()
     }
 

@@ -32,7 +32,7 @@ def main(url: str, arguments: list[str]) -> int:
         with opener.open(request, timeout=TIMEOUT_SECONDS) as reply:
             signature = reply.read()
     except urllib.error.HTTPError as error:
-        _tell(f"The commit is not signed. {_said(error.read())}")
+        _tell(f"The commit is not signed. {_refusal_reason(error.read())}")
         return 1
     except OSError as error:
         _tell(f"The commit is not signed. Slipway does not answer: {error}")
@@ -45,7 +45,7 @@ def _tell(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def _said(body: bytes) -> str:
+def _refusal_reason(body: bytes) -> str:
     """Returns the reason why the app server has not signed a commit. `body`: the body of its error reply. If
     the body is a problem document (JSON), the reason consists of its fields `detail` and `fix`. Otherwise the
     reason is the whole body.

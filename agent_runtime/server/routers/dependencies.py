@@ -61,12 +61,12 @@ KnownId = Annotated[UUID, Depends(_known_id)]
 404 if the conversation does not exist.
 """
 
-Found = Annotated[ConversationEngine, Depends(_conversation)]
+LoadedConversation = Annotated[ConversationEngine, Depends(_conversation)]
 """The conversation whose id is in the path of the request. The conversation is loaded from disk if it is not
 in memory. The server replies 404 if the conversation does not exist.
 """
 
-FoundLog = Annotated[LogReader, Depends(_log)]
+ConversationLog = Annotated[LogReader, Depends(_log)]
 """The log of the conversation whose id is in the path of the request. The conversation is not loaded into
 memory. The server replies 404 if the conversation does not exist.
 """

@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 
 from agent_runtime.relay.duplex import until_either_ends
 
-NOVNC_PLACES = (Path("/opt/novnc"), Path("/usr/share/novnc"))
+NOVNC_DIRECTORIES = (Path("/opt/novnc"), Path("/usr/share/novnc"))
 """The directories of noVNC (a VNC client for browsers): in the sandbox's image, and in Debian's package."""
 _PAGE = Path(__file__).with_name("desktop")
 _PAGES = {"/": "desktop.html", "/vnc.html": "desktop.html", "/desktop.js": "desktop.js"}
@@ -85,7 +85,9 @@ class Bridge:
 
 
 def find_novnc() -> Path | None:
-    return next((directory for directory in NOVNC_PLACES if (directory / "core" / "rfb.js").exists()), None)
+    return next(
+        (directory for directory in NOVNC_DIRECTORIES if (directory / "core" / "rfb.js").exists()), None
+    )
 
 
 def _choose(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:

@@ -26,7 +26,7 @@ class PluginProgram:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._said: deque[bytes] = deque(maxlen=_MAX_PIECES)
+        self._output: deque[bytes] = deque(maxlen=_MAX_PIECES)
         self._listening = asyncio.create_task(self._listen(), name=f"words of {process.pid}")
 
     @classmethod
@@ -53,7 +53,7 @@ class PluginProgram:
         return self._process.returncode is None
 
     def last_words(self) -> str:
-        return b"".join(self._said).decode(errors="replace").strip()
+        return b"".join(self._output).decode(errors="replace").strip()
 
     async def end(self) -> None:
         """Ends the plugin's program: sends SIGTERM to its process group, and SIGKILL after TERMINATE_SECONDS.
@@ -91,4 +91,4 @@ class PluginProgram:
     async def _listen(self) -> None:
         assert self._process.stdout is not None
         while piece := await self._process.stdout.read(_PIECE_BYTES):
-            self._said.append(piece)
+            self._output.append(piece)

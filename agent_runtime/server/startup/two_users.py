@@ -15,7 +15,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from agent_runtime.workspace.private_tree import PASSABLE, PLACES_OF_AGENT
+from agent_runtime.workspace.private_tree import AGENT_DIRECTORIES, PASSABLE
 from agent_runtime.workspace.users import Users, become, can_switch_files
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def _take(path: Path, users: Users, group: int) -> None:
         if not entry.is_dir(follow_symlinks=False):
             mode = _OWN if name.startswith(_LOG_FILES) else _READ_BY_AGENT
             _take_file(Path(entry.path), users, group, mode)
-    for name in PLACES_OF_AGENT:
+    for name in AGENT_DIRECTORIES:
         directory = path / name
         if not _is_directory(directory):
             directory.unlink(missing_ok=True)

@@ -94,7 +94,7 @@ class Chromium:
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
         self._process = process
         self.socket = ours
-        self._said: deque[bytes] = deque(maxlen=_STDERR_LINES)
+        self._stderr_lines: deque[bytes] = deque(maxlen=_STDERR_LINES)
         self._listening = asyncio.create_task(self._listen())
 
     @property
@@ -106,7 +106,7 @@ class Chromium:
         has ended.
         """
         await asyncio.wait({self._listening}, timeout=EXIT_SECONDS)
-        return b"".join(self._said).decode(errors="replace").strip()
+        return b"".join(self._stderr_lines).decode(errors="replace").strip()
 
     async def wait(self) -> int:
         return await self._process.wait()
@@ -124,7 +124,7 @@ class Chromium:
     async def _listen(self) -> None:
         assert self._process.stderr is not None
         while line := await self._process.stderr.read(8192):
-            self._said.append(line[-2000:])
+            self._stderr_lines.append(line[-2000:])
 
 
 async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromium:

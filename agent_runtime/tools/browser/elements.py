@@ -33,7 +33,7 @@ _ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
 @dataclass(frozen=True)
 class Element:
     frame: PageFrame
-    place: int
+    index: int
     """The element's index in the list of the elements of its frame (the page or an iframe)."""
     name: str
 
@@ -127,7 +127,7 @@ async def _find(tab: Tab, elements: Sequence[Element], index: int) -> tuple[Elem
     if index >= len(elements):
         raise PageError(_STALE.format(index=index))
     element = elements[index]
-    handle = await tab.element(element.frame, element.place)
+    handle = await tab.element(element.frame, element.index)
     if handle is None:
         raise PageError(_STALE.format(index=index))
     return element, handle

@@ -14,7 +14,7 @@ from agent_runtime.tools.memory.notes import MEMORY_DIRECTORY, Note, read_notes
 from agent_runtime.tools.memory.relevance import most_relevant
 from agent_runtime.tools.tool import READS
 
-FOUND = 5
+MAX_RESULTS = 5
 
 _DESCRIPTION = """\
 Search the notes that earlier conversations about this project have left. Returns the most relevant ones.
@@ -50,7 +50,7 @@ class MemorySearchTool(CarriedTool[MemorySearchArguments]):
 
     def _answer(self, query: str) -> MCPToolObservation:
         notes = read_notes(self._working_dir)
-        found = most_relevant(notes, query, FOUND)
+        found = most_relevant(notes, query, MAX_RESULTS)
         if found:
             return self.answer("\n\n".join(map(_shown, found)))
         titles = "\n".join(f"- {note.name}: {note.title}" for note in notes)

@@ -10,7 +10,7 @@ from pathlib import Path
 from agent_runtime.events.content import TextContent
 from agent_runtime.secrets.masking import StreamMask
 from agent_runtime.secrets.sources import SecretUnavailableError
-from agent_runtime.tools.live_output import MAX_SHOWN_STYLES, Shown
+from agent_runtime.tools.live_output import MAX_STYLES, OutputTail
 from agent_runtime.tools.terminal.keys import key_bytes
 from agent_runtime.tools.terminal.models import (
     STILL_RUNNING,
@@ -78,13 +78,13 @@ class TerminalSession:
         """The running command, shortened to one line; None if no command runs in the foreground."""
         return _shorten(self._running) if self._shell is not None and self._shell.is_busy else None
 
-    def peek(self, max_chars: int) -> Shown:
+    def peek(self, max_chars: int) -> OutputTail:
         """Returns the end of the output that the running command has printed since the last result for the
         model, at most `max_chars` characters.
         """
         text = self._output.peek(max_chars)
         text = self._shell.without_traces(text) if self._shell else text
-        return Shown(text, self._output.styles_now(text, MAX_SHOWN_STYLES))
+        return OutputTail(text, self._output.styles_now(text, MAX_STYLES))
 
     async def run(self, action: TerminalAction) -> TerminalObservation:
         async with self._one_at_a_time:

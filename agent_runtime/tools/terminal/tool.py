@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.effects import Effect, RunsCommand, RunsProgram
-from agent_runtime.tools.live_output import Shown
+from agent_runtime.tools.live_output import OutputTail
 from agent_runtime.tools.terminal import named
 from agent_runtime.tools.terminal.description import DESCRIPTION, SESSIONS
 from agent_runtime.tools.terminal.models import (
@@ -111,9 +111,9 @@ class TerminalTool(Tool[TerminalAction]):
         sessions, self._sessions = list(self._sessions.values()), {}
         await asyncio.gather(*(session.close() for session in sessions))
 
-    def _peek(self, name: str, max_chars: int) -> Shown:
+    def _peek(self, name: str, max_chars: int) -> OutputTail:
         session = self._sessions.get(name)
-        return session.peek(max_chars) if session else Shown("")
+        return session.peek(max_chars) if session else OutputTail("")
 
     def _running(self) -> dict[str, str | None]:
         return {name: session.running for name, session in self._sessions.items()}

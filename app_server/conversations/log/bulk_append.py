@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
 from app_server.conversations.log import message_texts
-from app_server.conversations.log.full_log import take_room
+from app_server.conversations.log.full_log import add_to_size
 from app_server.conversations.log.ingest import project
 from app_server.conversations.models import Conversation
 from app_server.core.database import UNAVAILABLE, Database, now
@@ -68,7 +68,7 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
     async with database.session() as session:
         conversation = await _hidden(session, conversation_id)
         appended = await log.append(session, conversation_id, frames)
-        take_room(conversation, appended)
+        add_to_size(conversation, appended)
         await message_texts.add(session, conversation_id, appended.new)
         project(conversation, appended)
         hide(conversation)

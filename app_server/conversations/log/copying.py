@@ -19,7 +19,7 @@ from app_server.events.schemas import DurableFrame
 
 _UPDATE = "ConversationStateUpdateEvent"
 _LEAF = "leaf_event_id"
-_KEPT = ("confirmation_policy", "security_analyzer")
+_COPIED_KEYS = ("confirmation_policy", "security_analyzer")
 """The keys of those state updates (events that set a part of the conversation's state) that a fork copies, so
 that the fork asks its user for approval at least as often as the original does. Other state updates are not
 copied: for example costs, statuses, sub-conversations, and the agent's settings, whose addresses contain the
@@ -70,7 +70,7 @@ async def positions_to_copy(
                 seqs_and_parents[event_id], leaf = (seq, event.get("parent_id")), event_id
             elif event["key"] == _LEAF:
                 leaf = event["value"]
-            elif event["key"] in _KEPT:
+            elif event["key"] in _COPIED_KEYS:
                 safeguards[event["key"]] = seq
         after = rows[-1][0]
     if from_event_id is not None and from_event_id not in seqs_and_parents:

@@ -8,7 +8,7 @@ from app_server.levels.models import SettingName
 from app_server.levels.quotas import quota_of, quota_reached
 
 
-async def require_room(session: AsyncSession, conversation: Conversation) -> None:
+async def require_event_quota(session: AsyncSession, conversation: Conversation) -> None:
     """Checks that one more message may be added to the conversation's log. Raises LogFull if the log has its
     maximum size. Raises TooManyRequests `quota_reached` if the user has used up the quota of events.
     """

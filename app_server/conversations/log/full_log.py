@@ -35,7 +35,7 @@ def require_open(conversation: Conversation) -> None:
         raise LogFull
 
 
-def take_room(conversation: Conversation, appended: Appended) -> None:
+def add_to_size(conversation: Conversation, appended: Appended) -> None:
     """Adds the size of the new events to the stored size of the conversation's event log. `appended`: the
     events that were just added to the log.
 

@@ -15,7 +15,7 @@ from app_server.callbacks.matching import enqueue_matching
 from app_server.callbacks.tasks import TRIGGER
 from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.log import folded_state, full_log, message_texts
-from app_server.conversations.log.full_log import LogFull, require_open, take_room
+from app_server.conversations.log.full_log import LogFull, add_to_size, require_open
 from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
 from app_server.conversations.log.projection import Projection, fold
 from app_server.conversations.models import Conversation
@@ -49,7 +49,7 @@ async def ingest(
         async with database.session() as session:
             conversation = await _locked(session, sandbox_id, conversation_id)
             appended = await log.append(session, conversation_id, report.durable)
-            take_room(conversation, appended)
+            add_to_size(conversation, appended)
             await message_texts.add(session, conversation_id, appended.new)
             status = conversation.execution_status
             changed = project(conversation, appended)

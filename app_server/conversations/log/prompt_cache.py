@@ -52,7 +52,7 @@ class PromptCache(BaseModel):
     cause: MissCause | None
 
 
-def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
+def cache_statistics(metrics: Mapping[str, Any] | None) -> PromptCache | None:
     """Returns the statistics of the prompt cache in the form that Slipway's API returns. `metrics`: the
     stored metrics of a conversation. Returns None before the second model call, and if the vendor reported no
     cached tokens for the last calls.

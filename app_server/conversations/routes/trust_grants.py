@@ -51,11 +51,11 @@ class _FoundExecutables:
     """
 
     checkout: Checkout
-    found: ExecutablesResponse
+    reply: ExecutablesResponse
 
     @property
     def executables(self) -> Sequence[ProjectExecutable]:
-        return self.found.offers
+        return self.reply.offers
 
 
 @router.get("/consent")
@@ -234,7 +234,7 @@ async def _shown(
 ) -> ConversationConsent:
     async with database.read() as session:
         items = [
-            show(one.found, await decisions_of(session, user.id, one.checkout.identity)) for one in found
+            show(one.reply, await decisions_of(session, user.id, one.checkout.identity)) for one in found
         ]
     return ConversationConsent(
         directory=found[0].checkout.name,

@@ -62,7 +62,7 @@ class LinkReaders:
             )
         known.append(moment)
 
-    def has_room(self, link: ConversationLink) -> bool:
+    def has_free_stream(self, link: ConversationLink) -> bool:
         return self._held.count(link.id) < MAX_STREAMS
 
     @asynccontextmanager

@@ -54,7 +54,7 @@ async def list_links(
     403 `conversation_access_missing` if the user is not the owner of the conversation.
     """
     found = await link_service.links_of(session, user.id, conversation_id)
-    return [link_service.shown_link(link) for link in found]
+    return [link_service.link_info(link) for link in found]
 
 
 @router.post("", status_code=201)
@@ -80,7 +80,7 @@ async def create_link(
     scanned = await link_service.scan(database, cipher, user.id, conversation_id)
     async with database.session() as session:
         link, token = await link_service.create_link(session, user.id, trail, conversation_id, body, scanned)
-        shown = link_service.shown_link(link)
+        shown = link_service.link_info(link)
     # In the fragment, so that the token is in no log of a server.
     return CreatedConversationLink(
         **shown.model_dump(), url=f"{config.base_url.rstrip('/')}/linked#token={token}"
@@ -148,7 +148,7 @@ async def stream_linked_conversation(
     except AppError as error:
         await stream.close(websocket, stream.TRY_LATER, error=error.code, detail=error.detail)
         return
-    if not readers.has_room(link):
+    if not readers.has_free_stream(link):
         detail = "Too many people read this conversation by this link. Try again later."
         await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=detail)
         return

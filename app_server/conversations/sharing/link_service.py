@@ -39,7 +39,7 @@ _PAGE = 100
 _TOUCH_INTERVAL = timedelta(minutes=1)
 
 
-def shown_link(link: ConversationLink) -> ConversationLinkInfo:
+def link_info(link: ConversationLink) -> ConversationLinkInfo:
     return ConversationLinkInfo(
         id=link.id,
         name=link.name,
@@ -62,18 +62,18 @@ async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) 
 @dataclass
 class Scanned:
     """The result of a search for secrets in a conversation: the secrets that were found in the events up to
-    the position `through`. `title`: the title of the conversation. `found`: for each secret, the first places
-    where it occurs. `counts`: for each secret, how often it occurs.
+    the position `through`. `title`: the title of the conversation. `occurrences`: for each secret, the first
+    places where it occurs. `counts`: for each secret, how often it occurs.
     """
 
     through: int
     title: str | None
-    found: dict[Match, list[SecretPlace]] = field(default_factory=dict)
+    occurrences: dict[Match, list[SecretPlace]] = field(default_factory=dict)
     counts: dict[Match, int] = field(default_factory=dict)
 
     def add(self, seq: int, path: str, match: Match) -> None:
         self.counts[match] = self.counts.get(match, 0) + 1
-        occurrences = self.found.setdefault(match, [])
+        occurrences = self.occurrences.setdefault(match, [])
         if len(occurrences) < MAX_PLACES:
             occurrences.append(SecretPlace(seq=seq, path=path))
 
@@ -81,7 +81,7 @@ class Scanned:
     def findings(self) -> list[SecretFinding]:
         numbers: dict[str, int] = {}
         found = []
-        for match, occurrences in self.found.items():
+        for match, occurrences in self.occurrences.items():
             start = f"{match.kind}-{occurrences[0].seq}"
             numbers[start] = numbers.get(start, 0) + 1
             found.append(

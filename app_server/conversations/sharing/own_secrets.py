@@ -41,10 +41,10 @@ async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> d
             found[f"{name} of the MCP server {server.name}"] = value
     for one in await session.scalars(select(EgressCredential).where(EgressCredential.user_id == user_id)):
         found[f"Credential for {one.host}"] = cipher.decrypt(one.value_encrypted)
-    return found | await _given(session, cipher, user_id)
+    return found | await _values_of_levels(session, cipher, user_id)
 
 
-async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
+async def _values_of_levels(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
     """Returns the secret values that the user's agents get from the organisation and from the user's teams.
     Each key is a name that describes the value.
     """

@@ -72,7 +72,7 @@ async def hide_from_other_team(
         trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, team_id=team_id.hex)
 
 
-async def refuse_those_of_other_teams(
+async def refuse_submodules_of_other_teams(
     session: AsyncSession, conversation: Conversation, found: Sequence[KeptSubmodule]
 ) -> None:
     """Marks those submodules in `found` that must not be fetched, because a team owns their repository and

@@ -120,7 +120,7 @@ async def join(
     _require_status(sandbox)
     residents = await residents_of(session, sandbox_id)
     await _require_life(session, sandbox_id, residents)
-    _require_room(config, residents)
+    _require_joinable(config, residents)
     if not await _has_the_same_way_out(session, config, new_conversation, sandbox_id):
         raise Conflict(
             "That sandbox has other network rules or other credentials than this conversation.",
@@ -236,7 +236,7 @@ async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequ
         raise NotFound("That sandbox is being removed: its conversations were deleted.", code="sandbox_gone")
 
 
-def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
+def _require_joinable(config: Config, residents: Sequence[Conversation]) -> None:
     if len(residents) >= config.sandbox_max_conversations:
         raise Conflict(
             f"That sandbox has {len(residents)} conversations, which is the limit.",

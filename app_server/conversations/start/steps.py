@@ -28,7 +28,7 @@ from app_server.conversations.repositories.git_settings import git_settings_of
 from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.conversations.repositories.submodules import KeptSubmodule, submodules_in, words_about
 from app_server.conversations.schemas import StartRequest
-from app_server.conversations.sharing.owning_team import refuse_those_of_other_teams
+from app_server.conversations.sharing.owning_team import refuse_submodules_of_other_teams
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
 from app_server.conversations.start.loadable_executables import left_out_of, loadable_of
@@ -285,7 +285,7 @@ async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: st
     if not found:
         return []
     async with start.database.read() as session:
-        await refuse_those_of_other_teams(session, conversation, found)
+        await refuse_submodules_of_other_teams(session, conversation, found)
     # Git reaches what the conversation's row names. Afterwards it names what was fetched.
     await _save_submodules(start, found)
     await _set_git(start, sandbox.client)

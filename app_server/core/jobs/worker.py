@@ -154,12 +154,12 @@ class Jobs:
     async def _pause(self, looked_at: datetime) -> float:
         # Searches from the time of the last look, so that a job that has become due since then is not missed.
         async with self._database.read() as session:
-            due = await queue.next_due(session, looked_at, self._with_room())
+            due = await queue.next_due(session, looked_at, self._kinds_below_limit())
         if due is None:
             return SAFETY_SECONDS
         return min(max((due - now()).total_seconds(), 0.0), SAFETY_SECONDS)
 
-    def _with_room(self) -> list[str]:
+    def _kinds_below_limit(self) -> list[str]:
         running = Counter(kind for kind, _ in self._running.values())
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
@@ -169,7 +169,7 @@ class Jobs:
         were not considered.
         """
         moment = now()
-        while kinds := self._with_room():
+        while kinds := self._kinds_below_limit():
             moment = now()
             # The worker looks for a free job first, because a claim must wait for SQLite's only writer.
             async with self._database.read() as session:

@@ -45,7 +45,7 @@ _NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, Credential
 
 
 @dataclass(frozen=True)
-class Given:
+class EnteredCredential:
     """The data of a credential for an https host, as a user has entered it.
 
     path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the
@@ -171,7 +171,9 @@ async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCreden
     return (await session.scalars(query.order_by(*order))).all()
 
 
-async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) -> EgressCredential:
+async def save(
+    session: AsyncSession, cipher: Cipher, user: User, given: EnteredCredential
+) -> EgressCredential:
     """Saves a credential and returns its database row. Replaces the credential with the same owner (the user
     or the server), scope, repository, host, port and path prefix, if there is one.
 

@@ -59,7 +59,7 @@ async def save_network_credential(
     `repository_not_found` if `repository` is not a repository.
     """
     subject = await _subject(session, user, body.repository) if body.repository else ""
-    given = credentials.Given(
+    given = credentials.EnteredCredential(
         host=body.host,
         port=body.port,
         path_prefix=body.path_prefix,

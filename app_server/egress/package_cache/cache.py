@@ -12,7 +12,7 @@ from pathlib import Path
 import h11
 
 from app_server.core.config import Config
-from app_server.egress.client_connection import Asked, ClientSide
+from app_server.egress.client_connection import ClientSide, ProxyRequest
 from app_server.egress.credentials.credentials import Held
 from app_server.egress.package_cache.files import (
     PackageFiles,
@@ -63,7 +63,9 @@ class PackageCache:
         """
         return self._store is not None and self._files.knows(host, port)
 
-    def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
+    def wanted(
+        self, asked: ProxyRequest, way: AllowedRoute, scheme: Scheme, held: Held | None
+    ) -> "Wanted | None":
         """Returns an object that serves the requested package file from the cache, or stores it there.
         Returns None if the request is not for a package file that can be cached.
 
@@ -88,7 +90,7 @@ class Wanted:
     """
 
     _store: PackageStore
-    _asked: Asked
+    _request: ProxyRequest
     _way: AllowedRoute
     _name: str
 
@@ -99,7 +101,7 @@ class Wanted:
         reply from the host. Raises OSError if the file cannot be read or the connection is lost. Raises
         Malformed if the program sends invalid data.
         """
-        if wants_new(self._asked):
+        if wants_new(self._request):
             return False
         stored = await self._store.find(self._way.target.user_id, self._name)
         if stored is None:

@@ -15,7 +15,7 @@ import h11
 
 from app_server.core.addresses import HostRule, parse_rule
 from app_server.core.database import now
-from app_server.egress.client_connection import Asked
+from app_server.egress.client_connection import ProxyRequest
 
 DEFAULT_SECONDS = 30 * 24 * 3600.0
 LONGEST_SECONDS = 365 * 24 * 3600.0
@@ -64,7 +64,7 @@ class PackageFiles:
         )
 
 
-def is_plain(asked: Asked, replaced: str | None) -> bool:
+def is_plain(asked: ProxyRequest, replaced: str | None) -> bool:
     """Returns whether the reply depends only on the address of the request. This is so for a GET request that
     has only headers without influence on the content, such as User-Agent.
 
@@ -77,11 +77,11 @@ def is_plain(asked: Asked, replaced: str | None) -> bool:
     )
 
 
-def forbids_caching(asked: Asked) -> bool:
+def forbids_caching(asked: ProxyRequest) -> bool:
     return "no-store" in _directives(asked.request.headers)
 
 
-def wants_new(asked: Asked) -> bool:
+def wants_new(asked: ProxyRequest) -> bool:
     """Returns whether the program in the sandbox requires a new reply from the host (`Cache-Control:
     no-cache` or `max-age=0`).
     """

@@ -28,7 +28,7 @@ disk.
 """
 
 _DRAFT = ".draft-"
-_ROOM = 0.9
+_FILL_AFTER_CLEANUP = 0.9
 """If the limit of a user is exceeded, files of this user are deleted until the remaining files together have
 at most this fraction of the limit. The fraction is less than 1, so that the next stored file does not
 exceed the limit again.
@@ -136,7 +136,7 @@ class PackageStore:
         how long the reply may be served from the cache.
         """
         path = self._path(user_id, name)
-        if length > self._max_bytes or not await asyncio.to_thread(self._has_room, path.parent, length):
+        if length > self._max_bytes or not await asyncio.to_thread(self._has_disk_space, path.parent, length):
             return None
         head = {"name": name, "headers": headers, "length": length, "until": time.time() + seconds}
         return Draft(self, path, json.dumps(head).encode() + b"\n", length)
@@ -151,7 +151,7 @@ class PackageStore:
     def _path(self, user_id: UUID, name: str) -> Path:
         return self._directory / user_id.hex / hashlib.sha256(name.encode()).hexdigest()
 
-    def _has_room(self, folder: Path, length: int) -> bool:
+    def _has_disk_space(self, folder: Path, length: int) -> bool:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return shutil.disk_usage(folder).free >= length + FREE_BYTES
 
@@ -164,7 +164,7 @@ class PackageStore:
         draft.replace(path)
         self._totals[folder] += size - before
         if self._totals[folder] > self._max_bytes:
-            self._totals[folder] = _shrunk(folder, int(self._max_bytes * _ROOM), last=path)
+            self._totals[folder] = _shrunk(folder, int(self._max_bytes * _FILL_AFTER_CLEANUP), last=path)
 
 
 def _append(path: Path, content: bytes, *, is_last: bool) -> None:

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from app_server.core.database import Database
 from app_server.egress import refusal_replies
-from app_server.egress.client_connection import Asked, ClientSide, Malformed, of_host
+from app_server.egress.client_connection import ClientSide, Malformed, ProxyRequest, of_host
 from app_server.egress.credentials.credentials import Held, note_use
 from app_server.egress.credentials.exchange import Exchange
 from app_server.egress.egress_log import EgressLog, EgressTarget
@@ -123,7 +123,7 @@ class TlsInterception:
             await self._pass(client, asked, replace(target, client=asked.client or target.client))
         return None
 
-    async def _pass(self, client: ClientSide, asked: Asked, target: EgressTarget) -> None:
+    async def _pass(self, client: ClientSide, asked: ProxyRequest, target: EgressTarget) -> None:
         traffic = Traffic()
         try:
             way = await self._decisions.way(target, target.host)

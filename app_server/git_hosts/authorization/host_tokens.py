@@ -26,7 +26,7 @@ from app_server.core.errors import AppError, BadGateway, Forbidden, Unavailable
 from app_server.core.server_objects import from_server
 from app_server.git.address import Address
 from app_server.git.command import Credentials
-from app_server.git.credentials import credential_of_origin, credentials_of, given_with
+from app_server.git.credentials import credential_of_origin, credentials_in, credentials_of
 from app_server.git.grants import revoke_later
 from app_server.git.models import GitCredential, GitGrant, GitOAuthApp
 from app_server.git_hosts.authorization.endpoints import OAuthApp
@@ -88,7 +88,7 @@ class HostTokens:
         Raises an AppError (for example BadGateway `git_reconnect_needed`) if the token has expired and cannot
         be renewed.
         """
-        if given := given_with(address):
+        if given := credentials_in(address):
             async with self._database.read() as session:
                 row = await credential_of_origin(session, user_id, str(address.origin))
             return replace(given, authorities=row.certificate_authorities if row else None)

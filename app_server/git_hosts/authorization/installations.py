@@ -18,7 +18,7 @@ from app_server.git_hosts import errors
 from app_server.git_hosts.authorization.endpoints import OAuthApp
 from app_server.git_hosts.authorization.token_calls import GrantedTokens, send
 
-MAX_KEPT = 1000
+MAX_CACHED = 1000
 _CLOCK_DIFFERENCE = timedelta(seconds=60)
 _LIFE_OF_PROOF = timedelta(minutes=9)
 _STILL_VALID = timedelta(minutes=5)
@@ -35,11 +35,11 @@ class Installation(BaseModel):
 
 class RepositoryTokens:
     """A cache of installation tokens that are valid for one repository each. Keeps a token until five minutes
-    before the token expires. Keeps at most MAX_KEPT tokens; a further token replaces the oldest.
+    before the token expires. Keeps at most MAX_CACHED tokens; a further token replaces the oldest.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[UUID, str], tuple[str, datetime]] = {}
+        self._cached: dict[tuple[UUID, str], tuple[str, datetime]] = {}
 
     async def token(
         self,
@@ -61,16 +61,16 @@ class RepositoryTokens:
         reply.
         """
         key = (credential_id, repository.casefold())
-        token, ends = self._kept.get(key, ("", now()))
+        token, ends = self._cached.get(key, ("", now()))
         if token != refused and now() < ends - _STILL_VALID:
             return token
-        self._kept.pop(key, None)
+        self._cached.pop(key, None)
         granted = await installation_token(http, app, installation_id, repository=repository)
         if granted is None or granted.expires_at is None:
             return None
-        self._kept[key] = (granted.access_token, granted.expires_at)
-        if len(self._kept) > MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
+        self._cached[key] = (granted.access_token, granted.expires_at)
+        if len(self._cached) > MAX_CACHED:
+            del self._cached[next(iter(self._cached))]
         return granted.access_token
 
 

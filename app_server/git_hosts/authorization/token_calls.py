@@ -17,7 +17,7 @@ from app_server.core.errors import AppError, BadGateway
 from app_server.git_hosts import errors
 from app_server.git_hosts.authorization.endpoints import OAuthApp
 from app_server.http.additional_trust import certificate_problem, trusting
-from app_server.http.bounded_body import IDENTITY, whole_body
+from app_server.http.bounded_body import IDENTITY, read_body
 from app_server.http.connection_errors import connection_problem
 
 logger = logging.getLogger(__name__)
@@ -151,7 +151,7 @@ async def send(
             method, url, data=data, json=json, headers=headers, auth=auth,
             timeout=CALL_SECONDS, follow_redirects=False,
         ) as reply:  # fmt: skip
-            return reply.status_code, await whole_body(reply, MAX_REPLY_BYTES, CALL_SECONDS)
+            return reply.status_code, await read_body(reply, MAX_REPLY_BYTES, CALL_SECONDS)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         if problem := certificate_problem(error):
             raise errors.untrusted(app.host, problem) from error

@@ -66,7 +66,7 @@ class AzureApi:
     def host(self) -> str:
         return self._api.host
 
-    def place(self, repository: str) -> AzureRepository:
+    def parse_name(self, repository: str) -> AzureRepository:
         """Splits the full name of a repository (`organization/project/name`) into its three parts. Raises
         NotFound if the name does not have three parts.
         """

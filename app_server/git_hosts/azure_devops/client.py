@@ -100,7 +100,7 @@ class AzureDevOps:
         return _cut(sorted(found, key=lambda one: one.full_name.casefold()), page, limit)
 
     async def repository(self, repository: str) -> HostRepository:
-        azure_repository = self._api.place(repository)
+        azure_repository = self._api.parse_name(repository)
         return parsing.repository(
             (await self._api.get(azure_repository.path)).json(), azure_repository.organization
         )
@@ -114,14 +114,14 @@ class AzureDevOps:
             "$top": limit,
             "continuationToken": page,
         }
-        reply = await self._api.get(f"{self._api.place(repository).path}/refs", words)
+        reply = await self._api.get(f"{self._api.parse_name(repository).path}/refs", words)
         return Slice(
             items=tuple(map(parsing.branch, parsing.items(reply.json()))),
             next_page=reply.headers.get("x-ms-continuationtoken"),
         )
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        items_path = f"{self._api.place(repository).path}/items"
+        items_path = f"{self._api.parse_name(repository).path}/items"
         kinds = ("",) if ref is None else ("commit",) if _COMMIT.fullmatch(ref) else ("branch", "tag")
         for kind in kinds:
             words: Query = {
@@ -139,7 +139,7 @@ class AzureDevOps:
         return None
 
     async def may_push(self, repository: str, login: str) -> bool:
-        azure_repository = self._api.place(repository)
+        azure_repository = self._api.parse_name(repository)
         if (person := await self._api.person(azure_repository.organization, login)) is None:
             return False
         found = (await self._api.get(azure_repository.path)).json()
@@ -161,10 +161,10 @@ class AzureDevOps:
         )
 
     async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
-        azure_repository = self._api.place(repository)
+        azure_repository = self._api.parse_name(repository)
         fork = None
         if new.head_repository not in {None, repository}:
-            fork = (await self._api.get(self._api.place(str(new.head_repository)).path)).json()["id"]
+            fork = (await self._api.get(self._api.parse_name(str(new.head_repository)).path)).json()["id"]
         if known := await self._open_one(azure_repository, new, fork):
             return OpenedPullRequest(pull_request=known, is_new=False)
         reviewers: list[dict[str, str]] = []
@@ -199,7 +199,7 @@ class AzureDevOps:
         )
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
-        azure_repository = self._api.place(repository)
+        azure_repository = self._api.parse_name(repository)
         found = (await self._api.get(f"{azure_repository.path}/pullrequests/{number}")).json()
         pull = self._read(azure_repository, found)
         if pull.mergeability is Mergeability.CLEAN:
@@ -222,7 +222,7 @@ class AzureDevOps:
         """Returns pull requests, the newest first. In this list, descriptions are cut to 400 characters by
         Azure DevOps.
         """
-        azure_repository, start = self._api.place(repository), _start(page)
+        azure_repository, start = self._api.parse_name(repository), _start(page)
         words: Query = {
             "searchCriteria.status": _STATES[state],
             "searchCriteria.sourceRefName": None if head is None else parsing.HEADS + head,
@@ -243,7 +243,7 @@ class AzureDevOps:
             "targetRefName": None if changes.base is None else parsing.HEADS + changes.base,
             "isDraft": changes.is_draft,
         }
-        path = f"{self._api.place(repository).path}/pullrequests/{number}"
+        path = f"{self._api.parse_name(repository).path}/pullrequests/{number}"
         if body := {name: value for name, value in fields.items() if value is not None}:
             await self._api.send("PATCH", path, body)
         if changes.state is not None:  # takes no other changes beside it
@@ -253,7 +253,7 @@ class AzureDevOps:
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
     ) -> Slice[Comment]:
-        azure_repository = self._api.place(repository)
+        azure_repository = self._api.parse_name(repository)
         if kind is ItemKind.ISSUE:
             rows, next_page = await work_items.comments(self._api, azure_repository, number, page)
             return Slice(items=tuple(rows), next_page=next_page)
@@ -266,7 +266,7 @@ class AzureDevOps:
         )
 
     async def add_comment(self, repository: str, kind: ItemKind, number: int, body: str) -> Comment:
-        azure_repository, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        azure_repository, text = self._api.parse_name(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
         if kind is ItemKind.ISSUE:
             return await work_items.write_comment(self._api, azure_repository, number, text)
         # Without a status the comment does not have to be resolved before the pull request can be merged.
@@ -277,7 +277,7 @@ class AzureDevOps:
     async def edit_comment(
         self, repository: str, kind: ItemKind, number: int, comment_id: str, body: str
     ) -> Comment:
-        azure_repository, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        azure_repository, text = self._api.parse_name(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
         if kind is ItemKind.ISSUE:
             return await work_items.write_comment(self._api, azure_repository, number, text, comment_id)
         thread, _, comment = comment_id.partition("/")
@@ -286,33 +286,33 @@ class AzureDevOps:
         return parsing.comment(found, int(thread), self._url(azure_repository, number))
 
     async def review_threads(self, repository: str, number: int) -> Sequence[ReviewThread]:
-        azure_repository = self._api.place(repository)
+        azure_repository = self._api.parse_name(repository)
         threads = await self._threads(azure_repository, number)
         return parsing.review_threads(threads, self._url(azure_repository, number))[:_MAX_ITEMS]
 
     async def reviews(self, repository: str, number: int) -> Sequence[Review]:
-        path = f"{self._api.place(repository).path}/pullrequests/{number}"
+        path = f"{self._api.parse_name(repository).path}/pullrequests/{number}"
         return parsing.reviews((await self._api.get(path)).json())
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
-        azure_repository, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        azure_repository, text = self._api.parse_name(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
         path = f"{_threads(azure_repository, number)}/{part(thread_id)}/comments"
         words = {"parentCommentId": 1, "content": text, "commentType": "text"}
         found = await self._api.send("POST", path, words)
         return parsing.comment(found, int(thread_id), self._url(azure_repository, number))
 
     async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
-        path = f"{_threads(self._api.place(repository), number)}/{part(thread_id)}"
+        path = f"{_threads(self._api.parse_name(repository), number)}/{part(thread_id)}"
         await self._api.send("PATCH", path, {"status": "fixed"})
 
     async def issue(self, repository: str, number: int) -> Issue:
-        return await work_items.issue(self._api, self._api.place(repository), number)
+        return await work_items.issue(self._api, self._api.parse_name(repository), number)
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        return (await checks.checks(self._api, self._api.place(repository), pull_request))[:_MAX_ITEMS]
+        return (await checks.checks(self._api, self._api.parse_name(repository), pull_request))[:_MAX_ITEMS]
 
     async def check_log(self, repository: str, check_id: str) -> str:
-        return await checks.log(self._api, self._api.place(repository), check_id)
+        return await checks.log(self._api, self._api.parse_name(repository), check_id)
 
     async def suggested_tasks(self) -> Sequence[HostTask]:
         names = (await self._api.organizations())[:_MAX_ORGANIZATIONS_LOOKED_AT]

@@ -379,10 +379,10 @@ class GitLab:
 
     def _url(self, repository: str, kind: ItemKind, number: int) -> str:
         web = self._api.api_url.removesuffix("/api/v4")
-        return f"{web}/{repository}/-/{_PLACES[kind]}/{number}"
+        return f"{web}/{repository}/-/{_ITEM_PATHS[kind]}/{number}"
 
 
-_PLACES = {ItemKind.ISSUE: "issues", ItemKind.PULL_REQUEST: "merge_requests"}
+_ITEM_PATHS = {ItemKind.ISSUE: "issues", ItemKind.PULL_REQUEST: "merge_requests"}
 
 
 def _of(repository: str) -> str:
@@ -390,7 +390,7 @@ def _of(repository: str) -> str:
 
 
 def _item(repository: str, kind: ItemKind, number: int) -> str:
-    return f"{_of(repository)}/{_PLACES[kind]}/{number}"
+    return f"{_of(repository)}/{_ITEM_PATHS[kind]}/{number}"
 
 
 def _task(kind: TaskKind, found: dict[str, Any]) -> HostTask:

@@ -60,7 +60,7 @@ async def translate(
     field for the model. Raises BadGateway `llm_vendor_unreachable` if the vendor cannot be reached.
     """
     options = {name: value for name, value in body.items() if name in _FIELDS}
-    project_and_location = vendor.place
+    project_and_location = vendor.project_and_location
     if project_and_location is not None:
         options |= {
             "vertex_credentials": api_key,
@@ -108,7 +108,7 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
     """
     litellm = litellm_calls.load()
     bounds.keep_in(litellm)
-    location = vendor.place[1] if vendor.place else None
+    location = vendor.project_and_location[1] if vendor.project_and_location else None
     with bounds.bounded(litellm, vendor.model, vendor.base_url, guard, location):
         return work(litellm)
 

@@ -9,7 +9,7 @@ from agent_runtime.vendors import (
     RETRY_HEADERS,
     UNREACHABLE,
     WRONG_BASE_URL,
-    asked_seconds,
+    retry_after_seconds,
 )
 from app_server.core.errors import BadGateway
 
@@ -47,9 +47,9 @@ def retry_headers(error: Exception) -> dict[str, str]:
     """
     reply_headers = litellm_calls.headers_of(error)
     headers = {name: value for name, value in reply_headers.items() if name in RETRY_HEADERS}
-    if asked_seconds(headers) is not None:
+    if retry_after_seconds(headers) is not None:
         return headers
-    seconds = litellm_calls.asked_wait(error)
+    seconds = litellm_calls.retry_after(error)
     return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}
 
 

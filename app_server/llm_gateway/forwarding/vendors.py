@@ -23,13 +23,13 @@ class Translated:
     """A vendor that does not use OpenAI's protocol. The library litellm recognises the vendor by the whole
     model name, and translates the calls.
 
-    `base_url`: the address in the model profile; None if the profile has none. `place`: the Google Cloud
-    project and the location of a model at Vertex AI; None for other vendors.
+    `base_url`: the address in the model profile; None if the profile has none. `project_and_location`: the
+    Google Cloud project and the location of a model at Vertex AI; None for other vendors.
     """
 
     model: str
     base_url: str | None
-    place: tuple[str, str] | None = None
+    project_and_location: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,12 @@ from app_server.core.errors import NotFound
 from app_server.core.pubsub import EVERYONE, publish_after_commit
 from app_server.llm_gateway.limits import spending
 from app_server.llm_gateway.limits.calls import SPENT
-from app_server.llm_gateway.limits.limit_routes import AdministeredLimit, SetSpendingLimit, allow, shown
+from app_server.llm_gateway.limits.limit_routes import (
+    AdministeredLimit,
+    SetSpendingLimit,
+    allow,
+    limit_fields,
+)
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingDefault
 from app_server.llm_gateway.limits.shared_budgets import shared_budgets
 from app_server.users.models import User
@@ -170,7 +175,7 @@ def _as_shown(user: User, account: SpendingAccount) -> UserLimit:
     spending.begin_anew_if_due(account)
     return UserLimit.model_validate(
         {
-            **shown(account),
+            **limit_fields(account),
             "user_id": user.id,
             "name": user.name,
             "follows_default": bool(account.follows_default),

@@ -26,7 +26,7 @@ from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.limits.models import Period, SpendingAccount, SpendingReservation
 from app_server.llm_gateway.limits.program_usage import with_call
 from app_server.llm_gateway.limits.refusals import price_unknown, reached
-from app_server.llm_gateway.limits.shared_budgets import budgets_of, lock_budgets, require_room
+from app_server.llm_gateway.limits.shared_budgets import budgets_of, lock_budgets, require_remaining_budget
 from app_server.llm_gateway.limits.spending import Payer, begin_anew_if_due, ensure_accounts, monthly_id
 
 SPENT = Frame("spending")
@@ -188,7 +188,7 @@ async def _reserve(
         if micros is None:
             raise price_unknown()
         await lock_budgets(session, budgets)
-        await require_room(session, budgets)
+        await require_remaining_budget(session, budgets)
     limited = [account for account in await _locked(session, payer) if account.limit is not None]
     reserved = await _reserved(session, [account.id for account in limited])
     for account in limited:

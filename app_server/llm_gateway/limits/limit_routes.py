@@ -126,7 +126,7 @@ def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
     spending.begin_anew_if_due(account)
 
 
-def shown(account: SpendingAccount) -> dict[str, object]:
+def limit_fields(account: SpendingAccount) -> dict[str, object]:
     """Returns the limit, the period, its beginning and the spent dollars of a spending account (a limit with
     the amount that was spent), as fields for the reply AdministeredLimit.
     """
@@ -153,8 +153,8 @@ async def _shown(session: Session, user_id: UUID) -> SpendingLimit:
 def _limits(own: SpendingAccount, administered: SpendingAccount) -> SpendingLimit:
     return SpendingLimit.model_validate(
         {
-            **shown(own),
+            **limit_fields(own),
             "raised": own.raised / MICROS,
-            "administered": None if administered.allowed is None else shown(administered),
+            "administered": None if administered.allowed is None else limit_fields(administered),
         }
     )

@@ -54,7 +54,7 @@ async def require_shared_budgets(
         budgets = await budgets_of(session, user_id)
     if budgets and effective(profile).price is None:
         raise price_unknown()
-    await require_room(session, budgets)
+    await require_remaining_budget(session, budgets)
 
 
 async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValue]:
@@ -78,7 +78,7 @@ async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
     await session.execute(query.order_by(LevelSetting.owner_id).with_for_update())
 
 
-async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
+async def require_remaining_budget(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
     """Checks that each of these monthly budgets has money left that is neither spent nor reserved. Otherwise
     raises PaymentRequired `llm_administrator_limit_reached` for the first budget without money left.
     """

@@ -144,7 +144,7 @@ def _input(messages: Any, model: str) -> Iterator[dict[str, Any]]:
 
 def _reply(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     content = message.get("content")
-    texts = [content] if isinstance(content, str) else [_said(a_dict(part)) for part in content or ()]
+    texts = [content] if isinstance(content, str) else [_part_text(a_dict(part)) for part in content or ()]
     if text := "".join([*texts, str(message.get("refusal") or "")]):
         yield {"type": "message", "role": "assistant", "content": text}
     for call in map(a_dict, message.get("tool_calls") or ()):
@@ -156,7 +156,7 @@ def _reply(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": item, "call_id": str(call.get("id")), **name}
 
 
-def _said(part: dict[str, Any]) -> str:
+def _part_text(part: dict[str, Any]) -> str:
     kind = part.get("type")
     if kind not in {"text", "refusal"}:
         raise _unknown(f"replies with parts of type {str(kind)[:100]!r}")

@@ -8,7 +8,7 @@ from fastapi import Response
 from starlette.types import Message, Receive, Scope, Send
 
 MAX_BYTES = 16 * 1024**2
-_KEPT = (b"retry-after", b"retry-after-ms")
+_FORWARDED_HEADERS = (b"retry-after", b"retry-after-ms")
 
 
 class Events(Protocol):
@@ -71,5 +71,5 @@ def _is_stream(start: Message) -> bool:
 
 
 def _started(start: Message, content_type: bytes) -> Message:
-    remaining = [(name, value) for name, value in start["headers"] if name.lower() in _KEPT]
+    remaining = [(name, value) for name, value in start["headers"] if name.lower() in _FORWARDED_HEADERS]
     return {**start, "headers": [*remaining, (b"content-type", content_type)]}

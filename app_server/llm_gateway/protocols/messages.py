@@ -224,7 +224,7 @@ def as_chat(
         "messages": [*_system(call.system, marks), *_talk(call.messages, facts, marks)],
         length: most,
         **output.response_format(call.output_config),
-        **thinking.asked(model, facts, chosen, call.thinking, call.output_config, length=most),
+        **thinking.thinking_fields(model, facts, chosen, call.thinking, call.output_config, length=most),
         "stream": call.stream,
         # The default is left out: reasoning models refuse the field.
         "temperature": None if call.temperature == _DEFAULT_TEMPERATURE else call.temperature,

@@ -66,7 +66,7 @@ def _document(model: str, shows_thinking: bool, status: int, content: bytes) -> 
     choice = _first(reply)
     message = a_dict(choice.get("message"))
     text = message.get("content") or message.get("refusal")
-    blocks: list[dict[str, Any]] = thinking.shown(message) if shows_thinking else []
+    blocks: list[dict[str, Any]] = thinking.blocks_of(message) if shows_thinking else []
     blocks += [{"type": "text", "text": text}] if text else []
     blocks += [
         {"type": "tool_use", "id": each.get("id"), "name": function.get("name"), "input": _input(function)}
@@ -123,7 +123,7 @@ class _Events:
         choice = _first(chunk)
         delta = a_dict(choice.get("delta"))
         if self._shows_thinking:
-            yield from self._thoughts(thinking.shown(delta), delta)
+            yield from self._thoughts(thinking.blocks_of(delta), delta)
         self._is_refused |= bool(delta.get("refusal"))
         if text := delta.get("content") or delta.get("refusal"):
             yield from self._in(("text", 0), {"type": "text", "text": ""})

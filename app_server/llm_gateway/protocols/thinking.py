@@ -29,7 +29,7 @@ def is_wanted(thinking: Mapping[str, Any] | None) -> bool:
     return (thinking or {}).get("type") in {"enabled", "adaptive"}
 
 
-def asked(
+def thinking_fields(
     model: str,
     facts: Facts,
     chosen: ProfileOptions,
@@ -97,7 +97,7 @@ def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, An
     return {}
 
 
-def shown(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+def blocks_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the thinking in `message` (a whole chat message or a piece of a stream) as thinking blocks of
     Anthropic's Messages protocol. Reasoning that the vendor sends as plain text has no signature.
     """

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app_server.sandbox_backends.docker import loop_devices as loops
 
-_KEPT_BYTES = 1024**2
+_RESERVED_BYTES = 1024**2
 _NEEDED_BYTES = 256 * 1024**2
 _MOUNT_OPTIONS = "noatime,nodev,nosuid,discard"
 _UNFINISHED = ".new-"
@@ -51,7 +51,7 @@ class Disks:
         self._remove_unfinished(name)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._require_room()
+            self._require_disk_space()
             # A unique name: mkfs may outlive a server that is killed, and must not meet its successor's.
             with tempfile.TemporaryDirectory(prefix=f"{name}{_UNFINISHED}", dir=self._folder) as unfinished:
                 disk, model = Path(unfinished, "disk"), Path(unfinished, "model")
@@ -62,7 +62,7 @@ class Disks:
                     (model / directory).mkdir(mode=0o755)
                     os.chown(model / directory, owner, owner)
                 # The last bytes are reserved for root: the engine writes the session key at each start.
-                reserved_percent = f"{100 * _KEPT_BYTES / size_bytes:.6f}"
+                reserved_percent = f"{100 * _RESERVED_BYTES / size_bytes:.6f}"
                 options = f"root_owner={owner}:{owner},lazy_itable_init=1"
                 loops.run(
                     "mkfs.ext4", "-q", "-m", reserved_percent, "-E", options, "-d", str(model), str(disk)
@@ -125,7 +125,7 @@ class Disks:
         for path in self._folder.glob(f"{name}{_UNFINISHED}*"):
             shutil.rmtree(path, ignore_errors=True)
 
-    def _require_room(self) -> None:
+    def _require_disk_space(self) -> None:
         """Raises StartFailure if this host has little free disk space. This check is needed because a sparse
         file can be created on a full host, and then the first writes of the sandbox fail.
         """

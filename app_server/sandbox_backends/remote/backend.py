@@ -235,7 +235,7 @@ class RemoteBackend:
         found = [self._capacity(host) for host in self.hosts.values() if not host.is_lost and host.info]
         return found or None  # the start tells why
 
-    async def room_for(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
+    async def memory_capacity(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
         """Returns the memory capacity of the host on which the sandbox would start. For a new sandbox,
         chooses the host with the most free memory. This choice is remembered, so that later calls count the
         sandbox on that host. `held`: the ids of all sandboxes that use memory.

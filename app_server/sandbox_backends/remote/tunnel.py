@@ -46,7 +46,7 @@ class HostTunnel:
                     async for name in control:
                         self._background.start(self._carry(str(name)), name="connection of a sandbox")
             except InvalidStatus as error:
-                extra = {"host": self._host.name, "cause": _said(error)}
+                extra = {"host": self._host.name, "cause": _refusal_text(error)}
                 logger.warning("a sandbox host refuses us", extra=extra)
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
                 extra = {"host": self._host.name, "cause": str(error) or type(error).__name__}
@@ -90,5 +90,5 @@ async def _in(there: ClientConnection, writer: asyncio.StreamWriter) -> None:
         await writer.drain()
 
 
-def _said(error: InvalidStatus) -> str:
+def _refusal_text(error: InvalidStatus) -> str:
     return (error.response.body or b"").decode(errors="replace")[:500] or str(error)

@@ -26,14 +26,14 @@ Result = TypeVar("Result")
 
 class PasswordHashing:
     def __init__(self, hasher: "PasswordHasher | None" = None) -> None:
-        self._given = hasher
+        self._injected_hasher = hasher
         self._threads = ThreadPoolExecutor(AT_A_TIME, "password")
         self._under_way = 0
 
     @cached_property
     def _hasher(self) -> "PasswordHasher":
-        if self._given is not None:
-            return self._given
+        if self._injected_hasher is not None:
+            return self._injected_hasher
         from argon2 import PasswordHasher  # loaded where first used: a server must start quickly
 
         return PasswordHasher()

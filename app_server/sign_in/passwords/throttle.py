@@ -27,7 +27,7 @@ from app_server.sign_in.passwords.refusals import throttled
 
 FIRST_BLOCK = timedelta(seconds=30)
 LONGEST_BLOCK = timedelta(minutes=15)
-KEPT = timedelta(days=1)
+RETENTION = timedelta(days=1)
 TIDY_KIND: Final = "failed_sign_ins.tidy"
 TIDY_EVERY: Final = timedelta(hours=1)
 
@@ -51,14 +51,14 @@ class Counted:
 
 
 def of_login(login_key: str) -> Counted:
-    return Counted(f"login:{login_key}", free=10, forgotten_after=KEPT)
+    return Counted(f"login:{login_key}", free=10, forgotten_after=RETENTION)
 
 
 def of_settings(user_id: UUID) -> Counted:
     """Returns the counter for passwords and codes that a signed-in user enters in the settings. Sign-ins have
     another counter, so failed sign-ins of strangers do not block the settings.
     """
-    return Counted(f"settings:{user_id.hex}", free=10, forgotten_after=KEPT)
+    return Counted(f"settings:{user_id.hex}", free=10, forgotten_after=RETENTION)
 
 
 def of_address(address: str) -> Counted:
@@ -122,7 +122,7 @@ async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
 async def tidy(database: Database) -> None:
     """Deletes the counters of failed attempts that had no new failure for a day."""
     async with database.session() as session:
-        await session.execute(delete(SignInThrottle).where(SignInThrottle.last_at < now() - KEPT))
+        await session.execute(delete(SignInThrottle).where(SignInThrottle.last_at < now() - RETENTION))
 
 
 def _block(failures_too_many: int, moment: datetime) -> datetime | None:

@@ -13,7 +13,7 @@ from app_server.core.config import Config
 from app_server.core.errors import Forbidden
 from app_server.core.server_objects import from_server
 from app_server.core.sign_in.saml_providers import SamlProvider
-from app_server.http.bounded_body import IDENTITY, whole_body
+from app_server.http.bounded_body import IDENTITY, read_body
 from app_server.http.guarded_client import bound_to
 from app_server.sign_in.identities.refusals import provider_not_found, refused_by_provider
 from app_server.sign_in.saml import document, service_provider, statements
@@ -200,7 +200,7 @@ class SamlProviders:
             "GET", url, headers=IDENTITY, timeout=TIMEOUT_SECONDS, extensions=bound_to(url)
         ) as reply:
             reply.raise_for_status()
-            return (await whole_body(reply, MAX_METADATA_BYTES, TIMEOUT_SECONDS)).decode()
+            return (await read_body(reply, MAX_METADATA_BYTES, TIMEOUT_SECONDS)).decode()
 
 
 ServerSamlProviders = Annotated[SamlProviders, from_server("saml_providers")]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_runtime.context.discover import discover
-from agent_runtime.context.found import MAX_TOTAL_BYTES
+from agent_runtime.context.discovered_context import MAX_TOTAL_BYTES
 from agent_runtime.context.skills import AgentContext, ProjectContext
 
 SKILL = "---\nname: good\ndescription: Fine.\n---\nText."

@@ -15,7 +15,7 @@ from agent_runtime import litellm_calls
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMRateLimitError, LLMServiceUnavailableError
-from agent_runtime.vendors import asked_seconds
+from agent_runtime.vendors import retry_after_seconds
 from tests.agent_runtime.llm.test_complete import PROMPT
 
 # The warnings come from litellm's own code.
@@ -135,7 +135,7 @@ async def test_what_google_states_in_the_body_is_read(client: LLMClient, model: 
     ],
 )
 def test_a_header_that_says_nothing_is_passed_over(headers: dict[str, str], seconds: float | None):
-    assert asked_seconds(headers) == seconds
+    assert retry_after_seconds(headers) == seconds
 
 
 async def test_a_stream_that_breaks_off_is_reported_in_words(client: LLMClient):

@@ -9,7 +9,7 @@ import pytest
 import uvloop
 
 from agent_runtime.tools import live_output
-from agent_runtime.tools.live_output import LiveOutputs, Shown
+from agent_runtime.tools.live_output import LiveOutputs, OutputTail
 from tests.support.patience import PATIENCE_SECONDS
 
 
@@ -18,10 +18,10 @@ def test_what_is_due_at_once_is_published_once_on_the_servers_own_loop(
 ) -> None:
     monkeypatch.setattr(live_output, "INTERVAL_SECONDS", 0.0)
 
-    async def touch_twice() -> list[Mapping[str, Shown]]:
-        published: asyncio.Queue[Mapping[str, Shown]] = asyncio.Queue()
+    async def touch_twice() -> list[Mapping[str, OutputTail]]:
+        published: asyncio.Queue[Mapping[str, OutputTail]] = asyncio.Queue()
         live = LiveOutputs(published.put_nowait)
-        with live.showing("a", lambda max_chars: Shown("x"[:max_chars])):
+        with live.showing("a", lambda max_chars: OutputTail("x"[:max_chars])):
             live.touch()
             live.touch()
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -29,4 +29,4 @@ def test_what_is_due_at_once_is_published_once_on_the_servers_own_loop(
         async with asyncio.timeout(PATIENCE_SECONDS):
             return [first, await published.get()]
 
-    assert uvloop.run(touch_twice()) == [{"a": Shown("x")}, {}]
+    assert uvloop.run(touch_twice()) == [{"a": OutputTail("x")}, {}]

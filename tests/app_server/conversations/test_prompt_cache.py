@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app_server.conversations.log.projection import Projection, fold
-from app_server.conversations.log.prompt_cache import shown
+from app_server.conversations.log.prompt_cache import cache_statistics
 from tests.app_server.conversations.conftest import Home
 from tests.app_server.conversations.feeds import Feed, feed_of, state_update
 
@@ -59,7 +59,7 @@ def after(*events: dict[str, Any]) -> dict[str, Any] | None:
     state = Projection()
     for seq, event in enumerate(events, 1):
         state = fold(state, seq, event)
-    cache = shown(state.metrics)
+    cache = cache_statistics(state.metrics)
     return cache.model_dump(mode="json") if cache else None
 
 

@@ -192,7 +192,7 @@ async def test_large_parts_are_references_in_rows_replies_and_frames(
         assert await session.scalar(select(func.count()).select_from(EventBlob)) == 2
 
     # Many events with the same blob must not fill the memory with copies of it.
-    monkeypatch.setattr(blobs, "MAX_WHOLE_BYTES", 300_000)
+    monkeypatch.setattr(blobs, "MAX_COMPLETE_BYTES", 300_000)
     await feed.report(seen(2), seen(3))
     for query in ({}, {"query": "output"}):
         page = (await client.get(f"{url}/search", params=query)).json()

@@ -15,7 +15,7 @@ import pytest
 from app_server.core.errors import Forbidden, StartFailure
 from app_server.git.address import InvalidRepository, parse_address, without_credentials
 from app_server.git.command import run_git
-from app_server.git.credentials import given_with
+from app_server.git.credentials import credentials_in
 from app_server.git.repository_bundle import pack
 from tests.support.git_host import GitHost
 from tests.support.patience import PATIENCE_SECONDS
@@ -191,7 +191,7 @@ async def test_a_password_opens_its_server_and_is_on_no_command_line(
             directory=Path(scratch),
             timeout_seconds=PATIENCE_SECONDS,
             report=lambda _line: None,
-            credentials=given_with(address),
+            credentials=credentials_in(address),
         )
         server.shutdown()
         kept = git(Path(scratch) / "clone.git", "config", "--list", "--local")

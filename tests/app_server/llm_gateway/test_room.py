@@ -121,7 +121,7 @@ async def test_large_bodies_of_a_user_leave_room_for_those_of_others() -> None:
 
 async def test_a_place_is_kept_until_the_reply_has_ended() -> None:
     room, sandbox_id = CallCapacity(calls_of_a_sandbox=1, wait_seconds=0.05), uuid4()
-    reply = (await room.enter(sandbox_id, USER)).left_after(Response(b"done"))
+    reply = (await room.enter(sandbox_id, USER)).released_after(Response(b"done"))
     with pytest.raises(TooManyRequests):
         await room.enter(sandbox_id, USER)
 

@@ -17,7 +17,7 @@ from app_server.git_hosts import connection
 from app_server.git_hosts.connection import HostAccess
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.rate_limits import RateLimits
-from app_server.http.bounded_body import BodyTooLong, beginning_of, whole_body
+from app_server.http.bounded_body import BodyTooLong, beginning_of, read_body
 from app_server.llm_gateway import model_list
 from app_server.llm_gateway.forwarding import pass_through
 from app_server.mcp_servers import guarded_client
@@ -118,7 +118,7 @@ async def test_a_body_is_read_to_its_end_or_not_taken() -> None:
         request = httpx.Request("GET", "http://named.example")
         return httpx.Response(200, content=body(), request=request)
 
-    assert await whole_body(reply(), 16, 60.0) == b"1234" * 4
+    assert await read_body(reply(), 16, 60.0) == b"1234" * 4
     with pytest.raises(BodyTooLong):
-        await whole_body(reply(), 15, 60.0)
+        await read_body(reply(), 15, 60.0)
     assert await beginning_of(reply(), 6, 60.0) == b"123412"

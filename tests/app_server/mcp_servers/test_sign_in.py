@@ -19,7 +19,7 @@ from app_server.core.config import Config
 from app_server.core.errors import Forbidden
 from app_server.mcp_servers.grants import Grants, OAuthGrant, save_grant
 from app_server.mcp_servers.models import McpGrant
-from app_server.mcp_servers.scopes import asked_for, union
+from app_server.mcp_servers.scopes import requested_scope, union
 from app_server.mcp_servers.sign_in import MAX_SIGN_INS
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
@@ -303,7 +303,7 @@ async def test_a_call_that_needs_more_permission_goes_on_once_it_is_given(door: 
     ],
 )
 def test_what_a_refusal_asks_for(challenge: str, scope: str | None) -> None:
-    assert asked_for(challenge) == scope
+    assert requested_scope(challenge) == scope
 
 
 def test_more_for_one_call_is_not_less_for_another() -> None:

@@ -303,12 +303,12 @@ async def test_a_base_that_fills_the_disk_is_ended_before_that(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.install('[ "$1" = build ] || exit 1; echo started; sleep 60')
-    monkeypatch.setattr(preflight, "ROOM_SECONDS", 0.01)
+    monkeypatch.setattr(preflight, "DISK_CHECK_SECONDS", 0.01)
     began = asyncio.Event()
 
     def report(line: str) -> None:
         if line == "started":
-            monkeypatch.setattr(preflight, "KEPT_BYTES", 2**62)
+            monkeypatch.setattr(preflight, "MIN_FREE_BYTES", 2**62)
             began.set()
 
     with pytest.raises(StartFailure) as failure:

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app_server.audit.models import AuditEntry
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.repositories.submodules import KeptSubmodule
-from app_server.conversations.sharing.owning_team import refuse_those_of_other_teams
+from app_server.conversations.sharing.owning_team import refuse_submodules_of_other_teams
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.teams.repositories.names import key_of, key_of_entry, keys_that_cover
 from app_server.users.tokens import token_hash
@@ -273,7 +273,7 @@ async def test_submodules_that_another_team_keeps_for_its_members_are_not_fetche
             for name in ("payments-api", "lamp")
         ]
         async with app.database.read() as session:
-            await refuse_those_of_other_teams(
+            await refuse_submodules_of_other_teams(
                 session, await session.get_one(Conversation, conversation_id), found
             )
         return [one.reason for one in found]

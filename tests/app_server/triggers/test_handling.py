@@ -301,7 +301,7 @@ async def test_old_deliveries_are_forgotten(hooked: Hooked) -> None:
     await hooked.deliveries()
     async with hooked.app.database.session() as session:
         aged = update(TriggerDelivery).where(TriggerDelivery.delivery_id == "old")
-        await session.execute(aged.values(created_at=now() - retention.KEPT - timedelta(minutes=1)))
+        await session.execute(aged.values(created_at=now() - retention.RETENTION - timedelta(minutes=1)))
     attempt = JobAttempt(uuid4(), retention.KIND, {}, key=None, number=1, is_last=False)
     await retention.forgetter(hooked.app.database)(attempt)
     async with hooked.app.database.read() as session:

@@ -5,7 +5,7 @@ server.
 
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
 from agent_runtime.conversation.approval.mcp_answers import answer_mcp_change
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.tools.mcp.questions import ElicitationResponse
 from agent_runtime.wire import ClientToolAnswer, McpChangeAnswer, McpQuestionAnswer, Success
@@ -16,7 +16,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 @router.post(
     "/events/answer_client_tool", responses={409: {"description": "No call of this id waits for an answer"}}
 )
-async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
+async def answer_call(conversation: LoadedConversation, answer: ClientToolAnswer) -> Success:
     """Stores the result of a tool call that the client has executed, and gives it to the agent. The tool must
     be a client tool (a tool that a client executes) that was declared with `awaits_answer`.
     """
@@ -25,7 +25,7 @@ async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
 
 
 @router.post("/mcp/answer_change", responses={409: {"description": "The tool has not changed in this way"}})
-async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success:
+async def answer_change(conversation: LoadedConversation, answer: McpChangeAnswer) -> Success:
     """Stores the user's decision about an MCP tool that has changed: the decision either approves the current
     definition of the tool, or refuses all later calls of the tool.
     """
@@ -40,7 +40,7 @@ async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success
         409: {"description": "The question does not wait any more"},
     },
 )
-async def answer_question(conversation: Found, answer: McpQuestionAnswer) -> Success:
+async def answer_question(conversation: LoadedConversation, answer: McpQuestionAnswer) -> Success:
     """Gives the user's answer to the MCP server that has asked a question during a tool call."""
     response = ElicitationResponse(answer.action, answer.content)
     conversation.run_context.mcp_questions.answer(answer.question_id, response)

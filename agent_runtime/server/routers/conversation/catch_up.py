@@ -7,14 +7,14 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from agent_runtime.conversation.event_log.reconciliation import tell_forked, tell_restored
-from agent_runtime.server.routers.dependencies import Conversations, FoundLog
+from agent_runtime.server.routers.dependencies import ConversationLog, Conversations
 from agent_runtime.wire import CatchUpRequest, LogPosition
 
 router = APIRouter(prefix="/api/conversations/{conversation_id}/log", tags=["conversations"])
 
 
 @router.get("")
-async def position(log: FoundLog) -> LogPosition:
+async def position(log: ConversationLog) -> LogPosition:
     """Returns the position of the last event in the conversation's log; 0 if the log is empty."""
     return LogPosition(last_seq=log.last_seq)
 

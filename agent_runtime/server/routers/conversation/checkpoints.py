@@ -3,7 +3,7 @@ checkpoint, and reset the conversation to a checkpoint.
 """
 
 from agent_runtime.conversation.checkpoints.rewind import rewind as go_back
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindRequest, RewindResult
 
@@ -11,7 +11,7 @@ router = Router(prefix="/api/conversations/{conversation_id}/checkpoints", tags=
 
 
 @router.get("")
-async def list_checkpoints(conversation: Found) -> CheckpointList:
+async def list_checkpoints(conversation: LoadedConversation) -> CheckpointList:
     """Returns the newest 300 checkpoints (snapshots of the workspace's files) of a conversation, oldest
     first.
     """
@@ -19,7 +19,7 @@ async def list_checkpoints(conversation: Found) -> CheckpointList:
 
 
 @router.get("/{checkpoint_id}/diff", responses={409: {"description": "The files cannot be read now"}})
-async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> CheckpointDiff:
+async def diff_checkpoint(conversation: LoadedConversation, checkpoint_id: int) -> CheckpointDiff:
     """Returns how the files have changed since the checkpoint (a snapshot of the files): the changes that a
     rewind (a reset to this checkpoint) would undo.
     """
@@ -33,7 +33,7 @@ async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> Checkpoint
         500: {"description": "Not all files could be put back"},
     },
 )
-async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
+async def rewind(conversation: LoadedConversation, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
     """Resets the files, the chat or both to a checkpoint (a snapshot of the files that belongs to a point in
     the chat). Before that, saves the current files as a new checkpoint, so that the user can undo the reset.
     """

@@ -9,7 +9,7 @@ from agent_runtime.conversation.approval.answers import set_analyzer, set_policy
 from agent_runtime.delegation.answers import approve, go_on_above, reject
 from agent_runtime.security.kinds import UnsupportedKindError
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.routers.dependencies import AllChildren, Found
+from agent_runtime.server.routers.dependencies import AllChildren, LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import (
     ConfirmationResponseRequest,
@@ -25,7 +25,9 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
     "/events/respond_to_confirmation",
     responses={409: {"description": "Nothing waits, or other actions than those meant"}},
 )
-async def respond(conversation: Found, children: AllChildren, answer: ConfirmationResponseRequest) -> Success:
+async def respond(
+    conversation: LoadedConversation, children: AllChildren, answer: ConfirmationResponseRequest
+) -> Success:
     """Approves the waiting actions, which then run, or rejects some or all of these actions.
 
     The waiting actions may be actions of this conversation's agent or of its sub-agents.
@@ -44,7 +46,7 @@ async def respond(conversation: Found, children: AllChildren, answer: Confirmati
 
 
 @router.post("/confirmation_policy")
-async def change_policy(conversation: Found, request: SetConfirmationPolicyRequest) -> Success:
+async def change_policy(conversation: LoadedConversation, request: SetConfirmationPolicyRequest) -> Success:
     """Sets the confirmation policy, which says which actions need approval. The policy applies from the
     model's next reply on. It does not affect actions that are already waiting for approval.
     """
@@ -54,7 +56,7 @@ async def change_policy(conversation: Found, request: SetConfirmationPolicyReque
 
 
 @router.post("/security_analyzer")
-async def change_analyzer(conversation: Found, request: SetSecurityAnalyzerRequest) -> Success:
+async def change_analyzer(conversation: LoadedConversation, request: SetSecurityAnalyzerRequest) -> Success:
     """Sets the security analyzer, which rates the risk of actions. The analyzer is used from the model's next
     reply on.
     """

@@ -13,7 +13,12 @@ from agent_runtime.delegation.answers import go_on_above
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.server.conversations.catalog import ConversationSortOrder
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.routers.dependencies import AllChildren, AllWorkTrees, Conversations, Found
+from agent_runtime.server.routers.dependencies import (
+    AllChildren,
+    AllWorkTrees,
+    Conversations,
+    LoadedConversation,
+)
 from agent_runtime.server.routers.project.executables import Approved
 from agent_runtime.server.routers.project.plugins import Plugins
 from agent_runtime.server.routers.router import Router
@@ -107,7 +112,7 @@ async def get_many(
 
 
 @router.get("/{conversation_id}")
-async def get(conversation: Found) -> ConversationInfo:
+async def get(conversation: LoadedConversation) -> ConversationInfo:
     return conversation.info()
 
 
@@ -119,26 +124,26 @@ async def delete(conversation_id: UUID, children: AllChildren) -> Success:
 
 
 @router.post("/{conversation_id}/run", responses={409: {"description": "A run is going on"}})
-async def run(conversation: Found, children: AllChildren) -> Success:
+async def run(conversation: LoadedConversation, children: AllChildren) -> Success:
     conversation.start()
     go_on_above(conversation, children)
     return Success()
 
 
 @router.post("/{conversation_id}/pause")
-async def pause(conversation: Found) -> Success:
+async def pause(conversation: LoadedConversation) -> Success:
     conversation.pause()
     return Success()
 
 
 @router.post("/{conversation_id}/interrupt")
-async def interrupt(conversation: Found) -> Success:
+async def interrupt(conversation: LoadedConversation) -> Success:
     await conversation.interrupt()
     return Success()
 
 
 @router.get("/{conversation_id}/agent_final_response")
-async def agent_final_response(conversation: Found) -> FinalResponse:
+async def agent_final_response(conversation: LoadedConversation) -> FinalResponse:
     return FinalResponse(response=conversation.state.final_response)
 
 

@@ -11,7 +11,7 @@ from agent_runtime.conversation.event_log.log import Filter, LogReader
 from agent_runtime.events.union import parse_event
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversation.conversations import check_size, deliver
-from agent_runtime.server.routers.dependencies import Found, FoundLog
+from agent_runtime.server.routers.dependencies import ConversationLog, LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import SendMessageRequest, Success
 
@@ -46,7 +46,7 @@ Wanted = Annotated[Filter, Depends(_filter)]
 
 @router.get("/search")
 async def search(
-    log: FoundLog,
+    log: ConversationLog,
     wanted: Wanted,
     page_id: str | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
@@ -64,13 +64,13 @@ async def search(
 
 
 @router.get("/count")
-async def count(log: FoundLog, wanted: Wanted) -> int:
+async def count(log: ConversationLog, wanted: Wanted) -> int:
     return log.count(wanted)
 
 
 @router.get("")
 async def get_many(
-    log: FoundLog, ids: Annotated[list[str], Body(max_length=MAX_PAGE)]
+    log: ConversationLog, ids: Annotated[list[str], Body(max_length=MAX_PAGE)]
 ) -> list[dict[str, Any] | None]:
     """Returns the events with these ids, in the same order; null for each id that does not exist."""
     records = [log.get(event_id) for event_id in ids]
@@ -78,7 +78,7 @@ async def get_many(
 
 
 @router.get("/{event_id}")
-async def get(log: FoundLog, event_id: str) -> dict[str, Any]:
+async def get(log: ConversationLog, event_id: str) -> dict[str, Any]:
     record = log.get(event_id)
     if record is None:
         raise _not_found(event_id)
@@ -86,7 +86,7 @@ async def get(log: FoundLog, event_id: str) -> dict[str, Any]:
 
 
 @router.post("")
-async def send(conversation: Found, message: SendMessageRequest) -> Success:
+async def send(conversation: LoadedConversation, message: SendMessageRequest) -> Success:
     """Adds a message to the conversation. If the conversation already has a message with the same `id`, the
     request succeeds and changes nothing.
     """

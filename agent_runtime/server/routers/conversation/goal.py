@@ -3,7 +3,7 @@ judge (a model) finds it reached.
 """
 
 from agent_runtime.conversation.run.goal_commands import pursue, rest, resume
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import StartGoalRequest, Success
 
@@ -11,7 +11,7 @@ router = Router(prefix="/api/conversations/{conversation_id}/goal", tags=["conve
 
 
 @router.post("", responses={409: {"description": "A run is going on, or waits for an answer"}})
-async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
+async def start_goal(conversation: LoadedConversation, request: StartGoalRequest) -> Success:
     """Sets the goal of the conversation and starts the agent, which works until a judge (a model) finds that
     the goal is reached.
     """
@@ -20,7 +20,7 @@ async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
 
 
 @router.post("/stop")
-async def stop_goal(conversation: Found) -> Success:
+async def stop_goal(conversation: LoadedConversation) -> Success:
     """Interrupts the goal of the conversation, a task that the agent continues until a judge (a model) finds
     it reached. A working agent is not stopped, but no judge checks the goal after the agent has finished. The
     user can resume the goal later.
@@ -36,7 +36,7 @@ async def stop_goal(conversation: Found) -> Success:
         409: {"description": "A run is going on, or waits for an answer"},
     },
 )
-async def resume_goal(conversation: Found) -> Success:
+async def resume_goal(conversation: LoadedConversation) -> Success:
     """Resumes an interrupted goal and starts the agent. The number of checks by the judge (a model) before
     the interruption counts toward the maximum number of checks.
     """

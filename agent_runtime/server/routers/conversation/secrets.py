@@ -2,7 +2,7 @@
 the values of secrets.
 """
 
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import Success, UpdateSecretsRequest
 
@@ -10,7 +10,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 
 
 @router.post("/secrets")
-async def update(conversation: Found, request: UpdateSecretsRequest) -> Success:
+async def update(conversation: LoadedConversation, request: UpdateSecretsRequest) -> Success:
     """Adds secrets to the conversation, or replaces secrets with the same name. Commands that start later use
     the new values.
     """

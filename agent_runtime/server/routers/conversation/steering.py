@@ -13,7 +13,7 @@ from agent_runtime.conversation.side_question import ask
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.server.errors import invalid
-from agent_runtime.server.routers.dependencies import AllChildren, Conversations, Found
+from agent_runtime.server.routers.dependencies import AllChildren, Conversations, LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import (
     AskAgentRequest,
@@ -32,7 +32,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 
 
 @router.patch("")
-async def update(conversation: Found, changes: UpdateConversationRequest) -> Success:
+async def update(conversation: LoadedConversation, changes: UpdateConversationRequest) -> Success:
     """Sets the title, the tags and the budget of a conversation. A field that the request does not contain
     stays unchanged. New tags replace all earlier tags; a budget of null removes the limit.
     """
@@ -43,7 +43,7 @@ async def update(conversation: Found, changes: UpdateConversationRequest) -> Suc
 
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
-async def condense(conversation: Found) -> Success:
+async def condense(conversation: LoadedConversation) -> Success:
     """Replaces older events of the conversation by a summary in the model's prompt. This is done at once; if
     the agent is working, it is done before the model's next reply.
     """
@@ -57,7 +57,7 @@ async def condense(conversation: Found) -> Success:
     responses={409: {"description": "There are too many children"}},
 )
 async def start_child(
-    conversation: Found, wanted: StartChildConversationRequest, children: AllChildren
+    conversation: LoadedConversation, wanted: StartChildConversationRequest, children: AllChildren
 ) -> StartChildConversationResponse:
     """Starts a child conversation: a new conversation that works on a separate task with the settings of this
     conversation. Returns the id of the child and whether it works in a separate git work tree.
@@ -66,7 +66,7 @@ async def start_child(
 
 
 @router.post("/switch_llm")
-async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
+async def switch_llm(conversation: LoadedConversation, wanted: SwitchLLMRequest) -> Success:
     """Sets the model of the agent. The next model call uses it, also while the agent is working."""
     llm = _checked(wanted.llm, "llm")
     condenser_llm = None if wanted.condenser_llm is None else _checked(wanted.condenser_llm, "condenser_llm")
@@ -75,7 +75,7 @@ async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
 
 
 @router.post("/ask_agent", responses={502: {"description": "The model cannot be asked"}})
-async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentResponse:
+async def ask_agent(conversation: LoadedConversation, request: AskAgentRequest) -> AskAgentResponse:
     """Asks the agent's model a question that is not part of the conversation, and returns the answer. The
     question and the answer are not stored.
     """
@@ -87,7 +87,9 @@ async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentRe
     status_code=status.HTTP_201_CREATED,
     responses={409: {"description": "The id is taken"}},
 )
-async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations) -> ConversationInfo:
+async def fork(
+    conversation: LoadedConversation, wanted: ForkRequest, registry: Conversations
+) -> ConversationInfo:
     """Copies the conversation and returns the description of the copy. Later events in the original do not
     change the copy, and later events in the copy do not change the original.
     """
@@ -95,7 +97,7 @@ async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations
 
 
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
-async def navigate(conversation: Found, request: NavigateRequest) -> ConversationInfo:
+async def navigate(conversation: LoadedConversation, request: NavigateRequest) -> ConversationInfo:
     """Resets the conversation to an earlier event and returns the description of the conversation. The
     conversation continues after this event. The log still contains the later events.
     """

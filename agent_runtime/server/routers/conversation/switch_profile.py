@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from agent_runtime.conversation.model_switch import switch_llm
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.profiles import checked, profile_of
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.secret_exposure import Saved
@@ -17,7 +17,9 @@ class SwitchProfileRequest(BaseModel):
 
 
 @router.post("/switch_profile")
-async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, store: Saved) -> Success:
+async def switch_profile(
+    conversation: LoadedConversation, wanted: SwitchProfileRequest, store: Saved
+) -> Success:
     """Changes the model of the agent to the model of a model profile (saved model settings with a name). The
     new model is used from the next model call on, also while the agent is working.
     """

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.events.message import Message
 from agent_runtime.server.conversations.openai_facade import (
-    Asked,
     FacadeAnswer,
+    SplitRequest,
     begin,
     require_model,
     text_of,
@@ -104,7 +104,7 @@ async def complete(
     If the client asks for a stream, the stream contains the text that the model writes while the agent works,
     as `reasoning_content`, and then the agent's answer.
     """
-    asked = asked_of(wanted.messages)
+    asked = split_messages(wanted.messages)
     if conversation_id is None:
         working_dir = str(request.app.state.config.workspace_path)
         conversation_id = begin(registry, encrypted_settings.saved, wanted.model, working_dir, asked).id
@@ -121,7 +121,7 @@ async def complete(
     )
 
 
-def asked_of(messages: Sequence[ChatMessage]) -> Asked:
+def split_messages(messages: Sequence[ChatMessage]) -> SplitRequest:
     """Splits the messages of a request into instructions, earlier messages and the last message. Raises
     ServerProblem 422 if the last message is not from the user.
     """
@@ -132,7 +132,7 @@ def asked_of(messages: Sequence[ChatMessage]) -> Asked:
         )
     system = [contents(one.content) for one in messages if one.role in {"system", "developer"}]
     history = [Message(role=one.role, content=contents(one.content)) for one in said[:-1]]
-    return Asked("\n\n".join(text_of(one) for one in system), history, contents(said[-1].content))
+    return SplitRequest("\n\n".join(text_of(one) for one in system), history, contents(said[-1].content))
 
 
 def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:

@@ -14,15 +14,21 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
-from agent_runtime.server.conversations.openai_facade import Asked, FacadeAnswer, answer_to, begin, parse_id
+from agent_runtime.server.conversations.openai_facade import (
+    FacadeAnswer,
+    SplitRequest,
+    answer_to,
+    begin,
+    parse_id,
+)
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.dependencies import Conversations
 from agent_runtime.server.routers.openai.chat_completions import (
     CONVERSATION_HEADER,
     ChatMessage,
     ContentPart,
-    asked_of,
     event,
+    split_messages,
 )
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.secret_exposure import Saved
@@ -70,7 +76,7 @@ async def respond(
     """Sends the last message of the request to an agent and returns the agent's answer, as one reply or as a
     stream.
     """
-    asked = _asked(wanted)
+    asked = _split_request(wanted)
     if wanted.previous_response_id is None:
         working_dir = str(request.app.state.config.workspace_path)
         conversation_id = begin(registry, encrypted_settings.saved, wanted.model, working_dir, asked).id
@@ -184,11 +190,11 @@ async def _events(draft: _Draft, answer: FacadeAnswer, resources: ExitStack) -> 
         yield sent("response.completed", response=draft.completed(text))
 
 
-def _asked(wanted: ResponseRequest) -> Asked:
+def _split_request(wanted: ResponseRequest) -> SplitRequest:
     if isinstance(wanted.input, str):
         messages = [ChatMessage(role="user", content=wanted.input)]
     else:
         messages = [ChatMessage(role=one.role, content=one.content) for one in wanted.input]
     if wanted.instructions:
         messages.insert(0, ChatMessage(role="system", content=wanted.instructions))
-    return asked_of(messages)
+    return split_messages(messages)

@@ -14,7 +14,7 @@ from agent_runtime.project_executables.consents import consent_to, is_name_taken
 from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.project_executables.load_consented import ApprovedExecutables
 from agent_runtime.server.errors import ServerProblem, invalid
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import ConsentRequest, ExecutablesRequest, ExecutablesResponse
 
@@ -43,7 +43,8 @@ async def find(wanted: ExecutablesRequest, request: Request) -> ExecutablesRespo
 
 @router.get("/conversations/{conversation_id}/offers")
 async def of_conversation(
-    conversation: Found, project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None
+    conversation: LoadedConversation,
+    project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None,
 ) -> ExecutablesResponse:
     """Returns the executables (such as hooks and MCP servers) that a conversation's project contains now, and
     the hashes of the executables to which the user has consented.
@@ -68,7 +69,9 @@ async def of_conversation(
         422: {"description": "It cannot be used"},
     },
 )
-async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> ExecutablesResponse:
+async def consent(
+    conversation: LoadedConversation, given: ConsentRequest, approved: Approved
+) -> ExecutablesResponse:
     """Records the user's consent to the executables with these hashes, and adds them to the conversation:
     hooks, MCP servers, sub-agents and plugins.
 

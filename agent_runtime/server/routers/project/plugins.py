@@ -13,7 +13,7 @@ from agent_runtime.conversation.add_plugin import add_plugin
 from agent_runtime.plugins.plugin import Plugin
 from agent_runtime.plugins.store import PluginStore
 from agent_runtime.server.errors import ServerProblem, invalid
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import (
     FetchedPlugin,
@@ -73,7 +73,7 @@ async def fetch(wanted: FetchPluginRequest, store: Plugins) -> FetchedPlugin:
 
 
 @router.post("/conversations/{conversation_id}/load_plugin")
-async def load(conversation: Found, wanted: LoadPluginRequest, store: Plugins) -> Success:
+async def load(conversation: LoadedConversation, wanted: LoadPluginRequest, store: Plugins) -> Success:
     """Adds a plugin to a conversation: the plugin's skills, commands, sub-agents, MCP servers and hooks."""
     plugin = await store.find(wanted.plugin_ref, conversation.spec.working_dir)
     try:

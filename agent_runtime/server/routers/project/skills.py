@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from agent_runtime.context.discover import discover
 from agent_runtime.context.skills import AgentContext, ProjectContext
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.routers.dependencies import Found
+from agent_runtime.server.routers.dependencies import LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import SkillFinding, SkillInfo, SkillInputInfo, SkillsRequest, SkillsResponse
 
@@ -40,7 +40,7 @@ async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_worksp
 
 
 @router.get("/conversations/{conversation_id}/skills")
-async def of_conversation(conversation: Found) -> SkillsResponse:
+async def of_conversation(conversation: LoadedConversation) -> SkillsResponse:
     """Returns the skills that were found for the agent of this conversation when the conversation was
     created.
     """

@@ -18,7 +18,7 @@ from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.keys.auth import require_key
 from agent_runtime.server.keys.session_keys import SessionKeys
 from agent_runtime.server.roots import os_errors_as_problems
-from agent_runtime.server.routers.dependencies import Found, KnownId
+from agent_runtime.server.routers.dependencies import KnownId, LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import API_KEY_HEADER
 from agent_runtime.workspace.local import PathNotAllowedError, confine
@@ -90,13 +90,13 @@ _SITE = Router(dependencies=[Depends(_require_key_or_cookie)])
 
 @_SITE.head("/conversations/{conversation_id}/workspace", include_in_schema=False)
 @_SITE.get("/conversations/{conversation_id}/workspace")
-async def index(conversation: Found) -> FileResponse:
+async def index(conversation: LoadedConversation) -> FileResponse:
     return _file(conversation.spec.working_dir, "")
 
 
 @_SITE.head("/conversations/{conversation_id}/workspace/{file_path:path}", include_in_schema=False)
 @_SITE.get("/conversations/{conversation_id}/workspace/{file_path:path}")
-async def file(conversation: Found, file_path: str) -> FileResponse:
+async def file(conversation: LoadedConversation, file_path: str) -> FileResponse:
     """Returns a file of the conversation's working directory. For a directory, returns its `index.html`."""
     return _file(conversation.spec.working_dir, file_path)
 
