@@ -77,7 +77,7 @@ from app_server.git_proxy.access import Moves
 from app_server.http.certificates import public_authorities
 from app_server.http.guarded_client import BoundClient, Guard, GuardedTransport
 from app_server.http.outgoing_proxy import upstream_of
-from app_server.installation_backup.restore import require_whole_home
+from app_server.installation_backup.restore import require_complete_home
 from app_server.llm_gateway.limits.calls import RENEWAL_SECONDS, Spending
 from app_server.llm_gateway.load_limits import CallCapacity
 from app_server.mcp.agent_tools import INSTRUCTIONS as FOR_AGENTS
@@ -345,7 +345,7 @@ async def _open_jobs(
 
 
 async def _open_database(config: Config, stack: AsyncExitStack) -> Database:
-    require_whole_home(config.home)
+    require_complete_home(config.home)
     if config.database_file:
         # Created here to set its mode, which SQLite also gives to the files beside it.
         config.database_file.touch(mode=0o600)

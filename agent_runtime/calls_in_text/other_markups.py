@@ -38,7 +38,7 @@ OPENINGS = (
 its calls begin like any JSON or Python text.
 """
 
-Found = tuple[int, str, str]
+FoundCall = tuple[int, str, str]
 """A tool call in a text: the index at which the call begins, the name of the tool, and the arguments as JSON.
 """
 
@@ -134,13 +134,13 @@ _MOST_HEADS = 1000
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
+def calls(text: str, types: Types, *, was_cut: bool) -> list[FoundCall]:
     """Searches the text for calls of known tools in all supported markups. Returns the calls in the markup
     whose first call begins earliest in the text. Returns an empty list if there are no calls. `types`: the
     known tools with the types of their parameters. `was_cut`: whether the reply ended because it reached its
     maximum length. If True, a call without an end is left out.
     """
-    readers: list[Iterator[Found]] = [
+    readers: list[Iterator[FoundCall]] = [
         *(_named(head, text, types) for head in _NAMED),
         *(_listed(head, text, types) for head in _LISTED),
         *(_paired(*markup, text, types, was_cut=was_cut) for markup in _PAIRED),
@@ -171,7 +171,7 @@ def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Ca
         yield match, ends
 
 
-def _named(head: re.Pattern[str], text: str, types: Types) -> Iterator[Found]:
+def _named(head: re.Pattern[str], text: str, types: Types) -> Iterator[FoundCall]:
     for match, ends in _heads(head, text):
         value, end = _json_at(text, match.end())
         if value is None:
@@ -182,7 +182,7 @@ def _named(head: re.Pattern[str], text: str, types: Types) -> Iterator[Found]:
             yield match.start(), match["name"], text[match.end() : end]
 
 
-def _listed(head: re.Pattern[str], text: str, types: Types) -> Iterator[Found]:
+def _listed(head: re.Pattern[str], text: str, types: Types) -> Iterator[FoundCall]:
     for match, ends in _heads(head, text):
         value, end = _json_at(text, match.end())
         if value is None:
@@ -195,7 +195,7 @@ def _listed(head: re.Pattern[str], text: str, types: Types) -> Iterator[Found]:
                 yield match.start(), *named
 
 
-def _gemma(text: str, types: Types) -> Iterator[Found]:
+def _gemma(text: str, types: Types) -> Iterator[FoundCall]:
     for match, ends in _heads(_GEMMA, text):
         arguments, end = object_at(text, match.end())
         ends(end)
@@ -203,7 +203,7 @@ def _gemma(text: str, types: Types) -> Iterator[Found]:
             yield match.start(), match["name"], BROKEN if arguments is None else json.dumps(arguments)
 
 
-def _bare(text: str, types: Types) -> Iterator[Found]:
+def _bare(text: str, types: Types) -> Iterator[FoundCall]:
     """Yields the tool calls of a text that consists only of tool calls in JSON, without tags around them.
     Yields nothing if the text contains anything else.
     """
@@ -228,7 +228,7 @@ def _with_name(call: Any, types: Types) -> tuple[str, str] | None:
     return (call["name"], json.dumps(arguments)) if isinstance(arguments, dict) else None
 
 
-def _pythonic(text: str, types: Types) -> Iterator[Found]:
+def _pythonic(text: str, types: Types) -> Iterator[FoundCall]:
     """Parses a text that consists only of a list of calls in Python's syntax, and yields these tool calls.
     Does not execute the text.
     """
@@ -260,7 +260,7 @@ def _paired(
     types: Types,
     *,
     was_cut: bool,
-) -> Iterator[Found]:
+) -> Iterator[FoundCall]:
     for match, ends in _heads(head, text):
         known, arguments, end = types.get(match["name"]), {}, match.end()
         while value := pair.match(text, end):

@@ -53,7 +53,7 @@ class Following:
                 "status": status,
                 "last_action": last_action,
                 "cost": total_cost(child.state.stats),
-                "asks": tuple(_asked_by(child)) if status == "waiting" else (),
+                "asks": tuple(_questions_of(child)) if status == "waiting" else (),
             }
         )
         self._parent.emit(*self._stats(), *self._changes(task, now))
@@ -100,7 +100,7 @@ class Following:
             self._child.pause()
 
 
-def _asked_by(child: ConversationEngine) -> Iterator[JsonObject]:
+def _questions_of(child: ConversationEngine) -> Iterator[JsonObject]:
     waiting = {task.action_id: task for task in child.state.tasks.values() if task.status == "waiting"}
     for action in child.state.pending:
         if action.id in waiting:

@@ -132,7 +132,7 @@ async def diff(file: Path, ref: str | None = None) -> FileDiff:
             original = await _content_at(top, base, old_name)
     if original is None and modified is None:
         raise UnknownFileError(f"{name} exists neither in the work tree nor in {ref or 'the base'}.")
-    return FileDiff(_shown(original), _shown(modified))
+    return FileDiff(_text_for_diff(original), _text_for_diff(modified))
 
 
 async def commits(repository: Path, limit: int) -> tuple[list[Commit], bool]:
@@ -169,7 +169,7 @@ async def commit_diff(file: Path, sha: str) -> FileDiff:
     modified = await _content_at(top, commit, name)
     if original is None and modified is None:
         raise UnknownFileError(f"{name} exists neither in {sha} nor before it.")
-    return FileDiff(_shown(original), _shown(modified))
+    return FileDiff(_text_for_diff(original), _text_for_diff(modified))
 
 
 async def patch(repository: Path, base_ref: str | None = None) -> bytes:
@@ -338,7 +338,7 @@ def _content_now(file: Path) -> bytes | None:
     return file.read_bytes() if file.is_file() else None
 
 
-def _shown(content: bytes | None) -> str | None:
+def _text_for_diff(content: bytes | None) -> str | None:
     if content is None:
         return None
     if len(content) > MAX_SHOWN_BYTES or b"\0" in content[:8192]:

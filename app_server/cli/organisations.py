@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app_server.cli.home import Home, Json, configuration, in_database, leave
-from app_server.cli.users import GivenRole, Named, found_user, trail_of_owner
+from app_server.cli.users import GivenRole, Named, require_user, trail_of_owner
 from app_server.core.config import Config
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def move(
 
     async def work(session: "AsyncSession", _config: Config) -> str:
         found = await find_by_name(session, organisation)
-        person = await found_user(session, user)
+        person = await require_user(session, user)
         await move_person(session, await trail_of_owner(session), person.id, found, wanted.role)
         return f"{person.name} is in {found.name} now, as {role}."
 

@@ -96,7 +96,7 @@ def send_invitation_again(user: Named, port: Port = None, home: Home = None) -> 
     from app_server.sign_in.invitations import send_again
 
     async def send(session: "AsyncSession", config: Config) -> str:
-        person = await found_user(session, user)
+        person = await require_user(session, user)
         address = await send_again(session, config, await trail_of_owner(session), person)
         return f"The earlier links have ended. The server sends a new one to {address} while it runs."
 
@@ -109,7 +109,7 @@ def create_sign_in_link(user: Named, port: Port = None, home: Home = None) -> No
     from app_server.sign_in.invitations import new_link
 
     async def link(session: "AsyncSession", config: Config) -> str:
-        person = await found_user(session, user)
+        person = await require_user(session, user)
         return (await new_link(session, config, person, await trail_of_owner(session))).url
 
     typer.echo(in_database(configuration(port=port, home=home), link))
@@ -132,7 +132,7 @@ def set_password(
     from app_server.sign_in.passwords.hashing import PasswordHashing
 
     async def found(session: "AsyncSession", _config: Config) -> "tuple[User, str, AuditTrail]":
-        person = await found_user(session, user)
+        person = await require_user(session, user)
         require_can_sign_in(person)
         known = await accounts.find(session, person.id)
         login_name = login or (known.login_name if known else policy.suggested_login_name(person.name))
@@ -163,7 +163,7 @@ def reset_totp(user: Named, home: Home = None) -> None:
     from app_server.sign_in.passwords import totp
 
     async def reset(session: "AsyncSession", _config: Config) -> tuple[str, bool]:
-        person = await found_user(session, user)
+        person = await require_user(session, user)
         had_one = await totp.remove(session, person.id)
         if had_one:
             target = (AuditTarget.USER, person.id)
@@ -208,7 +208,7 @@ def export_user(
 
     async def export(database: "Database", _config: Config) -> str:
         async with database.session() as session:
-            person = await found_user(session, user)
+            person = await require_user(session, user)
             trail = await trail_of_owner(session)
             target = (AuditTarget.USER, person.id)
             trail.record(session, AuditAction.MEMBER_EXPORTED, target, name=person.name)
@@ -253,7 +253,7 @@ def delete_user(
         leave("Name the user who gets what is handed over: --to USER")
 
     async def described(session: "AsyncSession", _config: Config) -> str:
-        person = await found_user(session, user)
+        person = await require_user(session, user)
         had = await belongings_of(session, person.id)
         parts = [f"{getattr(had, kind)} {kind}: {fate}" for kind, fate in fates.items()]
         return f"{person.name}: {', '.join(parts)}. Everything else of theirs is deleted. Go on?"
@@ -261,8 +261,8 @@ def delete_user(
     typer.confirm(in_database(config, described), abort=True)
 
     async def begin(session: "AsyncSession", _config: Config) -> str:
-        person = await found_user(session, user)
-        heir = await found_user(session, to) if to else None
+        person = await require_user(session, user)
+        heir = await require_user(session, to) if to else None
         chosen = {kind: fate.replace("-", "_") for kind, fate in fates.items()}
         wanted = DeletePerson.model_validate({**chosen, "heir_id": heir and heir.id})
         await begin_deletion(session, await trail_of_owner(session), await _owner(session), person, wanted)
@@ -278,7 +278,7 @@ def _change(user: str, home: Path | None, **wanted: object) -> None:
 
     async def work(session: "AsyncSession", _config: Config) -> Person:
         owner = await _owner(session)
-        person = await found_user(session, user)
+        person = await require_user(session, user)
         trail = trail_of_command_line(owner)
         change(session, owner, trail, person, ChangePerson.model_validate(wanted))
         await session.flush()
@@ -303,7 +303,7 @@ async def trail_of_owner(session: "AsyncSession") -> "AuditTrail":
     return trail_of_command_line(await _owner(session))
 
 
-async def found_user(session: "AsyncSession", user: str) -> "User":
+async def require_user(session: "AsyncSession", user: str) -> "User":
     """Returns the user with this id or name. Ends the program with an error text if there is no such user, or
     if several users have this name.
     """

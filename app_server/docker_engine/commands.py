@@ -13,7 +13,7 @@ from typing import IO
 
 from app_server.core.start_report import Report
 
-KEPT_LINES = 60
+MAX_OUTPUT_LINES = 60
 MAX_LINE_BYTES = 1024**2
 
 
@@ -32,7 +32,7 @@ async def run_command(
     `stdin`: the input of the command. `environment`: environment variables that the command gets in addition
     to the environment variables of this process.
     """
-    lines: deque[str] = deque(maxlen=KEPT_LINES)
+    lines: deque[str] = deque(maxlen=MAX_OUTPUT_LINES)
     # From a file, not through a pipe: a program that ends without reading it is no error of ours.
     mortal = await asyncio.to_thread(_ending_with_us)
     given = await asyncio.to_thread(_file_with, stdin) if isinstance(stdin, bytes) else nullcontext(stdin)

@@ -221,7 +221,9 @@ class EgressProxy:
     async def _admit(
         self, client: ClientSide, asked: ProxyRequest, sandbox: Sandbox, slot: ConnectionSlot
     ) -> AllowedRoute | None:
-        target = EgressTarget(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
+        target = EgressTarget(
+            sandbox.id, sandbox.user_id, _printable_host(asked.host), asked.port, asked.client
+        )
         try:
             way = await self._decisions.way(target, asked.host, "http" if asked.path else "https")
             if asked.path is not None:
@@ -319,7 +321,7 @@ def _key_of(asked: ProxyRequest) -> str:
     return key.strip() if scheme.lower() == "bearer" else ""
 
 
-def _shown(host: str) -> str:
+def _printable_host(host: str) -> str:
     """Returns the host name that a program in a sandbox wrote, in a form that can be stored and displayed. If
     the name is not valid, unprintable characters are removed and the text is shortened to 100 characters.
     """

@@ -38,7 +38,7 @@ router = APIRouter(prefix="/api/v1/settings/network", tags=["Network"])
 
 @router.get("")
 async def get_network(user: CurrentUser, session: ReadSession, request: Request) -> NetworkSettings:
-    return await _shown(request, session, user.id)
+    return await _network_settings(request, session, user.id)
 
 
 @router.put("")
@@ -55,7 +55,7 @@ async def set_network(
     trail.record(
         session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, "user"), mode=body.mode, hosts=body.hosts
     )
-    return await _shown(request, session, user.id)
+    return await _network_settings(request, session, user.id)
 
 
 @router.put("/repositories")
@@ -115,7 +115,7 @@ async def search_network_records(
     )
 
 
-async def _shown(request: Request, session: AsyncSession, user_id: UUID) -> NetworkSettings:
+async def _network_settings(request: Request, session: AsyncSession, user_id: UUID) -> NetworkSettings:
     config: Config = request.state.config
     own: EgressSetting = await settings.get(session, user_id, OF_USER)
     return NetworkSettings(

@@ -45,7 +45,7 @@ stream of the conversation receives it, the server closes the stream.
 SendText = Callable[[str], Awaitable[None]]
 Greeting = Callable[[], Awaitable[list[Frame]]]
 Opening = Callable[[], Awaitable[tuple[int, Frame]]]
-Shown = Callable[[Frame], Awaitable[Frame | None]]
+FrameFilter = Callable[[Frame], Awaitable[Frame | None]]
 
 
 async def serve(
@@ -57,7 +57,7 @@ async def serve(
     after_seq: int,
     greeting: Greeting,
     opening: Opening | None = None,
-    shown: Shown | None = None,
+    shown: FrameFilter | None = None,
 ) -> None:
     """Sends the live stream of a conversation over the accepted `websocket`, until the client or the server
     ends the stream.

@@ -59,7 +59,7 @@ def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
     return manifest
 
 
-def require_whole_home(home: Path) -> None:
+def require_complete_home(home: Path) -> None:
     """Raises ConfigurationError if a restore into `home` (the server's data directory) was interrupted,
     because `home` then does not contain all files of the backup.
     """
@@ -72,7 +72,7 @@ def require_whole_home(home: Path) -> None:
 
 def _require_empty(config: Config) -> None:
     home = config.home
-    require_whole_home(home)
+    require_complete_home(home)
     if any(path.name not in _MAY_BE_THERE for path in home.iterdir()):
         raise ConfigurationError(
             f"{home} is not empty. Restore into an empty directory: name one with --home or SLIPWAY_HOME."

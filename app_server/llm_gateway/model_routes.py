@@ -96,9 +96,9 @@ async def _models() -> tuple[LLMModel, ...]:
 
 @cache
 def _all_models() -> tuple[LLMModel, ...]:
-    return tuple(_shown(listed_models(frozenset({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS}))))
+    return tuple(_models_for_client(listed_models(frozenset({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS}))))
 
 
-def _shown(models: Iterable[ListedModel]) -> Iterable[LLMModel]:
+def _models_for_client(models: Iterable[ListedModel]) -> Iterable[LLMModel]:
     for one in models:
         yield LLMModel(provider=one.vendor, name=one.name, verified=one.calls_tools and one.has_price)

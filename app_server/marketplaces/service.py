@@ -137,11 +137,11 @@ async def preview(
         found.skills += skills
         found.marketplace_skills[marketplace.name] = [skill.name for skill in skills]
         found.errors += contents.problems
-        found.plugins += [_shown(marketplace, plugin) for plugin in contents.plugins]
+        found.plugins += [_plugin_preview(marketplace, plugin) for plugin in contents.plugins]
     return found
 
 
-def _shown(marketplace: Marketplace, plugin: MarketplacePlugin) -> MarketplacePluginPreview:
+def _plugin_preview(marketplace: Marketplace, plugin: MarketplacePlugin) -> MarketplacePluginPreview:
     source = f"{plugin.source}/{plugin.repo_path}" if plugin.repo_path else plugin.source
     return MarketplacePluginPreview(
         name=plugin.name, description=plugin.description, source=source, marketplace=marketplace.name

@@ -72,7 +72,7 @@ def skill_folders(files: Files) -> SkillFolders:
         try:
             skill = _skill(path, files)
         except _Refused as error:
-            problems.append(f"{_shown(path)} {error}.")
+            problems.append(f"{_printable_path(path)} {error}.")
             continue
         if skill.name in doubled:
             doubled[skill.name].append(path)
@@ -96,10 +96,10 @@ def _left_out(files: Files) -> Iterator[str]:
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name
         if last == SKILL_FILE or "." not in last:
-            yield f"{_shown(path)} {why}."
+            yield f"{_printable_path(path)} {why}."
 
 
-def _shown(path: str) -> str:
+def _printable_path(path: str) -> str:
     text = path if path.isprintable() else ascii(path)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 

@@ -37,13 +37,13 @@ _look_ups = Turns(LOOKED_UP_AT_ONCE)
 
 _REVOKED = {SandboxStatus.ERROR, SandboxStatus.MISSING}
 
-_given = bindparam("given", type_=String())
+_key_hash = bindparam("given", type_=String())
 # Built once, since every model call and every event report runs this query.
 _HOLDER = select(Sandbox).where(
     or_(
-        Sandbox.session_key_hash == _given,
-        Sandbox.pending_session_key_hash == _given,
-        Sandbox.previous_session_key_hash == _given,
+        Sandbox.session_key_hash == _key_hash,
+        Sandbox.pending_session_key_hash == _key_hash,
+        Sandbox.previous_session_key_hash == _key_hash,
     )
 )
 

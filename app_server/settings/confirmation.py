@@ -80,7 +80,7 @@ async def mode_of_task(
 
 @router.get("")
 async def get_confirmation(user: CurrentUser, session: ReadSession, request: Request) -> ConfirmationSettings:
-    return _shown(request, await chosen_mode(session, user.id))
+    return _confirmation_settings(request, await chosen_mode(session, user.id))
 
 
 @router.put("")
@@ -95,9 +95,9 @@ async def set_confirmation(
     await save_own(session, user.id, SettingName.CONFIRMATION_MODE, body.mode and body.mode.value)
     target = (AuditTarget.CONFIRMATION, "user")
     trail.record(session, AuditAction.CONFIRMATION_CHANGED, target, mode=body.mode or "default")
-    return _shown(request, await chosen_mode(session, user.id))
+    return _confirmation_settings(request, await chosen_mode(session, user.id))
 
 
-def _shown(request: Request, mode: ConfirmationMode | None) -> ConfirmationSettings:
+def _confirmation_settings(request: Request, mode: ConfirmationMode | None) -> ConfirmationSettings:
     is_isolated = request.state.sandboxes.describe().is_isolated
     return ConfirmationSettings(mode=mode, default_mode=default_mode(is_isolated=is_isolated))

@@ -56,7 +56,7 @@ async def grouping_of(session: AsyncSession, user_id: UUID) -> GroupingStrategy:
 
 @router.get("")
 async def get_sandbox_grouping(user: CurrentUser, session: ReadSession, request: Request) -> SandboxGrouping:
-    return _shown(request, await grouping_of(session, user.id))
+    return _sandbox_grouping(request, await grouping_of(session, user.id))
 
 
 @router.put("")
@@ -69,10 +69,10 @@ async def set_sandbox_grouping(
     """
     strategy = body.sandbox_grouping_strategy
     await save_own(session, user.id, SettingName.SANDBOX_GROUPING_STRATEGY, strategy.value)
-    return _shown(request, strategy)
+    return _sandbox_grouping(request, strategy)
 
 
-def _shown(request: Request, strategy: GroupingStrategy) -> SandboxGrouping:
+def _sandbox_grouping(request: Request, strategy: GroupingStrategy) -> SandboxGrouping:
     return SandboxGrouping(
         sandbox_grouping_strategy=strategy,
         max_conversations_per_sandbox=request.state.config.sandbox_max_conversations,

@@ -90,7 +90,7 @@ async def get_settings(store: Saved, expose: Exposure) -> SettingsResponse:
     """Returns the settings. Secrets are masked unless the header X-Expose-Secrets has the value `encrypted`
     or `plaintext`.
     """
-    return _shown(store, expose)
+    return _settings_response(store, expose)
 
 
 @router.patch("", responses={404: {"description": "There is no such profile to activate"}})
@@ -111,7 +111,7 @@ async def update_settings(wanted: SettingsUpdateRequest, store: Saved, expose: E
     }
     _check_agent(changed.get("agent_settings", {}))
     store.change(**changed)
-    return _shown(store, expose)
+    return _settings_response(store, expose)
 
 
 @router.post("/mcp/{settings_key}", status_code=201)
@@ -168,7 +168,7 @@ async def delete_secret(name: SecretName, store: Saved) -> dict[str, bool]:
     return {"deleted": True}
 
 
-def _shown(store: EncryptedSettings, expose: Exposure) -> SettingsResponse:
+def _settings_response(store: EncryptedSettings, expose: Exposure) -> SettingsResponse:
     saved = store.saved
     agent: dict[str, Any] = {"agent_kind": "openhands", "mcp_config": {}, **saved.agent_settings}
     return SettingsResponse(
@@ -190,7 +190,7 @@ def _set_mcp_server(
     agent = {**store.saved.agent_settings, "mcp_config": servers}
     _check_agent(agent)
     store.change(agent_settings=agent)
-    return _shown(store, expose)
+    return _settings_response(store, expose)
 
 
 def _mcp_config(store: EncryptedSettings) -> JsonObject:

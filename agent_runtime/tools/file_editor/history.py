@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-KEPT_PER_FILE = 20
+MAX_VERSIONS_PER_FILE = 20
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class EditHistory:
             "after_sha256": digest(after),
         }
         (folder / f"{number:08d}.json").write_text(json.dumps(record))
-        for old in entries[: max(0, len(entries) + 1 - KEPT_PER_FILE)]:
+        for old in entries[: max(0, len(entries) + 1 - MAX_VERSIONS_PER_FILE)]:
             old.unlink()
 
     def last(self, path: Path) -> Edit | None:

@@ -73,7 +73,7 @@ class ReadFileTool(Tool[ReadFileAction]):
         first = action.offset or 0
         if first and first >= len(lines):
             return _failed(action, f"`offset` is {first}, but the file has {len(lines)} lines.")
-        return _shown(path, lines, first, _last(lines, first, action.limit or MAX_LINES))
+        return _observation_of(path, lines, first, _last(lines, first, action.limit or MAX_LINES))
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
@@ -89,7 +89,7 @@ def _last(lines: list[str], first: int, limit: int) -> int:
     return last
 
 
-def _shown(path: Path, lines: list[str], first: int, last: int) -> ReadFileObservation:
+def _observation_of(path: Path, lines: list[str], first: int, last: int) -> ReadFileObservation:
     text = "\n".join(line[:MAX_CHARS] for line in lines[first:last])
     is_truncated = first > 0 or last < len(lines) or any(len(line) > MAX_CHARS for line in lines[first:last])
     notice = ""

@@ -52,10 +52,10 @@ class MemorySearchTool(CarriedTool[MemorySearchArguments]):
         notes = read_notes(self._working_dir)
         found = most_relevant(notes, query, MAX_RESULTS)
         if found:
-            return self.answer("\n\n".join(map(_shown, found)))
+            return self.answer("\n\n".join(map(_note_text, found)))
         titles = "\n".join(f"- {note.name}: {note.title}" for note in notes)
         return self.answer(f"No note fits. All notes:\n{titles}" if notes else "There are no notes yet.")
 
 
-def _shown(note: Note) -> str:
+def _note_text(note: Note) -> str:
     return f"# {note.name}: {note.title} ({note.created or 'undated'})\n{note.text}"

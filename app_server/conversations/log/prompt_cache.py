@@ -17,7 +17,7 @@ RECENT_CALLS = 10
 # Vendors cache nothing shorter than about 1,024 tokens; some need 2,048 or more.
 _LEAST_TOKENS = 2048
 # Anthropic keeps a cached prompt for five minutes, the other vendors keep it for about as long.
-_KEPT_SECONDS = 300
+_CACHE_SECONDS = 300
 _MAX_TOKENS = 10**15
 _COUNTED = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
 
@@ -173,7 +173,7 @@ def _cause(stored: Mapping[str, Any], model: str, at: str | None) -> MissCause:
         return MissCause.MODEL_CHANGED
     if stored["change"] is not None:
         return MissCause(stored["change"])
-    return MissCause.EXPIRED if _seconds(stored["at"], at) >= _KEPT_SECONDS else MissCause.UNKNOWN
+    return MissCause.EXPIRED if _seconds(stored["at"], at) >= _CACHE_SECONDS else MissCause.UNKNOWN
 
 
 def _seconds(before: str | None, after: str | None) -> float:

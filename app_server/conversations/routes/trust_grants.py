@@ -70,7 +70,7 @@ async def get_consent(
     servers, in their current version. An executable is not run until the user allows it.
     """
     task = await _task(request, user, conversation_id)
-    return await _shown(database, user, await _executables_of(workplace, task))
+    return await _consent_reply(database, user, await _executables_of(workplace, task))
 
 
 @router.post("/consent")
@@ -207,7 +207,7 @@ async def _executables_of(workplace: Workplace, task: StartTask) -> list[_FoundE
     the conversation's directories and the API client for its agent server. `task`: the record of the
     conversation's start.
     """
-    found = [(checkout, await _found(workplace, task, checkout)) for checkout in workplace.projects]
+    found = [(checkout, await _executables_in(workplace, task, checkout)) for checkout in workplace.projects]
     filtered = without_outer([(checkout, reply.offers) for checkout, reply in found])
     return [
         _FoundExecutables(checkout, reply.model_copy(update={"offers": executables}))
@@ -215,7 +215,7 @@ async def _executables_of(workplace: Workplace, task: StartTask) -> list[_FoundE
     ]
 
 
-async def _found(workplace: Workplace, task: StartTask, checkout: Checkout) -> ExecutablesResponse:
+async def _executables_in(workplace: Workplace, task: StartTask, checkout: Checkout) -> ExecutablesResponse:
     if task.status == StartStatus.READY:
         return await workplace.client.executables_of(task.id, _further_directory(workplace, checkout))
     return ExecutablesResponse(offers=await workplace.client.executables(checkout.directory))
@@ -229,7 +229,7 @@ def _further_directory(workplace: Workplace, checkout: Checkout) -> str | None:
     return None if checkout == workplace.projects[0] else checkout.directory
 
 
-async def _shown(
+async def _consent_reply(
     database: ServerDatabase, user: User, found: Sequence[_FoundExecutables]
 ) -> ConversationConsent:
     async with database.read() as session:

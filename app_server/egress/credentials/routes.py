@@ -40,7 +40,7 @@ async def list_network_credentials(
     installation), the credentials of the server are added.
     """
     found = await credentials.visible(session, user.id)
-    return [await _shown(session, request.state.config, user, row) for row in found]
+    return [await _credential_info(session, request.state.config, user, row) for row in found]
 
 
 @router.post("", status_code=201)
@@ -89,7 +89,7 @@ async def save_network_credential(
         port = None if body.port in DEFAULT_PORTS else body.port
         await settings.allow(session, user.id, scope, HostRule(body.host, port))
         await session.flush()
-    return await _shown(session, config, user, row)
+    return await _credential_info(session, config, user, row)
 
 
 @router.delete("/{credential_id}", status_code=204)
@@ -141,7 +141,7 @@ async def _subject(session: AsyncSession, user: User, repository: str) -> str:
     return repository if repository in given_out else await identity_of(session, user.id, repository)
 
 
-async def _shown(
+async def _credential_info(
     session: AsyncSession, config: Config, user: User, row: EgressCredential
 ) -> NetworkCredential:
     return NetworkCredential.of(

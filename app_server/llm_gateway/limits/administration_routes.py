@@ -69,14 +69,14 @@ async def get_spending_limits(manager: CurrentUser, session: ReadSession) -> Spe
     users = (await session.scalars(_people(manager))).all()
     stored = {account.user_id: account for account in await spending.administered_accounts(session)}
     session.expunge_all()  # the shown fields may differ from the stored ones
-    limits = [_as_shown(user, stored.get(user.id) or _untouched(default)) for user in users]
+    limits = [_user_limit(user, stored.get(user.id) or _untouched(default)) for user in users]
     budgets = [
         SharedBudgetInfo(
             team_id=one.value.team_id, team_name=one.value.team_name, limit=one.value.value, spent=one.spent
         )
         for one in await shared_budgets(session, manager.organisation_id)
     ]
-    return SpendingLimits(default=_default_as_shown(default), users=limits, budgets=budgets)
+    return SpendingLimits(default=_default_limit(default), users=limits, budgets=budgets)
 
 
 @router.put("/default")
@@ -99,7 +99,7 @@ async def set_default_spending_limit(
     target = (AuditTarget.SPENDING_LIMIT, "default")
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
     publish_after_commit(session, request.state.pubsub, EVERYONE, [SPENT])
-    return _default_as_shown(await spending.set_default(session, amount, Period(body.period)))
+    return _default_limit(await spending.set_default(session, amount, Period(body.period)))
 
 
 @router.put("/users/{user_id}")
@@ -128,7 +128,7 @@ async def set_spending_limit_of_user(
         period=body.period,
     )
     publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
-    return _as_shown(user, account)
+    return _user_limit(user, account)
 
 
 @router.delete("/users/{user_id}")
@@ -147,7 +147,7 @@ async def forget_spending_limit_of_user(
     target = (AuditTarget.SPENDING_LIMIT, user.id)
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, name=user.name, follows_default=True)
     publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
-    return _as_shown(user, account)
+    return _user_limit(user, account)
 
 
 def _people(manager: User) -> Select[User]:
@@ -171,7 +171,7 @@ def _untouched(default: SpendingDefault) -> SpendingAccount:
     )
 
 
-def _as_shown(user: User, account: SpendingAccount) -> UserLimit:
+def _user_limit(user: User, account: SpendingAccount) -> UserLimit:
     spending.begin_anew_if_due(account)
     return UserLimit.model_validate(
         {
@@ -183,6 +183,6 @@ def _as_shown(user: User, account: SpendingAccount) -> UserLimit:
     )
 
 
-def _default_as_shown(default: SpendingDefault) -> SetSpendingLimit:
+def _default_limit(default: SpendingDefault) -> SetSpendingLimit:
     amount = None if default.allowed is None else default.allowed / MICROS
     return SetSpendingLimit.model_validate({"limit": amount, "period": default.period.value})

@@ -76,7 +76,7 @@ class SpendingLimit(AdministeredLimit):
 
 @router.get("")
 async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLimit:
-    return await _shown(session, user.id)
+    return await _current_limits(session, user.id)
 
 
 @router.put("")
@@ -94,7 +94,7 @@ async def set_spending_limit(
     target = (AuditTarget.SPENDING_LIMIT, user.id)
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
     publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
-    return await _shown(session, user.id)
+    return await _current_limits(session, user.id)
 
 
 @router.post("/raise")
@@ -114,7 +114,7 @@ async def raise_spending_limit(
     target = (AuditTarget.SPENDING_LIMIT, user.id)
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, raised_by=body.by)
     publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
-    return await _shown(session, user.id)
+    return await _current_limits(session, user.id)
 
 
 def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
@@ -144,7 +144,7 @@ async def read_limit(session: AsyncSession, user_id: UUID) -> SpendingLimit:
     return _limits(own, administered)
 
 
-async def _shown(session: Session, user_id: UUID) -> SpendingLimit:
+async def _current_limits(session: Session, user_id: UUID) -> SpendingLimit:
     own = await spending.user_account(session, user_id)
     administered = await spending.administered_account(session, user_id)
     return _limits(own, administered)

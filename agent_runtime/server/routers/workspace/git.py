@@ -78,7 +78,7 @@ async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChan
     """
     with git_errors_as_problems():
         found = await git.changes(path, ref)
-    return _shown(found)
+    return _wire_changes(found)
 
 
 @router.get("/commits")
@@ -93,7 +93,7 @@ async def git_commits(path: AllowedPath, limit: Annotated[int, Query(ge=1, le=20
 async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
     """Returns the files that a commit changed, compared with the first parent of the commit."""
     with git_errors_as_problems():
-        return _shown(await git.commit_changes(path, sha))
+        return _wire_changes(await git.commit_changes(path, sha))
 
 
 @router.get("/diff")
@@ -146,5 +146,5 @@ async def _require_ssh_signatures() -> None:
         )
 
 
-def _shown(changes: Iterable[git.Change]) -> list[GitChange]:
+def _wire_changes(changes: Iterable[git.Change]) -> list[GitChange]:
     return [GitChange(status=change.status, path=change.path) for change in changes]
