@@ -189,7 +189,7 @@ class Shadow:
 
         Raises GitError if git or the directory is missing.
         """
-        draft = self.place / f"index-{uuid4().hex}"
+        draft = self.repository_path / f"index-{uuid4().hex}"
         await self._git("read-tree", tree, index=draft)
         await self._git("update-index", "-q", "--refresh", index=draft)
         draft.replace(self._index)
