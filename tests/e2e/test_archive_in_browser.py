@@ -45,7 +45,7 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
         expect(page.get_by_text("Sandbox archived").first).to_be_visible()
         page.get_by_role("tab", name="Preview").click()
         expect(page.get_by_text("The next message wakes it.").locator("visible=true")).to_be_visible()
-        someone.photograph("archived")
+        someone.check_layout("archived")
         page.get_by_role("button", name="More actions", exact=True).click()
         with page.expect_download() as saved:
             page.get_by_role("menuitem", name="Download as Markdown").click()
@@ -68,7 +68,7 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
         page.get_by_role("menuitem", name="Fork").click()
         dialog = page.get_by_role("dialog", name="Fork this conversation")
         expect(dialog.get_by_label("Title")).to_have_value("The note (fork)")
-        someone.photograph("fork-dialog")
+        someone.check_layout("fork-dialog")
         dialog.get_by_role("button", name="Fork").click()
         page.wait_for_url(lambda url: not url.endswith(talk))
         expect(page.get_by_text("Copied from another conversation")).to_be_visible()
@@ -78,6 +78,6 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
         page.get_by_role("textbox", name="Message to the agent").press("Enter")
         expect(page.get_by_text("Also here.")).to_be_visible()
         expect(page.get_by_text("file", exact=True).last).to_be_visible()
-        someone.photograph("forked")
+        someone.check_layout("forked")
 
     assert refused == []

@@ -35,14 +35,14 @@ def test_a_step_is_approved_and_another_refused_with_a_reason(
 
         expect(question(page)).to_be_visible()
         expect(question(page).get_by_text("overwrites or deletes what others may have")).to_be_visible()
-        someone.photograph("asking-first")
+        someone.check_layout("asking-first")
         question(page).get_by_role("button", name="Allow all 2 steps").click()
 
         expect(question(page).get_by_text("sudo rm -rf /var/lib/app")).to_be_visible()
         expect(page.get_by_text("approved-42").first).to_be_visible()
         question(page).get_by_role("button", name="Reject").press("Enter")
         page.get_by_label("Reason for the agent").fill("Keep the data.")
-        someone.photograph("asking-first-reason")
+        someone.check_layout("asking-first-reason")
         page.get_by_label("Reason for the agent").press("Enter")
 
         expect(page.get_by_text("Then I leave it as it is.").first).to_be_visible()
@@ -71,7 +71,7 @@ def test_each_step_is_answered_by_itself_with_the_keyboard(
         first = question(page).get_by_role("radiogroup", name="Answer to: Say what was kept")
         second = question(page).get_by_role("radiogroup", name="Answer to: Publish the change")
         expect(second).to_be_visible()
-        someone.photograph("asking-steps")
+        someone.check_layout("asking-steps")
 
         first.get_by_role("radio", name="Allow").press("Space")
         expect(first.get_by_role("radio", name="Allow")).to_be_checked()
@@ -83,7 +83,7 @@ def test_each_step_is_answered_by_itself_with_the_keyboard(
         page.keyboard.down("ArrowRight")
         expect(second.get_by_role("radio", name="Reject")).to_be_checked()
         page.keyboard.up("ArrowRight")
-        someone.photograph("asking-steps-answered")
+        someone.check_layout("asking-steps-answered")
         page.get_by_label("Reason for the agent").fill("Not on a Friday.")
         page.get_by_label("Reason for the agent").press("Enter")
 
@@ -100,11 +100,11 @@ def test_the_mode_is_chosen_in_the_settings_and_for_a_task(
     with visitor() as someone:
         someone.sign_in(scripted_server)
         page = someone.page
-        someone.photograph("new-task-confirmation")
+        someone.check_layout("new-task-confirmation")
         page.goto(f"{scripted_server.url}/settings/confirmation")
         page.get_by_label("Run freely in the sandbox", exact=True).click()
         expect(page.get_by_label("Run freely in the sandbox", exact=True)).to_be_checked()
-        someone.photograph("settings-confirmation")
+        someone.check_layout("settings-confirmation")
 
         page.goto(scripted_server.url)
         page.get_by_label("Before the agent acts").select_option("Ask every time")
@@ -128,10 +128,10 @@ def test_the_mode_is_changed_in_a_conversation_that_is_under_way(
 
         page.get_by_role("button", name="Before the agent acts: Run freely in the sandbox").press("Enter")
         expect(page.get_by_role("menuitemradio", name="Run freely in the sandbox")).to_be_checked()
-        someone.photograph("asking-menu")
+        someone.check_layout("asking-menu")
         page.get_by_role("menuitemradio", name="Ask every time").press("Enter")
         expect(page.get_by_role("button", name="Before the agent acts: Ask every time")).to_be_visible()
-        someone.photograph("asking-changed")
+        someone.check_layout("asking-changed")
 
         scripted_llm.script(call("terminal", command="echo two"), say("The second."))
         page.get_by_role("textbox", name="Message to the agent").fill("Again.")

@@ -67,7 +67,7 @@ def test_a_part_that_was_missing_during_a_restart_comes_when_the_user_tries_agai
         expect(alert).to_contain_text("The server may be restarting, or it was upgraded.")
         alert.get_by_role("button", name="Try again").click()
         expect(alert).to_contain_text("The server does not answer yet.")
-        someone.photograph("missing-part")
+        someone.check_layout("missing-part")
 
         server.start()
         alert.get_by_role("button", name="Try again").click()

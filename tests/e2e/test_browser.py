@@ -59,7 +59,7 @@ def look_at_the_model_dialog_on_a_small_phone(someone: Visitor) -> None:
     box = dialog.bounding_box()
     assert box is not None
     assert 0 <= box["x"] <= SMALL_PHONE["width"] - box["width"]
-    someone.photograph("add-a-model")
+    someone.check_layout("add-a-model")
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_be_hidden()
     page.set_viewport_size(DESKTOP)
@@ -72,20 +72,20 @@ def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppSer
         expect(page.get_by_role("heading", name="Try the demo")).to_be_visible()
         expect(page.get_by_text(NOT_WHOLLY_ISOLATED)).to_be_visible()
         expect(page.get_by_role("button", name="Add a model").first).to_be_visible()
-        someone.photograph("home")
+        someone.check_layout("home")
         look_at_the_model_dialog_on_a_small_phone(someone)
 
         page.get_by_role("button", name="Start the demo").click()
         expect(page).to_have_url(re.compile(r"/conversations/[0-9a-f]{32}$"))
         expect(page.get_by_text("Start the sandbox")).to_be_visible()
-        someone.photograph("start")
+        someone.check_layout("start")
         expect(page.get_by_text("Recording").first).to_be_visible()
 
         expect(page.get_by_text("all seven tests pass").first).to_be_visible()
         changes = page.get_by_role("tabpanel", name="Changes")
         expect(changes.get_by_text("voyage/duration.py")).to_be_visible()
         expect(changes.get_by_text("divmod(round(seconds), 60)")).to_be_visible()
-        someone.photograph("chat")
+        someone.check_layout("chat")
 
         page.reload()
         expect(page.get_by_text("all seven tests pass").first).to_be_visible()
@@ -96,7 +96,7 @@ def test_without_a_session_there_is_only_the_way_to_sign_in(server: AppServerPro
     with visitor() as someone:
         someone.page.goto(server.url)
         expect(someone.page.get_by_role("heading", name="Sign in")).to_be_visible()
-        someone.photograph("sign-in")
+        someone.check_layout("sign-in")
 
 
 def test_a_link_works_once(server: AppServerProcess) -> None:
@@ -121,7 +121,7 @@ def test_a_failed_start_shows_its_stage_cause_and_fix_and_can_be_retried(
         failure = page.get_by_role("alert").filter(has_text="no-such-branch")
         expect(failure).to_be_visible()
         expect(failure.get_by_text("main", exact=False).first).to_be_visible()
-        someone.photograph("start-failed")
+        someone.check_layout("start-failed")
         page.set_viewport_size(SMALL_PHONE)
         assert failure.evaluate("box => box.scrollWidth - box.clientWidth") <= 0, "a long path leaves its box"
         page.set_viewport_size(DESKTOP)

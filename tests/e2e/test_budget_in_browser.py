@@ -39,17 +39,17 @@ def test_a_task_pauses_at_its_budget_and_goes_on_with_one_click(
         page.goto(server.url)
         page.get_by_label("Task").fill("Think about it.")
         page.get_by_label("Budget, $").fill("0.3")
-        someone.photograph("home-budget")
+        someone.check_layout("home-budget")
         page.get_by_role("button", name="Start", exact=True).click()
 
         expect(page.get_by_text("The budget is used up")).to_be_visible()
         expect(page.get_by_text("$0.30 of $0.30")).to_be_visible()
         expect(page.get_by_text("Paused").first).to_be_visible()
-        someone.photograph("budget")
+        someone.check_layout("budget")
         expect(page.get_by_role("button", name="49% cached")).to_be_visible()
         page.get_by_role("button", name="63% of context").click()
         expect(page.get_by_role("menuitem", name="Condense now")).to_be_visible()
-        someone.photograph("context")
+        someone.check_layout("context")
         page.keyboard.press("Escape")
 
         page.get_by_role("button", name="Continue with +$0.30").click()
@@ -57,7 +57,7 @@ def test_a_task_pauses_at_its_budget_and_goes_on_with_one_click(
         expect(page.get_by_text("of $0.60")).to_be_visible()
         page.get_by_role("button", name="32% cached").click()
         expect(page.get_by_text("The log shows no cause.")).to_be_visible()
-        someone.photograph("prompt-cache")
+        someone.check_layout("prompt-cache")
         assert someone.complaints == []
 
 
@@ -86,14 +86,14 @@ def test_a_user_sets_a_limit_meets_it_in_a_conversation_and_goes_on(
         page.get_by_label("Per", exact=True).select_option("day")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text("$0.00 of $0.20 spent today.")).to_be_visible()
-        someone.photograph("spending-limit")
+        someone.check_layout("spending-limit")
 
         page.goto(server.url)
         page.get_by_label("Task").fill("Think about it.")
         page.get_by_role("button", name="Start", exact=True).click()
         expect(page.get_by_text("Your spending limit is reached").first).to_be_visible()
         expect(page.get_by_text("Paused").first).to_be_visible()
-        someone.photograph("spending-limit-reached")
+        someone.check_layout("spending-limit-reached")
 
         page.get_by_role("button", name="Continue with +$0.20").click()
         expect(page.get_by_text("Worth every cent.")).to_be_visible()

@@ -61,7 +61,7 @@ def test_files_and_chat_go_back_and_edits_stay(
         expect(restore).to_be_disabled()
         dialog.get_by_role("button", name="one.txt", exact=False).first.click()
         expect(dialog.get_by_text("once more")).to_be_visible()
-        someone.photograph("restore")
+        someone.check_layout("restore")
         dialog.get_by_role("checkbox", name="Leave these files as they are").check()
         restore.click()
         expect(dialog).to_have_count(0)
@@ -77,7 +77,7 @@ def test_files_and_chat_go_back_and_edits_stay(
                 json={"command": "cat one.txt two.txt"},
             )
         assert look.json()["stdout"] == "by the agent\nmine\n"
-        someone.photograph("restored")
+        someone.check_layout("restored")
 
         log.get_by_role("button", name="Undo").click()
         dialog.get_by_role("button", name="Restore", exact=True).click()
@@ -86,5 +86,5 @@ def test_files_and_chat_go_back_and_edits_stay(
         page.get_by_role("button", name="Checkpoints", exact=True).click()
         listed = page.get_by_role("dialog", name="Checkpoints")
         expect(listed.get_by_text("Before the message “Make the second.”")).to_be_visible()
-        someone.photograph("checkpoints")
+        someone.check_layout("checkpoints")
         assert someone.complaints == []

@@ -47,11 +47,11 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         page.goto(f"{scripted_server.url}/conversations/{conversation_id}")
 
         expect(page.get_by_text("wants to run 5 scripts")).to_be_visible()
-        someone.photograph("consent-banner")
+        someone.check_layout("consent-banner")
         page.get_by_role("button", name="Look at it").click()
         script = page.get_by_role("article", name=re.compile("^Set-up script"))
         expect(script.get_by_text(marking("setup_script"))).to_be_visible()
-        someone.photograph("consent")
+        someone.check_layout("consent")
         script.get_by_role("button", name="Allow Set-up script").click()
         expect(page.get_by_text("The set-up script has run")).to_be_visible()
         expect(page.get_by_role("dialog").get_by_text("installed", exact=True)).to_be_visible()
@@ -59,10 +59,10 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         plugin = page.get_by_role("article", name=re.compile("^Plugin evil"))
         expect(plugin.get_by_text("agents/unclear: its hooks are not used")).to_be_visible()
         plugin.get_by_text("Parts of it are not used").scroll_into_view_if_needed()
-        someone.photograph("consent-left-out")
+        someone.check_layout("consent-left-out")
         plugin.get_by_role("button", name="Refuse Plugin evil").click()
         expect(plugin.get_by_text("Refused")).to_be_visible()
-        someone.photograph("consent-answered")
+        someone.check_layout("consent-answered")
         page.get_by_role("button", name="Close").click()
         expect(page.get_by_text("wants to run 3 scripts")).to_be_visible()
 
@@ -74,12 +74,12 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         page.get_by_role("button", name="Look at it").click()
         expect(script.get_by_text("Changed since you allowed it")).to_be_visible()
         expect(script.get_by_text(f"+{marking('smuggled')}")).to_be_visible()
-        someone.photograph("consent-changed")
+        someone.check_layout("consent-changed")
         assert ran(client, conversation_id) == {"setup_script"}
 
         page.goto(f"{scripted_server.url}/settings/consents")
         expect(page.get_by_role("region", name=str(hostile.path))).to_be_visible()
-        someone.photograph("consents")
+        someone.check_layout("consents")
         page.get_by_role("button", name=re.compile("^Withdraw the decision about Set-up script")).click()
         page.get_by_role("button", name=re.compile("^Withdraw the decision about Plugin evil")).click()
         expect(page.get_by_text("Nothing allowed yet")).to_be_visible()
@@ -104,7 +104,7 @@ def test_a_set_up_script_that_failed_is_run_again(
         page.get_by_role("button", name="Allow Set-up script").click()
         expect(page.get_by_text("The set-up script failed")).to_be_visible()
         expect(page.get_by_role("dialog").get_by_text("failed with exit code 7")).to_be_visible()
-        someone.photograph("setup-failed")
+        someone.check_layout("setup-failed")
 
         body = {"command": "touch .git/key"}
         client.post(

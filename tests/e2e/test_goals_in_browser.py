@@ -53,7 +53,7 @@ def test_a_task_goes_on_until_the_judge_is_content(
         page.get_by_role("button", name="Goal mode: off").press("Enter")
         page.get_by_role("checkbox", name="Work on this until it is really done").check()
         page.get_by_label("Maximum rounds").fill("3")
-        someone.photograph("home-goal")
+        someone.check_layout("home-goal")
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name="Goal mode: on, at most 3 rounds")).to_be_focused()
         page.get_by_role("button", name="Start", exact=True).click()
@@ -64,12 +64,12 @@ def test_a_task_goes_on_until_the_judge_is_content(
         expect(goal.get_by_text("no run of the tests")).to_be_visible()
         expect(log.get_by_text("Not done yet")).to_be_visible()
         expect(log.get_by_text("The goal is not reached yet")).to_have_count(0)
-        someone.photograph("goal-round")
+        someone.check_layout("goal-round")
 
         again.release()
         expect(log.get_by_text("Goal reached")).to_be_visible()
         expect(goal.get_by_text("Reached in 2 rounds")).to_be_visible()
-        someone.photograph("goal-reached")
+        someone.check_layout("goal-reached")
         assert someone.complaints == []
 
 
@@ -93,7 +93,7 @@ def test_a_goal_in_a_conversation_is_stopped_and_resumed(
         page.get_by_label("Message to the agent").fill("Mend the harbour.")
         page.get_by_role("button", name="Goal mode: off").click()
         page.get_by_role("checkbox", name="Work on this until it is really done").check()
-        someone.photograph("goal-composer")
+        someone.check_layout("goal-composer")
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Send").click()
 
@@ -103,5 +103,5 @@ def test_a_goal_in_a_conversation_is_stopped_and_resumed(
         judging.release()
         goal.get_by_role("button", name="Resume").click()
         expect(goal.get_by_text("Reached in 1 round")).to_be_visible()
-        someone.photograph("goal-resumed")
+        someone.check_layout("goal-resumed")
         assert someone.complaints == []

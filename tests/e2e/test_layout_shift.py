@@ -100,7 +100,7 @@ def test_pages_do_not_jump_while_they_load(
         page.goto(f"{scripted_server.url}/conversations/{conversation}")
         expect(page.get_by_text("It has several paragraphs.").last).to_be_visible()
         shifts["conversation on a phone"] = settled_shifts(page)
-        someone.photograph("conversation-header")
+        someone.check_layout("conversation-header")
         page.set_viewport_size(PHONE)
         # Changing the width moves everything; these shifts are not part of the next measurement.
         settled_shifts(page)

@@ -39,7 +39,7 @@ def test_output_is_seen_while_the_command_runs_and_after_a_reload(
         expect(page.get_by_text("step 1", exact=True)).to_have_class("ansi-front")
         page.reload()
         expect(page.get_by_text("step 1", exact=True)).to_have_class("ansi-front")
-        someone.photograph("live-output")
+        someone.check_layout("live-output")
         client.post(
             f"/app-conversations/{conversation}/execute-bash-command", json={"command": "touch go-on"}
         ).raise_for_status()
@@ -47,7 +47,7 @@ def test_output_is_seen_while_the_command_runs_and_after_a_reload(
 
         expect(page.get_by_text("Built.").first).to_be_visible()
         expect(page.get_by_text("step 1", exact=True)).to_have_class("ansi-front")
-        someone.photograph("coloured-output")
+        someone.check_layout("coloured-output")
         scripted_llm.script(fail(429, retry_after=300))
         page.get_by_label("Message to the agent").fill("Build it again.")
         page.keyboard.press("Enter")
@@ -55,7 +55,7 @@ def test_output_is_seen_while_the_command_runs_and_after_a_reload(
         expect(wait_for_the_model).to_be_visible()
         page.reload()
         expect(wait_for_the_model).to_be_visible()
-        someone.photograph("retry")
+        someone.check_layout("retry")
         told = str(scripted_llm.requests[-1].messages)
         assert "step 1 of 2" in told
         assert "\\x1b" not in told

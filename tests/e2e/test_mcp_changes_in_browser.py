@@ -99,7 +99,7 @@ def test_a_person_sees_what_changed_leaves_it_refused_and_approves_another_chang
         expect(changed).to_contain_text('"token": {')
         expect(changed).to_contain_text("hints:")
         assert "was not called" in results(client, conversation_id)[-1]
-        someone.photograph("mcp-change")
+        someone.check_layout("mcp-change")
         changed.get_by_role("button", name="Keep refusing").click()
         expect(changed).to_have_count(0)
         scripted_llm.script(call("forecast", city="Bergen", token="mine"), say("Still refused."))
@@ -112,7 +112,7 @@ def test_a_person_sees_what_changed_leaves_it_refused_and_approves_another_chang
         say_to(page, "Reload.", "Reloaded.")
         renamed = page.get_by_role("region", name="weather offers its tool forecast under another name")
         expect(renamed).to_contain_text("name: forecast_v2")
-        someone.photograph("mcp-renamed")
+        someone.check_layout("mcp-renamed")
         renamed.get_by_role("button", name="Approve the change").click()
         expect(renamed).to_have_count(0)
         scripted_llm.script(call("forecast_v2", city="Tromsø"), say("Sunny in Tromsø."))

@@ -49,7 +49,7 @@ def test_a_person_fills_in_a_form_that_comes_with_its_defaults(
         form.get_by_label("Name of the ship").fill("F")
         form.get_by_role("button", name="Send the answer").click()
         expect(form).to_contain_text('The field name must satisfy {"minLength":2}.')
-        someone.photograph("mcp-question")
+        someone.check_layout("mcp-question")
         form.get_by_label("Name of the ship").fill("Fram")
         form.get_by_label("side").select_option("starboard")
         form.get_by_role("button", name="Send the answer").click()

@@ -28,10 +28,10 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         owner.page.get_by_label("Role", exact=True).select_option("Member")
         owner.page.get_by_role("button", name="Create an account").click()
         link = owner.page.get_by_role("textbox", name="Sign-in link").input_value()
-        owner.photograph("people-link")
+        owner.check_layout("people-link")
         owner.page.get_by_role("button", name="Done").click()
         expect(owner.page.get_by_text("Never signed in")).to_be_visible()
-        owner.photograph("people")
+        owner.check_layout("people")
         invite_by_mail(owner, mail, server.url)
 
         browser = owner.page.context.browser
@@ -49,14 +49,14 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         ada.page.get_by_role("button", name="Create a key").click()
         ada.page.get_by_role("button", name="Done").click()
         expect(ada.page.get_by_text("Only read ·")).to_be_visible()
-        ada.photograph("people-keys")
+        ada.check_layout("people-keys")
         ada.page.get_by_role("link", name="Sign-in").click()
         expect(ada.page.get_by_text("This browser")).to_be_visible()
-        ada.photograph("browsers")
+        ada.check_layout("browsers")
         codes = httpx.post(f"{server.url}/oauth/device/authorize", data={"scope": "work"}).json()
         ada.page.goto(codes["verification_uri_complete"])
         expect(ada.page.get_by_text(codes["user_code"])).to_be_visible()
-        ada.photograph("device")
+        ada.check_layout("device")
         ada.page.get_by_role("button", name="Allow").click()
         expect(ada.page.get_by_text("The terminal is signed in")).to_be_visible()
         asked = {"device_code": codes["device_code"]}
@@ -70,7 +70,7 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         expect(owner.page.get_by_role("button", name="Enable Ada Lovelace")).to_be_visible()
         # Disabling the account ends the event stream of the page, so the page says why without a click.
         expect(ada.page.get_by_text("Your account is disabled.")).to_be_visible()
-        ada.photograph("people-disabled")
+        ada.check_layout("people-disabled")
         assert owner.complaints == []
 
 
@@ -101,7 +101,7 @@ def test_an_invited_person_works_with_the_model_that_the_owner_shares(
         owner.page.get_by_role("button", name="Actions for scripted").click()
         owner.page.get_by_role("menuitem", name="Share with everyone").click()
         expect(owner.page.get_by_text("Shared with everyone")).to_be_visible()
-        owner.photograph("models-shared")
+        owner.check_layout("models-shared")
 
         browser = owner.page.context.browser
         assert browser is not None
@@ -114,7 +114,7 @@ def test_an_invited_person_works_with_the_model_that_the_owner_shares(
         expect(ada.page.get_by_text("Hello Ada.")).to_be_visible()
         ada.page.goto(f"{server.url}/settings/models")
         expect(ada.page.get_by_text("Shared by an administrator")).to_be_visible()
-        ada.photograph("models-shared-by-other")
+        ada.check_layout("models-shared-by-other")
         assert owner.complaints + ada.complaints == []
 
         owner.page.goto(f"{server.url}/settings/people")
@@ -124,10 +124,10 @@ def test_an_invited_person_works_with_the_model_that_the_owner_shares(
         dialog.get_by_label("1 conversation, with its sandbox").select_option("hand_over")
         dialog.get_by_label(re.compile("model profile")).select_option("delete")
         dialog.get_by_label("Hand over to").select_option("Owner")
-        owner.photograph("delete-person")
+        owner.check_layout("delete-person")
         dialog.get_by_role("button", name="Delete the account").click()
         expect(owner.page.get_by_text("Ada is being deleted")).to_be_visible()
-        owner.photograph("people-deleting")
+        owner.check_layout("people-deleting")
         # The running sandbox goes on and now belongs to its new owner.
         owner.page.goto(f"{server.url}/conversations")
         owner.page.get_by_role("link", name="A title").first.click()

@@ -109,7 +109,7 @@ def test_plain_vite_and_vite_with_a_base_path_are_shown_and_show_changes(
         page.get_by_role("button", name="Get a base path").click()
         base = page.locator("code", has_text="/preview/").text_content()
         assert base
-        someone.photograph("preview-base-path")
+        someone.check_layout("preview-base-path")
         page.keyboard.press("Escape")
         project.end()
         project.serve("--base", base)

@@ -62,7 +62,7 @@ def test_a_person_connects_a_host_and_follows_a_pull_request(
         page.goto(app.url)
         expect(page.get_by_role("button", name="The lighthouse is dark")).to_be_visible()
         if kind is GitHubHost:
-            owner.photograph("suggested-tasks")
+            owner.check_layout("suggested-tasks")
         repository = page.get_by_label("Repository")
         repository.press_sequentially("harb")
         found = page.locator(f'option[value="{host.git.url("team/harbour")}"]')
@@ -78,7 +78,7 @@ def test_a_person_connects_a_host_and_follows_a_pull_request(
         dialog = page.get_by_role("dialog", name="Create pull request")
         dialog.get_by_label("Title").fill("Measure the depth of the harbour")
         if kind is GitHubHost:
-            owner.photograph("create-pull-request")
+            owner.check_layout("create-pull-request")
         dialog.get_by_role("button", name="Create pull request").click()
         expect(page.get_by_role("link", name="Measure the depth of the harbour #1")).to_be_visible()
 
@@ -86,7 +86,7 @@ def test_a_person_connects_a_host_and_follows_a_pull_request(
         host.pulls[0].checks |= {"tests": "failure", "lint": "success"}
         page.get_by_role("button", name="Ask the host now").click()
         expect(page.get_by_role("button", name="Fix the failing check")).to_be_visible()
-        owner.photograph(f"pull-request-{kind.provider}")
+        owner.check_layout(f"pull-request-{kind.provider}")
         page.get_by_role("button", name="Address 1 comment").click()
         expect(page.get_by_text("I have looked at the comment.")).to_be_visible()
         host.merge(1)
@@ -108,4 +108,4 @@ def connect(owner: Visitor, app: AppServerProcess, host: StandingHost, shown: st
     page.get_by_role("button", name="Save the token").click()
     expect(page.get_by_text(f"{shown} · connected as ada")).to_be_visible()
     if host.provider == "github":
-        owner.photograph("git-hosts")
+        owner.check_layout("git-hosts")

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from playwright.sync_api import FrameLocator, Page, expect
+from playwright.sync_api import FrameLocator, expect
 
-from tests.support.browser import SCREENSHOTS, Visitor, visitor
+from tests.support.browser import Visitor, save_screenshot, visitor
 from tests.support.plain_http import NO_TLS
 from tests.support.sandbox_image import sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, call, say
@@ -77,11 +77,6 @@ def inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
         yield from bring_up(server, llm)
 
 
-def photograph(page: Page, name: str) -> None:
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png")
-
-
 @pytest.mark.docker
 @pytest.mark.timeout(1800)
 def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Inside) -> None:
@@ -102,7 +97,7 @@ def test_vs_code_edits_a_file_of_the_conversation_and_runs_a_command(inside: Ins
         code.locator(".xterm-screen").first.click()
         keyboard.type("echo $(id -u) $(wc -l < notes.txt) > by-terminal\n")
         inside.wait_for("cat by-terminal", "10001 1")
-        photograph(someone.page, "vscode")
+        save_screenshot(someone.page, "vscode")
 
     # Below a URL path the pages of VS Code would stay blank, so the request is refused.
     link = inside.client.post(f"/sandboxes/{inside.id}/links", json={"name": "VSCODE"}).raise_for_status()
@@ -148,7 +143,7 @@ def test_the_desktop_shows_a_terminal_that_the_agent_opened_and_the_user_types_i
 
         # The terminal may open later than the desktop, so the test types again until the keys arrive.
         wait_until(arrives, lambda: "no keys arrive in the terminal")
-        photograph(someone.page, "desktop")
+        save_screenshot(someone.page, "desktop")
 
 
 BROWSER = "pgrep -o -x 'chromium|chrome'"

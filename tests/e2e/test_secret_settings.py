@@ -30,10 +30,10 @@ def test_a_secret_is_set_used_and_nowhere_to_be_seen(
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Name", exact=True).fill("SHARED")
         dialog.get_by_label("Value", exact=True).fill(f"{CANARY}-of-all")
-        someone.photograph("settings-secrets-of-all-form")
+        someone.check_layout("settings-secrets-of-all-form")
         dialog.get_by_role("button", name="Save").click()
         expect(page.get_by_role("button", name="Change SHARED")).to_be_visible()
-        someone.photograph("settings-secrets")
+        someone.check_layout("settings-secrets")
 
         conversation = start_conversation(client, "Use the token.")
         wait_for_status(client, conversation, "finished")

@@ -53,7 +53,7 @@ def test_conversations_share_a_sandbox_keep_apart_and_outlive_a_killed_app_serve
         page.goto(f"{server.url}/settings/sandboxes")
         page.get_by_role("radio", name="Share the newest sandbox").click()
         expect(page.get_by_role("radio", name="Share the newest sandbox")).to_be_checked()
-        someone.photograph("sandbox-grouping")
+        someone.check_layout("sandbox-grouping")
 
         first = begin(client, "one")
         second = begin(client, "two")
@@ -83,12 +83,12 @@ def test_conversations_share_a_sandbox_keep_apart_and_outlive_a_killed_app_serve
         page.goto(f"{server.url}/conversations/{second}")
         expect(page.get_by_text("Through the gate.").first).to_be_visible()
         expect(page.get_by_text("Shared with 1")).to_be_visible()
-        someone.photograph("shared-sandbox")
+        someone.check_layout("shared-sandbox")
 
         page.get_by_role("button", name="The sandbox is shared with 1 other conversation").click()
         page.get_by_role("link", name="New conversation here").click()
         expect(page.get_by_text("The new conversation gets its own directory there.")).to_be_visible()
-        someone.photograph("begin-beside")
+        someone.check_layout("begin-beside")
         scripted_llm.script(say("The third one."))
         page.get_by_label("Task").fill("Come along.")
         page.get_by_role("button", name="Start").click()

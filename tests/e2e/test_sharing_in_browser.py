@@ -42,18 +42,18 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
         dialog.get_by_role("button", name="Add Ada Lovelace").click()
         access = dialog.get_by_label("Access of Ada Lovelace")
         expect(access).to_have_value("view")
-        owner.photograph("share-dialog")
+        owner.check_layout("share-dialog")
 
         ada.page.goto(f"{server.url}/conversations")
         ada.page.get_by_role("radio", name="Shared with me").click()
         expect(ada.page.get_by_text("Shared by Owner")).to_be_visible()
-        ada.photograph("shared-list")
+        ada.check_layout("shared-list")
         filter_the_list(ada)
         ada.page.get_by_role("link", name="The shared one").first.click()
         expect(ada.page.get_by_text("The first answer.")).to_be_visible()
         expect(ada.page.get_by_text("Owner shares this conversation with you to read.")).to_be_visible()
         expect(ada.page.get_by_role("textbox", name="Message to the agent")).to_have_count(0)
-        ada.photograph("shared-to-read")
+        ada.check_layout("shared-to-read")
         find_in_the_conversation(ada)
 
         access.select_option("steer")
@@ -66,13 +66,13 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
         for each in (ada, owner):
             expect(each.page.get_by_text("An answer to Ada.")).to_be_visible()
         expect(owner.page.get_by_text("Ada Lovelace", exact=True)).to_be_visible()
-        owner.photograph("shared-message")
+        owner.check_layout("shared-message")
 
         owner.page.get_by_role("button", name="Share", exact=True).click()
         read_by_a_link(owner, dialog, browser)
         dialog.get_by_role("button", name="Remove Ada Lovelace").click()
         expect(ada.page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
-        ada.photograph("shared-no-more")
+        ada.check_layout("shared-no-more")
         # The 409 is expected: the app server refuses the first link and names the secrets that it has found.
         assert [each for each in owner.complaints if "409 (Conflict)" not in each] == []
 
@@ -81,20 +81,20 @@ def read_by_a_link(owner: Visitor, dialog: Locator, browser: Browser) -> None:
     dialog.get_by_role("button", name="Make a link").click()
     dialog.get_by_role("checkbox", name="AWS access key").check()
     dialog.get_by_text("These look like secrets.").scroll_into_view_if_needed()
-    owner.photograph("link-findings")
+    owner.check_layout("link-findings")
     dialog.get_by_role("button", name="Make the link and show them").click()
     link = dialog.get_by_label("Link", exact=True)
     link.scroll_into_view_if_needed()
-    owner.photograph("link-made")
+    owner.check_layout("link-made")
     reader = Visitor(browser.new_context(viewport=DESKTOP))
     reader.page.goto(link.input_value())
     expect(reader.page.get_by_role("heading", name="The shared one")).to_be_visible()
     expect(reader.page.get_by_text("An answer to Ada.")).to_be_visible()
     expect(reader.page.get_by_text("Ada Lovelace")).to_have_count(0)
-    reader.photograph("linked")
+    reader.check_layout("linked")
     dialog.get_by_role("button", name="Remove the link Link").click()
     expect(reader.page.get_by_role("heading", name="This link has ended")).to_be_visible()
-    reader.photograph("link-ended")
+    reader.check_layout("link-ended")
     assert reader.complaints == []
 
 
@@ -115,7 +115,7 @@ def filter_the_list(ada: Visitor) -> None:
     expect(main.get_by_role("link", name="The shared one")).to_have_count(0)
     main.get_by_label("Created until").fill("")
     expect(main.get_by_role("link", name="The shared one")).to_be_visible()
-    ada.photograph("filtered-list")
+    ada.check_layout("filtered-list")
 
 
 def find_in_the_conversation(ada: Visitor) -> None:
@@ -126,6 +126,6 @@ def find_in_the_conversation(ada: Visitor) -> None:
     expect(bar.get_by_text("1 of 1, newest first")).to_be_visible()
     expect(bar.locator("mark")).to_have_text(["first", "answer"])
     expect(ada.page.locator("[aria-current=location]")).to_contain_text("The first answer.")
-    ada.photograph("found-in-conversation")
+    ada.check_layout("found-in-conversation")
     ada.page.keyboard.press("Escape")
     expect(bar).to_have_count(0)

@@ -36,7 +36,7 @@ def test_a_person_continues_with_their_provider_or_reads_why_not(tmp_path: Path)
             provider.refuse_next()
             page.get_by_role("link", name="Continue with Acme").click()
             expect(page.get_by_text("The provider did not sign you in.")).to_be_visible()
-            ada.photograph("sign-in-refused-by-provider")
+            ada.check_layout("sign-in-refused-by-provider")
 
             page.get_by_role("link", name="Continue with Acme").click()
             expect(page).to_have_url(re.compile(r"://[^/]+/$"))
@@ -48,10 +48,10 @@ def test_a_person_continues_with_their_provider_or_reads_why_not(tmp_path: Path)
             providers = page.get_by_role("region", name="Single sign-on")
             expect(providers.get_by_text("Assertion consumer service")).to_be_visible()
             providers.scroll_into_view_if_needed()
-            ada.photograph("identity-providers")
+            ada.check_layout("identity-providers")
             page.goto(f"{server.url}/settings/browsers")
             expect(page.get_by_role("button", name="Disconnect Acme")).to_be_visible()
-            ada.photograph("connected-accounts")
+            ada.check_layout("connected-accounts")
             assert not ada.complaints
 
         with visitor() as grace:

@@ -56,7 +56,7 @@ def test_a_message_to_a_sleeping_sandbox_waits_for_memory_and_outlives_the_serve
         box.fill("Are you there?")
         box.press("Enter")
         place(page, 1)
-        someone.photograph("waiting-message")
+        someone.check_layout("waiting-message")
 
         page.get_by_role("button", name="Take back").click()
         expect(box).to_have_value("Are you there?")
@@ -92,7 +92,7 @@ def test_a_new_task_shows_its_position_in_the_queue_and_starts_when_another_ends
         page.get_by_label("Task").fill("Wait for your turn")
         page.get_by_role("button", name="Start", exact=True).click()
         place(page, 2)
-        someone.photograph("waiting-start")
+        someone.check_layout("waiting-start")
 
         client.delete(f"/app-conversations/{busy}").raise_for_status()
         place(page, 1)

@@ -1,5 +1,6 @@
 """Starts a real headless Chromium, the one of the system, with a new browser profile for each test."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,14 @@ Theme = Literal["light", "dark"]
 DESKTOP = ViewportSize(width=1440, height=900)
 PHONE = ViewportSize(width=390, height=844)
 SCREENSHOTS = Path(__file__).parents[2] / "test-results"
+WANTS_SCREENSHOTS = os.environ.get("SLIPWAY_TEST_SCREENSHOTS") == "1"
+"""Whether the tests save screenshots. These are for people who want to look at the pages."""
+
+# A page that follows the window's width draws its new state in the next frame.
+_OVERFLOW_AFTER_NEXT_FRAME = """async () => {
+    for (const _ of [1, 2]) await new Promise(requestAnimationFrame)
+    return document.documentElement.scrollWidth - window.innerWidth
+}"""
 
 # The default of Playwright, five seconds, is too short.
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
@@ -51,20 +60,29 @@ class Visitor:
         self.page.goto(server.new_sign_in_link())
         expect(self.page).to_have_url(re.compile(r"://[^/]+/$"))
 
-    def photograph(self, name: str) -> None:
-        """Takes screenshots of the page in the light and dark themes and in two widths.
+    def check_layout(self, name: str) -> None:
+        """Fails if the page is wider than the window, for a window of a phone and one of a desktop.
 
-        Fails if the page is wider than the window in one of them.
+        If screenshots are wanted, saves some of both windows, in the light and dark themes. `name`: the begin
+        of their file names.
         """
+        # Turns animations off: otherwise a picture is taken in the middle of a change of colours.
+        self.page.emulate_media(reduced_motion="reduce")
+        for size in (PHONE, DESKTOP):
+            self.page.set_viewport_size(size)
+            overflow = self.page.evaluate(_OVERFLOW_AFTER_NEXT_FRAME)
+            assert overflow <= 0, f"{name} is {overflow} px too wide at {size['width']} px"
+            if WANTS_SCREENSHOTS:
+                for theme in ("light", "dark"):
+                    self.page.emulate_media(color_scheme=theme)
+                    save_screenshot(self.page, f"{name}-{theme}-{size['width']}")
+
+
+def save_screenshot(page: Page, name: str) -> None:
+    """Saves a screenshot of the page, if screenshots are wanted."""
+    if WANTS_SCREENSHOTS:
         SCREENSHOTS.mkdir(exist_ok=True)
-        for theme in ("light", "dark"):
-            # Turns animations off: otherwise a picture is taken in the middle of a change of colours.
-            self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-            for size in (PHONE, DESKTOP):
-                self.page.set_viewport_size(size)
-                self.page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-{size['width']}.png")
-                overflow = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-                assert overflow <= 0, f"{name} is {overflow} px too wide at {size['width']} px"
+        page.screenshot(path=SCREENSHOTS / f"{name}.png")
 
 
 @contextmanager
