@@ -73,8 +73,9 @@ def status_of(error: Exception) -> int | None:
 
 
 def refusal_in(error: Exception) -> Exception:
-    """Returns the exception that contains the vendor's HTTP reply. If the vendor refuses during a stream,
-    litellm wraps this exception in another exception, which has no headers.
+    """Returns the exception that contains the vendor's HTTP reply: `error` itself, or the exception that
+    `error` wraps. If the vendor refuses during a stream, litellm wraps the exception in another one, which
+    has no headers.
     """
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, Exception) else error
@@ -86,7 +87,9 @@ def words_of(refusal: Exception) -> str:
 
 
 def headers_of(error: Exception) -> dict[str, str]:
-    """Returns the HTTP headers of the model vendor's error reply, with names in lower case."""
+    """Returns the HTTP headers of the model vendor's error reply, with names in lower case. Returns an empty
+    mapping if the error contains no headers.
+    """
     headers = getattr(refusal_in(error), "litellm_response_headers", None) or {}
     return {name.lower(): value for name, value in headers.items()}
 

@@ -136,8 +136,8 @@ def _row(name: str, field: FieldInfo, docstrings: Mapping[str, str]) -> str:
 
 
 def _variable(quoted: re.Match[str]) -> str:
-    """Returns the replacement for one quoted word in the text of docs/configuration.md: the name of the
-    environment variable if the word is a field of `Config`, otherwise the unchanged word.
+    """Returns the text that replaces one quoted word in docs/configuration.md. If the word is a field of
+    `Config`, this is the name of its environment variable. Otherwise it is the unchanged word.
     """
     return f"`{PREFIX}{quoted[1].upper()}`" if quoted[1] in Config.model_fields else quoted[0]
 

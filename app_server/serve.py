@@ -81,9 +81,9 @@ async def serve(config: Config, announce: Announce) -> None:
 
 
 def _keep_what_stands() -> None:
-    """Excludes the objects that exist after the server start from garbage collection. These objects are
-    needed until the server stops. If the garbage collector checked these objects too, each full collection
-    would block the event loop twice as long as it does without them.
+    """Excludes all objects that exist at this moment from garbage collection. The server calls this function
+    after its start, because it needs these objects until it stops. Otherwise each full garbage collection
+    would check them too and block the event loop for twice the time.
     """
     gc.collect()
     gc.freeze()
@@ -91,8 +91,10 @@ def _keep_what_stands() -> None:
 
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
     """Returns a link with which the owner signs in for the first time. Returns None if the owner has already
-    signed in. The server prints this link, which gives full access, and the server's output may be stored. So
-    no link is created when the owner does not need it.
+    signed in.
+
+    The server prints this link. The printed output may be stored, and the link gives full access. So the link
+    is created only if the owner needs it.
     """
     async with database.read() as session:
         owner = await find_owner(session)

@@ -28,13 +28,13 @@ class _Scan:
 
 
 def hidden(text: str, *, was_cut: bool) -> str:
-    """Returns the text with each tool call that is inside a parameter's value of another call replaced by
-    dots, one for each character. A parser then finds only the outer calls.
+    """Replaces inner tool calls by dots, one dot for each character, and returns the text. An inner call is a
+    tool call inside a parameter's value of another call. A parser then finds only the outer calls.
 
-    A call counts as inside a value only if the value's closing tag follows the call. If there is no such tag,
-    the model may have forgotten the closing tags of the outer call, so the inner call counts as a separate
-    call. `was_cut`: whether the reply was cut off. If True, the closing tag of the last value may be missing
-    for this reason, so calls inside the last value are replaced, too.
+    A call counts as inside a value only if the value's closing tag follows the call. If this tag is missing,
+    the model may have forgotten the closing tags of the outer call. The second call then counts as a separate
+    call. `was_cut`: whether the reply was cut off. If True, the cut may have removed the closing tag of the
+    last value, so calls inside this value are replaced, too.
     """
     scan, found = _Scan(), list[tuple[int, int]]()
     for tag in _TAG.finditer(text):

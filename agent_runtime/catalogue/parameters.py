@@ -30,7 +30,7 @@ def has_cache_key(model: str) -> bool:
 
 
 def thinking_budget(model: str, tokens: int | None) -> dict[str, Any]:
-    """Returns a dict with the field of a chat completion that sets the number of thinking tokens. The name of
+    """Returns a dict with the field of a request that sets the maximum number of thinking tokens. The name of
     the field depends on `model`. Returns an empty dict if `tokens` is None.
     """
     if tokens is None:

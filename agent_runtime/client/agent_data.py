@@ -79,7 +79,7 @@ def _comparable(agent: Agent) -> JsonObject:
 
 def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
     """Returns a copy of the stored agent (`stands`) without the MCP servers and skills that plugins have
-    added later, because the agent that a program passes (`given`) does not have to contain these additions.
+    added later. The agent that a program passes (`given`) does not have to contain these additions.
     """
     servers, context = stands["mcp_config"], stands["agent_context"]
     count = len(given["agent_context"]["skills"])

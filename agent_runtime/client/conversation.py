@@ -53,9 +53,9 @@ from agent_runtime.wire import (
 class Conversation:
     """A dialogue with an agent. Use the object in a `with` block, or call `close` at the end.
 
-    All methods can be called from any thread. Callbacks must not call `close` or a method that waits for a
-    run: `wait`, and `run`, `pursue_goal` and `resume_goal` with `blocking=True`. A method that fails raises a
-    ConversationError. A run is the agent's work from its start until it stops.
+    A run is the agent's work from its start until it stops. All methods can be called from any thread. But a
+    callback must not call `close` or a method that waits for a run: `wait`, or one of `run`, `pursue_goal`
+    and `resume_goal` with `blocking=True`. A method that fails raises a ConversationError.
     """
 
     def __init__(

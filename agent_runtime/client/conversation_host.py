@@ -1,5 +1,5 @@
-"""Stores the open conversations of one program, which are the conversations whose agents run in this process:
-the main conversation, which the program has opened, and the conversations of its sub-agents.
+"""Stores the open conversations of one program: the main conversation, which the program has opened, and the
+conversations of its sub-agents. The agents of these conversations run in this process.
 """
 
 import asyncio
@@ -24,10 +24,11 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class InProcessHost:
-    """The collection of all open conversations (conversations whose agents run in this process) of one
-    program that uses this library: the main conversation and the conversations of its sub-agents. This object
-    creates, finds and closes the conversations of the sub-agents. Their logs are stored in the same directory
-    as the log of the main conversation.
+    """The collection of the open conversations of a program that uses this library. A conversation is open if
+    its agent runs in this process. These are the main conversation and the conversations of its sub-agents.
+
+    This object creates, finds and closes the conversations of the sub-agents. Their logs are stored in the
+    same directory as the log of the main conversation.
     """
 
     def __init__(self, root: Path, client: LLMClient) -> None:

@@ -21,9 +21,11 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 def check(response: httpx.Response) -> httpx.Response:
     """Returns the HTTP response of an agent server if its status means success. Otherwise raises the error
-    that the response describes. The error code in the response determines the class of the error. For a code
-    without a special class, the response to a request about conversations raises ConversationError; all other
-    responses raise WorkspaceError.
+    that the response describes.
+
+    The error code in the response determines the class of the error. For a code without a special class,
+    raises ConversationError if the URL of the request begins with /api/conversations, otherwise
+    WorkspaceError.
     """
     if response.is_success:
         return response

@@ -39,15 +39,17 @@ class LocalAgentServer(RemoteWorkspace):
         app_server_url: str | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """Stores how to reach the agent server and the app server. `working_dir`: where commands run.
-        `app_server_url`: the app server's URL as a sandbox reaches it.
+        """Stores how to reach the agent server and the app server. All settings that are not given as
+        arguments are read from `environment`. Raises ValueError for an invalid port.
 
-        Reads from `environment` the arguments that are None and all settings that are not arguments:
-        AGENT_SERVER_PORT (default 60000), SESSION_API_KEY or OH_SESSION_API_KEYS_0 (the session key, which
-        requests to the agent server must contain), SANDBOX_ID, SLIPWAY_URL or OPENHANDS_CLOUD_API_URL (for
-        `app_server_url`), AUTOMATION_CALLBACK_URL, AUTOMATION_RUN_ID, and OPENHANDS_API_KEY (the key for the
-        callback URL). Without OPENHANDS_API_KEY, a callback to the app server uses the session key, and other
-        callbacks use no key. Raises ValueError for an invalid port.
+        `port`: the port of the agent server; None means the variable AGENT_SERVER_PORT, or 60000 without this
+        variable. `working_dir`: where commands run. `app_server_url`: the app server's URL as a sandbox
+        reaches it; None means the variable SLIPWAY_URL or OPENHANDS_CLOUD_API_URL.
+
+        The session key, which requests to the agent server must contain, is read from SESSION_API_KEY or
+        OH_SESSION_API_KEYS_0. The variables SANDBOX_ID, AUTOMATION_RUN_ID and AUTOMATION_CALLBACK_URL are
+        also read. OPENHANDS_API_KEY is the key for the callback URL. Without this key, a callback to the app
+        server uses the session key, and other callbacks use no key.
         """
         found = port if port is not None else int(environment.get("AGENT_SERVER_PORT") or PORT)
         key = environment.get("SESSION_API_KEY") or environment.get("OH_SESSION_API_KEYS_0")

@@ -82,9 +82,9 @@ class LocalWorkspace:
         return _copy(self._path(source_path), Path(destination_path))
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the commit at
-        which the current branch forked from its upstream branch or, without an upstream, from the default
-        branch.
+        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the last
+        commit that the current branch has in common with its upstream branch. If there is no upstream branch,
+        the default branch is used in its place.
         """
         with _git_errors():
             found = run_sync(git.changes(self._path(path), ref))

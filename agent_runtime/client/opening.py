@@ -61,9 +61,11 @@ def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
 def consented(
     consent: Callable[[ProjectExecutable], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
 ) -> list[str]:
-    """Returns the hashes of the project's executables (such as hooks and MCP servers) that may run. If
-    `consent` is a function, calls it with each executable that can be loaded (its `problem` is None), and
-    returns the hashes of those for which the function returned True. Otherwise returns the given hashes.
+    """Returns the hashes of the project's executables (such as hooks and MCP servers) that may run.
+
+    `consent`: these hashes, which are returned unchanged, or a function that decides for each executable. The
+    function is called with each executable whose `problem` is None, and returns whether the executable may
+    run. An executable with a `problem` may not run.
     """
     if not callable(consent):
         return list(consent)

@@ -79,9 +79,9 @@ class Workspace(Protocol):
         """
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the commit at
-        which the current branch forked from its upstream branch or, without an upstream, from the default
-        branch.
+        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the last
+        commit that the current branch has in common with its upstream branch. If there is no upstream branch,
+        the default branch is used in its place.
         """
 
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...

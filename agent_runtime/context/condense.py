@@ -271,8 +271,9 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Returns the index of a group of messages (passage). This passage and all later passages are not
-    summarized. These passages are as many as fit into `max_events` and `max_tokens`, but at least one.
+    """Returns the index of the first group of messages (passage) at the end of the prompt that is not
+    summarized. All later passages are not summarized, either. Together, they are as many as fit into
+    `max_events` and `max_tokens`, but at least one.
     """
     events = tokens = 0
     for index in reversed(range(len(passages))):

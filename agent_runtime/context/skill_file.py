@@ -73,8 +73,8 @@ def _input(one: dict[str, Any]) -> SkillInput:
 
 def _globs(matter: dict[str, Any]) -> tuple[str, ...]:
     """Returns the globs of the files to which a path rule (an instruction for certain files) applies.
-    `matter`: the file's front matter, in which the globs are a list, or one text with commas between the
-    globs (some other coding agents use this form).
+    `matter`: the front matter of the rule's file. It contains the globs as a list, or as one text with commas
+    between the globs. Some other coding agents use the text form.
     """
     name = "paths" if "paths" in matter else "globs"
     given = matter.get(name)

@@ -97,10 +97,11 @@ def find_sub_agents(
 ) -> tuple[list[SubAgent], list[LeftOut]]:
     """Returns the definitions of all available sub-agents, and a list of the files that were not used or were
     used only in part. The order is: definitions of the projects in the order of `projects`, definitions of
-    the user (in the directory `home`; none if it is None), built-in definitions. Of several definitions with
-    the same name, only the first is returned.
+    the user, built-in definitions. Of several definitions with the same name, only the first is returned.
 
-    The function blocks for a limited time. Files that are not valid are skipped.
+    `projects`: the directories of the projects. `home`: the user's home directory; None means that
+    definitions of the user are left out. The function blocks for a limited time. Files that are not valid are
+    skipped.
     """
     found: dict[str, SubAgent] = {}
     left_out: list[LeftOut] = []

@@ -38,9 +38,11 @@ def add_plugin(
 
     A part is left out if the conversation already has a part of the same kind and name, for example a skill
     with the same name. Raises HookConfigError if the hooks are not valid. Raises pydantic.ValidationError if
-    a skill, a sub-agent or an MCP server is not valid. `consent`: the directory of a repository, and the hash
-    of its executables (such as hooks) that the user has approved. It is set only if the plugin consists of
-    these executables; otherwise it is None.
+    a skill, a sub-agent or an MCP server is not valid.
+
+    `consent`: needed only if the plugin consists of executables of a repository, such as hooks. It is then
+    the directory of the repository and the hash of the executables, which the user has approved. Otherwise it
+    is None.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)

@@ -128,9 +128,9 @@ class ConversationEngine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the conversation must not be closed now. It must not be closed during a run (work of the
-        agent) or another task, or while a tool has a running process, such as a server that was started in a
-        shell.
+        """Whether work of the conversation is going on, so that it must not be closed now. Such work is a run
+        (work of the agent), a background task, or a process of a tool, such as a server that the agent has
+        started in a shell.
         """
         is_working = self.is_running or self.condensing.is_under_way or self.background.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
@@ -143,13 +143,12 @@ class ConversationEngine:
     # Talking to it
 
     def send(self, message: Message, *, message_id: str | None = None, sender: str | None = None) -> bool:
-        """Adds a message of a user to the log. If the agent is working, it reads the message before its next
-        request to the model. Returns True, or False if the log already has a message with the id
-        `message_id`; then nothing is added.
+        """Adds a message of a user to the log and returns True. If the log already has a message with the id
+        `message_id`, adds nothing and returns False.
 
-        `sender`: the name of the person who wrote the message. None means the owner of the conversation.
-
-        A new message also rejects the agent's actions that wait for confirmation.
+        If the agent is working, it reads the message before its next request to the model. A new message also
+        rejects the agent's actions that wait for confirmation. `sender`: the name of the person who wrote the
+        message; None means the owner of the conversation.
         """
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False

@@ -47,9 +47,10 @@ def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
 
 
 def _following(condenser: Condenser | None, before: LLM, after: LLM) -> Condenser | None:
-    """Returns the condenser (which summarizes older events) with the agent's new model (`after`) if the
-    condenser used the agent's old model (`before`), because the old model may soon be unavailable. Otherwise
-    returns the condenser unchanged.
+    """Returns the agent's condenser (which summarizes older events) after a change of the agent's model. A
+    condenser that used the old model (`before`) gets the new model (`after`), because the old model may soon
+    be unavailable. Every other condenser, also a pipeline, is returned unchanged. Returns None if there is no
+    condenser.
     """
     if not isinstance(condenser, LLMSummarizingCondenser):
         return condenser

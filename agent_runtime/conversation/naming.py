@@ -41,9 +41,9 @@ class Naming:
         """Creates a title from the user's first message and logs the title. A model suggests the title; if
         the model suggests no title, the first words of the message become the title.
 
-        Only the title is published, not the full state of the conversation, because one of the client
-        libraries (openhands-sdk) would wrongly conclude that the agent has stopped if a full state arrived
-        just after the agent's start.
+        Only the title is published, not the full state of the conversation. One of the client libraries
+        (openhands-sdk) misunderstands a full state that arrives just after the agent's start: it concludes
+        that the agent has stopped.
         """
         context = self._context
         first, _ = context.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)

@@ -71,10 +71,12 @@ def reject(
 
 
 def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
-    """Starts the parent of `conversation` again, and the parent's parent, and so on. `conversation`: the
-    conversation of a sub-agent in which the user has approved or rejected the sub-agent's actions. The
-    parents had waited for this decision. A parent continues to wait if another one of its sub-agents also
-    asks the user. `host`: finds the parents' conversations.
+    """Starts the parent conversations of a sub-agent again after the user has approved or rejected the
+    sub-agent's actions: the parent of `conversation`, the parent's parent, and so on. They had waited for
+    this decision. A parent that has another sub-agent which asks the user continues to wait, and so do the
+    parents above it.
+
+    `conversation`: the conversation of the sub-agent. `host`: finds the parents' conversations.
     """
     parent = _parent_of(conversation, host)
     if parent is not None and parent.is_waiting and not asking_below(parent, host):

@@ -72,9 +72,9 @@ def commands_of(
 
 
 def _moved(value: Any, old: Path, new: Path) -> Any:
-    """Returns a copy of a configuration of hooks or MCP servers. In the copy, the paths of files that the
-    user has approved begin with the directory `new` in place of the directory `old`, because the sub-agent
-    works in another git work tree than its parent. The approved hashes of the files stay unchanged, so each
+    """Returns a copy of a configuration of hooks or MCP servers for the git work tree `new`. The sub-agent
+    works there, and its parent works in the work tree `old`. In the copy, the paths of files that the user
+    has approved begin with `new` in place of `old`. The approved hashes of the files stay unchanged, so each
     file must have the same content in both work trees.
     """
     match value:

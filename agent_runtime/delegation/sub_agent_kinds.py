@@ -17,8 +17,9 @@ def kinds_for(projects: Sequence[Path], given: Sequence[JsonObject]) -> list[Sub
     the same name, the first one in this order is used: definitions from the client, from the projects in
     their order, from the user's files, built-in definitions.
 
-    `given`: the definitions in the client's request; a copy of a built-in definition in `given` still counts
-    as built-in. The function blocks for a limited time, because it reads files.
+    `projects`: the directories of the projects. `given`: the definitions in the client's request. The client
+    may also send copies of built-in definitions; a copy is used only if no other definition has its name. The
+    function blocks for a limited time, because it reads files.
     """
     sent = list(_sent(given))
     found, _ = find_sub_agents(projects, Path.home())

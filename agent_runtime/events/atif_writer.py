@@ -60,10 +60,12 @@ class AtifWriter:
     with the results of the reply's tool calls, becomes one step of the document. Each message that is not a
     reply of the model becomes one step, too.
 
-    Call `begin` first. Then call `add`, in order, for each event of the current chat (without events that a
-    return to an earlier event has abandoned) and for each state update. Call `end` last. The writer writes a
-    reply only when all its tool calls have results. Messages that arrive before these results are written
-    after the reply. The writer ignores updates of `stats` (the token usage and cost) with an unknown shape.
+    Call `begin` first. Then call `add`, in order, for each event of the current chat and for each state
+    update. Leave out the events that a return to an earlier event has abandoned. Call `end` last.
+
+    The writer writes a reply only when all its tool calls have results. Messages that arrive before these
+    results are written after the reply. The writer ignores updates of `stats` (the token usage and cost) with
+    an unknown shape.
     """
 
     def __init__(

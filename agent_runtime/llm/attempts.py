@@ -33,17 +33,20 @@ class Attempts:
         self._has_started = False
 
     def piece(self, kind: PieceKind, content: str) -> None:
-        """Passes on a piece of the reply to the current attempt."""
+        """Passes a piece of the current attempt's reply to the listener. Before the first piece, tells the
+        listener that the attempt has started.
+        """
         if not self._has_started:
             self._has_started = True
             self._listener.started(self._number)
         self._listener.piece(self._number, kind, content)
 
     async def prepare_next(self, error: LLMError) -> bool:
-        """Waits until the current model can be asked again, or changes to the next fallback model if no
-        retries are left. `error`: why the current attempt failed.
+        """Prepares the next attempt and returns True. Returns False if no model is left or a retry cannot
+        help.
 
-        Returns whether another attempt follows. It does not if a retry cannot help, or if no model is left.
+        Waits until the current model can be asked again. If no retries of this model are left, changes to the
+        next fallback model instead. `error`: why the current attempt failed.
         """
         wait = wait_seconds(self.llm, self._number_of_model, error)
         if wait is not None:

@@ -55,12 +55,12 @@ class LLMClient:
         return LLMClient(credential_for=self._credential_for, connections=self._connections, on_log=on_log)
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        """Sends the prompt to the model that the routes (rules in the configuration) choose, or to a fallback
-        model, and returns the reply.
+        """Sends the prompt to a model and returns the reply. The routes (rules in the configuration) choose
+        the model. If this model fails, a fallback model is asked.
 
         Raises LLMError if no model has replied after all retries, or at once after an error that a retry
-        cannot solve. The listener, if there is one, gets the pieces of the reply of each attempt, the reason
-        for each failed attempt, and the time of the next attempt.
+        cannot solve. `listener`: gets the pieces of each attempt's reply, and the reason and time of each
+        further attempt.
         """
         logger = CompletionLogger(llm, prompt, self._on_log)
         attempts = Attempts(in_order(choose(llm, prompt)), listener or Silence())

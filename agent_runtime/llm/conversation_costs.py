@@ -1,5 +1,5 @@
-"""Computes the token usage and cost of a conversation, per `usage_id` (a name in the model's configuration,
-such as `agent`), in the format that clients of the agent server expect.
+"""Computes the token usage and cost of a conversation, in the format that clients of the agent server expect.
+There is one entry per `usage_id`, a name in the model's configuration such as `agent`.
 """
 
 from typing import Any

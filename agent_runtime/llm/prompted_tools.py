@@ -155,8 +155,8 @@ def _rendered(call: Mapping[str, Any]) -> str:
 
 
 def _merged(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Returns the messages after joining successive messages of the same role to one message, because many
-    models whose API has no tool calls require alternating roles.
+    """Returns the messages after joining successive messages of the same role to one message. Many models
+    whose API has no tool calls require alternating roles.
     """
     merged: list[ChatMessage] = []
     for message in messages:

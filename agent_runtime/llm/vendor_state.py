@@ -1,9 +1,10 @@
 """Collects the data that a vendor returns for later requests. The data is sent back to this vendor unchanged,
 and to no other vendor.
 
-Examples are the `reasoning_details` of OpenRouter, the thought signatures of Gemini (`extra_content` in
-Google's own compatible protocol, `provider_specific_fields` behind litellm), the ids that a vendor gives to
-tool calls, and the name of the field in which a server sends the reasoning. This module has no side effects.
+Examples of the data are the `reasoning_details` of OpenRouter, and the thought signatures of Gemini. These
+are in `extra_content` in Google's own compatible protocol, and in `provider_specific_fields` behind litellm.
+Other examples are the ids that a vendor gives to tool calls, and the name of the field in which a server
+sends the reasoning. This module has no side effects.
 """
 
 import re
@@ -38,8 +39,8 @@ _ONE_MAKER = {"anthropic", "cohere", "cohere_chat", "deepseek", "gemini", "mistr
 
 
 class Gathered:
-    """A collector of the data that a vendor adds to a message or a tool call (such as signed reasoning) and
-    needs back in later requests. `add` takes a piece of the stream, `state` returns the collected data.
+    """A collector of the data that a vendor adds to a message or a tool call and needs back in later
+    requests, such as signed reasoning. `add` takes a piece of the stream, `state` returns the collected data.
     """
 
     def __init__(self) -> None:

@@ -89,9 +89,11 @@ class PluginStore:
         return await self.load(await self.fetch(PluginSource(source=ref)))
 
     def local(self, project: Path | None, *, with_user: bool) -> list[Plugin]:
-        """Returns the plugins in the project's directory (if `project` is None: in the constructor's argument
-        `workspace`) and, if `with_user` is True, in the user's home directory. If both have a plugin of the
-        same name, returns only the project's plugin. The function blocks.
+        """Returns the plugins in the project's directory and in the user's home directory. If both have a
+        plugin of the same name, returns only the project's plugin. The function blocks.
+
+        `project`: the project's directory; None means the constructor's argument `workspace`. `with_user`:
+        whether the plugins in the user's home directory are included.
         """
         tops = [project or self._workspace, *([Path.home()] if with_user else [])]
         found: dict[str, Plugin] = {}

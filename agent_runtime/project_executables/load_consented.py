@@ -205,8 +205,11 @@ def _load_stored(home: Path, project: Path, directory: Path | None) -> Plugin:
 
 
 def _with_sub_agent(file: Path, project: Path) -> Plugin:
-    """Returns the sub-agent that the file defines, as a plugin. The sub-agent gets the level `user`, like the
-    user's own sub-agents, because the user has seen and allowed this file.
+    """Returns the sub-agent that the file defines, as a plugin. Raises ExecutableChangedError if the file
+    cannot be used.
+
+    The sub-agent gets the level `user`, so that its hooks and MCP servers may run. With the level `project`,
+    they would be removed. The user has seen and allowed this file.
     """
     try:
         agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))

@@ -49,8 +49,9 @@ def new_transport(
     no cookies, and has no limit for the number of connections.
 
     `socket`: the Unix socket to which all requests are sent. `trust`: the certificates to trust in place of
-    the system's certificates. `no_tls`: whether connections have no TLS. `dial`: a function that opens the
-    connections, without TLS.
+    the system's certificates. `no_tls`: True means that the caller needs no TLS, so no certificates are read.
+    `dial`: a function that opens the connections, without TLS; with `dial`, the other arguments have no
+    effect.
     """
     if dial is not None:
         # Imported here, because httpx also loads these modules only when they are needed.
@@ -78,6 +79,9 @@ async def relay_http(
     """Sends a client's request to another server (`target`) and passes the reply on to the client. Returns
     when the reply has been passed on, when a connection broke, or when the client has disconnected. Raises
     TargetSilentError if the server gives no reply.
+
+    `transport`: the transport from `new_transport` that sends the request. `on_reply`: a function that gets
+    the status and the headers of the reply, and returns the headers for the client.
     """
     body = _Body(receive)
     request = httpx.Request(

@@ -75,8 +75,8 @@ async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Sen
 
 
 async def _address(target: Target) -> dict[str, Any]:
-    """Returns the arguments for the function `connect` that name the target: a host and port, a Unix socket,
-    or an open connection. Raises OSError or TimeoutError if a connection cannot be opened.
+    """Returns the arguments that tell the library websockets how to reach the target: a host and port, a Unix
+    socket, or an open connection. Raises OSError or TimeoutError if a connection cannot be opened.
     """
     if target.dial is not None:
         async with asyncio.timeout(CONNECT_SECONDS):

@@ -26,9 +26,11 @@ def forms_of(value: str) -> set[str]:
 
 
 def lines_of(value: str) -> list[str]:
-    """Returns the lines of a secret value that the masker (which hides secrets) searches for one by one,
-    because a key with several lines is seldom printed as a whole. Leaves out lines of less than 12
-    characters, and the header and footer of a key (`-----`), which are not secret.
+    """Returns the lines of a secret value that the masker (which hides secrets) searches for one by one. This
+    is needed because a key with several lines is seldom printed as a whole.
+
+    Leaves out lines of less than 12 characters, and the header and footer of a key (`-----`), which are not
+    secret.
     """
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]

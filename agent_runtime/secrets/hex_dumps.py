@@ -48,9 +48,9 @@ _GAP = b"\0"  # no secret holds one
 
 
 def dumped(base: TextView) -> Iterator[TextView]:
-    """Yields the decoded bytes of dump lines in the text. There is one TextView for each dump format that
-    fits at least one line. In a TextView, the position of each byte is the position of its whole dump line in
-    the text.
+    """Yields the decoded bytes of the dump lines in the text, as one TextView for each dump format that fits
+    at least one line. A TextView maps its bytes to positions in the text. Here, each byte is mapped to its
+    whole dump line.
     """
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):

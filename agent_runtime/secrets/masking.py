@@ -81,8 +81,8 @@ class Masker:
 
     @property
     def _held_bytes(self) -> int:
-        """The maximum number of bytes at the end of an unfinished text that are held back, because they may
-        be the beginning of a secret value. The number is large enough for tools that print other characters
+        """The maximum number of bytes at the end of an unfinished text that are held back. These bytes may be
+        the beginning of a secret value. The number is large enough for tools that print other characters
         between the characters of a value.
         """
         return _HELD_BYTES + _HELD_PER_BYTE * self.needles.longest
@@ -131,9 +131,10 @@ class Masker:
         return bool(self._spans(_BETWEEN.join(map(encoded, texts))))
 
     def json_text(self, text: str) -> str:
-        """Returns the text with the mask in place of secrets. The text contains JSON, such as the arguments
-        of a tool call. The result is still valid JSON, because it is sent to the model's vendor again with
-        every later request. A text that is not JSON is masked like any other text.
+        """Masks the secrets in a JSON text, such as the arguments of a tool call, and returns the text. The
+        result is still valid JSON, because it is sent to the model's vendor again with every later request.
+        If masking would make the JSON invalid, returns `{}`. A text that is not JSON is masked like any other
+        text.
         """
         try:
             decoded = orjson.loads(text)

@@ -25,8 +25,10 @@ class Secrets:
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
         """Creates the object without secrets. `credential_for`: a function that returns the credential for a
-        URL of the app server. The credential is used if a client has sent a LookupSecret (a secret that is
-        looked up at a URL) with such a URL and without headers.
+        URL of the app server.
+
+        The credential is used for a LookupSecret (a secret that is looked up at a URL) if its URL belongs to
+        the app server and it has no headers.
         """
         self.masker = Masker()
         self._sources: dict[str, Source] = {}

@@ -66,11 +66,12 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the offset from which a text must not be shown before more of it has arrived. This is the
-    beginning of the last line if the line is unfinished and may become a line of a hex dump (as xxd or od
-    print it), because the dump could contain a secret. If a secret value reaches into this line, the offset
-    is the beginning of the line in which the value begins. Returns the length of the text if the last line
-    cannot become a line of a hex dump.
+    """Returns the offset at which the part of a text begins that must not be shown before more text has
+    arrived. Returns the length of the text if all of it may be shown.
+
+    An unfinished last line must not be shown if it may become a line of a hex dump, because the dump could
+    contain a secret. Then the offset is the beginning of this line. If a secret value reaches into this line,
+    the offset is the beginning of the line in which the value begins.
 
     `found`: the start and end offsets of each secret value in the text, in order and without overlaps.
     """
@@ -86,9 +87,8 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
 
 
 def _open_line(base: Base) -> int:
-    """Returns the offset at which the last line of the searched text (`base`) begins, if the line is
-    unfinished and may become a line of a hex dump (as xxd or od print it). Otherwise returns the length of
-    the text.
+    """Returns the offset at which the last line of `base` begins, if this line is unfinished and may become a
+    line of a hex dump. Otherwise returns the length of the text. `base`: the searched text.
     """
     data = base.view.data
     if base.holds != _COLUMNS:
@@ -188,7 +188,8 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Returns whether the text contains a line break, or has another character between each two letters.
-    Words that are separated by single blanks do not count as broken. `letters`: the number of letters.
+    """Returns whether the letters in the text are separated: by a line break, or on average by one other
+    character between two letters. Single blanks between words are not enough. `letters`: the number of
+    letters in the text.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

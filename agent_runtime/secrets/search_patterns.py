@@ -58,9 +58,12 @@ def _utf8(text: str) -> bytes:
 
 
 def _plain(text: str) -> Iterator[bytes]:
-    """Yields the bytes of the text in the forms in which programs print the text. The first form is UTF-8. In
-    the second form, each character up to U+00FF is one byte. In the third form, only those characters up to
-    U+00FF that are not printable are one byte each.
+    """Yields the bytes of the text in the three forms in which programs print it. If the forms are equal,
+    yields only the first form.
+
+    The first form is UTF-8. In the second form, each character up to U+00FF is one byte, and other characters
+    are UTF-8. In the third form, only characters up to U+00FF that are not printable are one byte, and all
+    other characters are UTF-8.
     """
     yield _utf8(text)
     if any(_ASCII <= ord(letter) < _LATIN for letter in text):

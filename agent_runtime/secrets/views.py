@@ -80,9 +80,10 @@ def replaced(
 
 
 def joined(base: TextView, pieces: Iterable[tuple[bytes, int, int]]) -> TextView:
-    """Returns a TextView (a copy of a text that can map its bytes to offsets in the original text) that
-    consists of these pieces of `base`. Each piece is given as its bytes and its start and end offset in
-    `base`.
+    """Returns a TextView that consists of the given pieces. A TextView is a copy of a text that can map its
+    bytes to offsets in the original text.
+
+    `pieces`: the bytes of each piece, and the start and end offset in `base` from which they come.
     """
     all_pieces = list(pieces)
 

@@ -85,10 +85,13 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
     """Returns a text that is equal for similar commands. If the user approves a command, later commands with
-    the same text need no confirmation. The result is the exact text of the command if its risk is HIGH or
-    UNKNOWN, or if a program's name does not show what the program does (for example an interpreter, a program
-    with a path, or a program that sudo starts). For other commands, the result consists of the names of the
-    programs in the command and the names of the security rules that found a risk.
+    the same text need no confirmation.
+
+    A command with the risk HIGH or UNKNOWN is similar only to itself: the result is its text with single
+    blanks. The same applies if a program's name does not show what the program does. Examples are an
+    interpreter, a program with a path, and a program that sudo starts. For other commands, the result
+    consists of the names of the programs (with a subcommand, as in `git push`) and of the security rules that
+    found a risk.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

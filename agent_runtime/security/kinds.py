@@ -12,8 +12,8 @@ Kind = TypeVar("Kind")
 
 
 class UnsupportedKindError(Exception):
-    """The error that is raised when a client sends a confirmation policy or a security analyzer whose `kind`
-    the server does not know, or whose fields are not valid.
+    """The error that is raised when the confirmation policy or the security analyzer in a request is not
+    usable. Either the server does not know its `kind`, or its fields are not valid.
     """
 
 

@@ -93,8 +93,8 @@ def is_metadata_host(host: str) -> bool:
 
 
 def _as_address(host: str) -> str:
-    """Returns the IP address in dotted form if the host is written as a single number, because programs also
-    accept a single number as an address. Otherwise returns an empty text.
+    """Returns the IP address in dotted form if the host is written as a single number. Otherwise returns an
+    empty text. Programs also accept a single number as an address.
     """
     try:
         number = int(host, 0)

@@ -74,9 +74,12 @@ def _open_room(conversations: Path) -> None:
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
-    """With the option --reload, returns text in place of the application: the import path of the function
-    that creates the application. The reason is that uvicorn creates the application again after each change
-    of the code.
+    """Reads the configuration, protects the keys, and creates the application. Returns the application and
+    the address on which the server listens by default. Ends this process with an error message if the
+    configuration is not valid.
+
+    With the option --reload, the first value is not the application. It is the import path of the function
+    that creates the application, because uvicorn creates the application again after each change of the code.
     """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config

@@ -147,9 +147,11 @@ def read_config(
     """Returns the configuration from the variables in `environment` and from the configuration file that one
     of these variables names. Variables have priority over the file.
 
-    `may_guess`: if True and no variable names a file, the file at the default path is read if it exists.
-    `handed`: keys that the server received at its start through the standard input or a file; they replace
-    the keys from the variables and from the configuration file; None means that the server received no keys.
+    `may_guess`: whether to use the default path of the file if no variable names a file. A missing file at
+    the default path is not an error. `handed`: keys that the server received at its start through the
+    standard input or a file. They replace the keys from the variables and from the configuration file. None
+    means that the server received no keys.
+
     Variables with keys are removed from `environment`, so that no later child process inherits them. Raises
     ConfigError for an invalid value.
     """

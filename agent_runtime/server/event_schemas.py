@@ -111,8 +111,11 @@ def _tidy(schema: _Schema) -> None:
 
 
 def _adapt(schema: _Schema, model: type[BaseModel]) -> None:
-    """Changes the JSON schema of the pydantic class `model` so that it describes the JSON that is sent to
-    clients: events get the fields that the log adds, and actions and observations get their field `kind`.
+    """Changes the JSON schema of the pydantic class `model`, so that the schema describes the JSON that is
+    sent to clients.
+
+    Removes the fields of actions that are not sent. Makes the fields `id`, `timestamp` and `source` of events
+    required, because the log sets them. Adds the required field `kind` to actions and observations.
     """
     fields: dict[str, _Schema] = schema.setdefault("properties", {})
     if issubclass(model, Action):

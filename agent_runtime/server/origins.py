@@ -1,10 +1,11 @@
-"""Decides which web pages may call this server.
+"""Decides which web pages may call this server. Pages from the configured origins may always call it.
 
-If the server has session keys (keys that clients must send), a page must send such a key. So, in addition to
-pages from the configured origins, all pages that programs of this machine serve may call the server. A server
-without keys accepts calls of all programs on its machine, and a foreign web page in a browser there could
-misuse this. So only pages from the configured origins may call such a server, and the server refuses every
-host name that could be the domain of a foreign site.
+A server with session keys (keys that clients must send) also accepts calls of all pages with a localhost
+address, such as `http://localhost:3000`. This is safe, because each call must contain a key.
+
+A server without session keys accepts calls of all programs on its machine. A browser on this machine may show
+a foreign web page, which could misuse this. So such a server refuses calls of pages from all other sites. It
+also refuses every host name that could be the domain of a foreign site.
 """
 
 import ipaddress

@@ -41,8 +41,10 @@ class Assignment:
 
     `call_id`: the id of the event of the tool call that gives the task. A second assignment with the same
     call_id continues the same task. `resume`: the id of an earlier task that continues with this prompt; None
-    for a new task. `isolation`: whether the sub-agent works in the agent's directory (`shared`) or in a
-    separate git work tree; None means that the definition of the sub-agent decides.
+    for a new task.
+
+    `isolation`: where the sub-agent works. `shared` means the agent's directory; the other value means a
+    separate git work tree. None means that the definition of the sub-agent decides.
     """
 
     call_id: str
@@ -72,7 +74,8 @@ class Tasks(Protocol):
     """The interface of the object that runs the sub-agents of one conversation."""
 
     def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
-        """Returns the definitions of the sub-agents that the model can choose. Blocks for a limited time.
+        """Returns the definitions of the sub-agents that the model can choose. Blocks the thread for a
+        limited time, because it reads files.
 
         `projects`: the directories of the conversation's repositories; the working directory is first.
         `given`: sub-agent definitions that the client of the agent server has sent.
@@ -89,8 +92,10 @@ class Tasks(Protocol):
 
 @dataclass(frozen=True)
 class Delegation:
-    """What a conversation uses to start child conversations (`launch_child`) and to give tasks to sub-agents
-    (`tasks`). A field is None if the conversation may not do this.
+    """What a conversation uses to start child conversations and to give tasks to sub-agents.
+
+    `launch_child`: starts a child conversation; None if the conversation may not start any. `tasks`: runs the
+    sub-agents; None if the conversation may not use sub-agents.
     """
 
     launch_child: LaunchChild | None = None

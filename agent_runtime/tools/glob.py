@@ -74,9 +74,11 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Returns the directory to search and the glob pattern relative to it. Usually these are the path and the
-    pattern of the tool call. If the pattern is an absolute path, the directory is the part of this path
-    before the first wildcard. If the directory is None, the working directory is searched.
+    """Returns the directory to search, and the glob pattern relative to this directory. A directory of None
+    means the working directory.
+
+    If the pattern of the tool call is not an absolute path, returns the path and the pattern of the call
+    unchanged. Otherwise splits the pattern: the directory is the part before the first wildcard.
     """
     if not action.pattern.startswith("/"):
         return action.path, action.pattern

@@ -14,8 +14,8 @@ from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class Readable(Protocol):
-    """The interface of a skill: the fields that the tool `invoke_skill` reads. `directory`: the directory of
-    the files that the skill's text mentions.
+    """The interface of a skill, as the tool `invoke_skill` uses it. `content`: the text of the skill.
+    `directory`: the directory of the files that this text mentions.
     """
 
     @property

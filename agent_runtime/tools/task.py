@@ -85,8 +85,10 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """Returns a claim with a lane. Calls in different lanes never conflict. Each call has a different
-        lane, so that sub-agents can work in parallel.
+        """Returns a claim that lets several sub-agents work at the same time.
+
+        A lane is the name of a group of calls. Calls in different lanes never conflict. So each call gets a
+        different lane.
         """
         return (Claim(lane=f"task {action.call_id}"),)
 

@@ -58,8 +58,8 @@ class _Payload(BaseModel):
 class Action(_Payload):
     """The arguments of a tool call. The model reads the descriptions of the fields.
 
-    `off_wire`: fields that clients of the agent server do not know. Clients would refuse an event with such
-    fields, so these are only in the arguments of the event's `tool_call`.
+    `off_wire`: names of fields that clients of the agent server do not know. Clients would refuse an event
+    with such fields in `action`. So the event contains these fields only in the arguments of its `tool_call`.
     """
 
     off_wire: ClassVar[frozenset[str]] = frozenset()
@@ -135,7 +135,7 @@ def is_foreign(wire: Mapping[str, JsonValue]) -> bool:
 
 
 class ToolAnnotations(BaseModel):
-    """The hints about a tool's effects, with the names of the Model Context Protocol."""
+    """The hints about a tool's effects. The fields have the names that the Model Context Protocol defines."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -242,9 +242,8 @@ class Tool(ABC, Generic[ActionT]):
         """Returns the claims of the call: which resources it uses, such as files. Calls with conflicting
         claims run one after another, in the model's order.
 
-        By default, a call of a tool that only reads can run at the same time as other reading calls, and a
-        call of any other tool runs alone. Must not raise an error. Called before the call runs, and again
-        after a crash.
+        By default, calls of tools that only read can run at the same time, and a call of any other tool runs
+        alone. Must not raise an error. Called before the call runs, and again after a crash.
         """
         del action
         return (Claim(is_shared=self.annotations.readOnlyHint),)

@@ -10,11 +10,11 @@ MARGIN_SECONDS = 0.1
 
 def is_unchanged(path: Path, since: float, root: Path) -> bool:
     """Returns True only if the file, and each directory in its path, is certainly unchanged since the time
-    `since`.
+    `since` (seconds since the epoch). Returns False for files outside `root` and for paths that contain a
+    symbolic link.
 
     Compares the times of inode changes, which no program can set back. Also compares the times of the
-    directories, because a directory may have been replaced by another. Returns False for files outside `root`
-    and for paths that contain a symbolic link.
+    directories, because a directory may have been replaced by another.
     """
     try:
         top = Path(os.path.realpath(root))

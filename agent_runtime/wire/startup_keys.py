@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FirstKeys(BaseModel):
-    """The keys that an agent server receives at its start: its session key, which clients must send, and the
-    keys with which it signs the stored specifications of conversations (the data with which each conversation
-    was created).
+    """The keys that an agent server receives at its start: its session key and its signing keys. Clients must
+    send the session key. With a signing key, the server signs the stored specification of each conversation
+    (the data with which the conversation was created).
 
     `spec_seal_keys`: the signing keys as hexadecimal digits, newest first. `takes_unsealed_specs`: whether
     the server accepts specifications without a signature. Conversations from older versions have no

@@ -260,7 +260,7 @@ async def _changes(top: Path, base: str) -> list[Change]:
 
 
 def parse_name_status(output: bytes) -> list[Change]:
-    """Parses the output of git with `--name-status -z`: a letter and a path, or two paths for a rename."""
+    """Returns the changes that git's output with `--name-status -z` lists. A rename has two paths there."""
     fields = iter(os.fsdecode(output).split("\0")[:-1])
     found: dict[str, Change] = {}
     for letter in fields:

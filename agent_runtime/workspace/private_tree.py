@@ -25,7 +25,7 @@ _SHARED = 0o770
 
 class ForeignFileError(OSError):
     """The error that is raised when a new directory of the server contains a file that the server has not
-    created, for example because a command of the agent has put it there.
+    created. For example, a command of the agent may have put it there.
     """
 
 
@@ -59,8 +59,11 @@ def make(directory: Path) -> None:
 
 
 def directory_for_commands(conversations: Path) -> Path:
-    """Returns the directory for files that the server writes and the agent's commands read. This is
-    `conversations`, or a subdirectory of it if the rest of `conversations` is hidden from commands.
+    """Returns the directory for files that the server writes and the agent's commands read. `conversations`:
+    the directory with the directories of all conversations.
+
+    If commands run in the room (isolated namespaces), they see only some subdirectories of `conversations`.
+    The function then returns one of these subdirectories, otherwise `conversations` itself.
     """
     return conversations / FOR_COMMANDS if has_room() else conversations
 

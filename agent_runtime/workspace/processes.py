@@ -177,8 +177,8 @@ def exists(pid: int) -> bool:
 
 
 def has_companions(leader: int) -> bool:
-    """Returns whether a session of the operating system has other processes than its leader. `leader`: the
-    process id of the leader.
+    """Returns whether a session of the operating system contains other processes besides its leader.
+    `leader`: the process id of the leader. Returns False if there is no /proc.
     """
     return any(pid != leader for pid in _session_members(leader))
 

@@ -41,18 +41,18 @@ class RestorePlan:
 
 
 def blocked(directory: Path, plan: RestorePlan) -> list[str]:
-    """Returns the paths of the plan at which no file can be written, because a file or directory that the
-    plan does not remove is in the same place.
+    """Returns the paths of the plan at which no file can be written. Such a path is blocked by another file
+    or directory that the plan does not remove. `directory`: the directory to restore.
     """
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 
 
 def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
-    """Removes and writes the files of the plan. `staging`: a directory that contains the new files under the
-    same relative paths.
+    """Removes and writes the files of the plan. `directory`: the directory to restore. `staging`: a directory
+    that contains the new files under the same relative paths.
 
-    Also removes the temporary files of earlier calls that were killed, from all directories in which the plan
-    writes files.
+    An earlier call that was killed may have left temporary files. This call removes them from all directories
+    in which the plan writes files.
     """
     for folder in {(directory / path).parent for path in plan.writes}:
         for draft in folder.glob(f"{TEMPORARY_PREFIX}*"):
@@ -123,9 +123,11 @@ def _remove_empty(directory: Path) -> None:
 
 
 def _keep_permissions(target: Path, staged: Path) -> None:
-    """Gives a new file, which will replace the file `target`, the permissions of `target`. `staged`: the new
-    file. If the new file is executable, every user who may read it may also execute it; otherwise no user may
-    execute it.
+    """Gives a new file the permissions of the file that it will replace. `target`: the file to replace.
+    `staged`: the new file.
+
+    Whether the file is executable depends only on the new file. If it is executable, every user who may read
+    it may also execute it. Otherwise no user may execute it.
     """
     old, new = target.stat().st_mode, staged.stat().st_mode
     executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0

@@ -116,9 +116,9 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
 
 
 def _leave_files_of_server(*retained_descriptors: int) -> None:
-    """Closes the open files of the server, except those with the descriptors `retained_descriptors`. Among
-    the closed files are the socket on which the server listens and the pipe (standard input) from which the
-    server reads its session key, the key that clients must send.
+    """Closes the open files of the server, except those with the descriptors `retained_descriptors`. This
+    also closes the socket on which the server listens, and the pipe from which it reads its session key (the
+    key that clients must send).
     """
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (a descriptor is wanted)
         os.dup2(nothing.fileno(), 0)
@@ -197,9 +197,9 @@ def _be_first(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """Makes those directories of a conversation that belong to the agent visible in the room (the isolated
-    namespaces for commands). `name`: the name of the conversation's directory in `conversations`. A second
-    call changes nothing.
+    """Makes the directories of a conversation visible in the room (the isolated namespaces for commands), but
+    only those directories that the agent may see. A second call changes nothing. `name`: the name of the
+    conversation's directory in `conversations`.
     """
     if name == FOR_COMMANDS:
         _show_directory(_HIDDEN / name, conversations / name, is_read_only=True)

@@ -63,8 +63,8 @@ _EXCLUDED = (f"{TEMPORARY_PREFIX}*", "node_modules/", ".venv/", "__pycache__/", 
 
 
 class WorkspaceTooLargeError(GitError):
-    """The error that is raised when a snapshot of a directory cannot be made, because the directory has more
-    new or changed files, or more bytes in these files, than one snapshot may add.
+    """The error that is raised when a snapshot cannot be made because too much is new or changed in the
+    directory. The number of such files, and of the bytes in them, is limited for each snapshot.
     """
 
     code: ClassVar[str] = "workspace_too_large"
@@ -144,8 +144,8 @@ class Shadow:
         return await self._git("diff", *options, *prefixes, before, after)
 
     async def blocked(self, present: str, target: str, leave: Collection[str]) -> list[str]:
-        """Returns the paths of the snapshot `target` that cannot be restored, because a file or directory
-        that `restore` does not remove is in the same place.
+        """Returns the paths of the snapshot `target` that cannot be restored. Such a path is blocked by
+        another file or directory that `restore` does not remove.
 
         `present`: a snapshot of the current files. `leave`: paths that are not changed.
         """
@@ -184,10 +184,11 @@ class Shadow:
             await asyncio.to_thread(shutil.rmtree, staging, ignore_errors=True)
 
     async def adopt(self, tree: str) -> Snapshot:
-        """Makes the git tree `tree` the last snapshot, and returns it. Does not store files of the directory,
-        so that the limits of a snapshot do not apply. The next snapshot contains the files that differ.
+        """Makes an existing git tree the last snapshot, and returns it. `tree`: the id of the git tree.
 
-        Raises GitError if git or the directory is missing.
+        Stores no files of the directory, so the size limits of a snapshot do not apply. The next call of
+        `snapshot` stores only the files that differ from this tree. Raises GitError if git or the directory
+        is missing.
         """
         draft = self.repository_path / f"index-{uuid4().hex}"
         await self._git("read-tree", tree, index=draft)
@@ -211,8 +212,8 @@ class Shadow:
         return await run_git(where, *arguments, own=own, stdin=stdin)
 
     def _prepare(self) -> None:
-        """Creates the snapshot repository without calling git, because a call of git takes longer than a
-        snapshot. Removes files that an interrupted call left.
+        """Creates the snapshot repository if it does not exist, and removes files that an interrupted call
+        left. Does not call git for this, because such a call takes longer than a snapshot.
         """
         if not (self.repository_path / "HEAD").exists():
             for name in ("objects", "refs/snapshots", "info"):

@@ -6,8 +6,8 @@ can be long) and the files that the program gets. The spawner answers with the p
 later with the exit status. If the connection is closed before the program has ended, the program is killed
 with its process group. A connection can also ask for a socket of the room's network.
 
-The spawner has one thread and never blocks to wait for a program, because a command could stop a new process
-before the process has become the program.
+The spawner has one thread and never blocks to wait for a new program. A command of the agent could stop the
+new process before the program starts in it, and the spawner would then wait for ever.
 """
 
 import errno
@@ -206,7 +206,9 @@ def _failure(error: OSError) -> dict[str, Any]:
 
 
 def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None:
-    """Replaces this new process by the wanted program (exec). Does not return. `files`: the open files by the
+    """Replaces this new process by the wanted program (exec). Does not return.
+
+    `wanted`: the program's description, with `args`, `env` and `cwd`. `files`: the open files by the
     descriptor number that the program expects. `telling`: the pipe to which an error is written if the
     program cannot be started.
     """

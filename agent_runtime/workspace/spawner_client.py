@@ -172,10 +172,12 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command, as a program and its arguments, for a library that starts programs itself, outside
-    the room (the isolated namespaces for commands). The command runs the program `words` once in the room,
-    and ends with the same exit status as this program. `address`: the path of the socket of the spawner, the
-    process that starts programs in the room.
+    """Returns a command (a program and its arguments) that runs another program once in the room, the
+    isolated namespaces for commands. The command is for a library that can start programs only outside the
+    room. It ends with the exit status of the other program.
+
+    `address`: the path of the socket of the spawner, the process that starts programs in the room. `words`:
+    the other program and its arguments.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:

@@ -104,9 +104,9 @@ def _alone(work_tree: Path) -> asyncio.Lock:
 
 
 def _base_ref(name: str) -> str:
-    """Returns the name of a git ref of the sub-agent task `name`. The ref points to the commit at which the
-    task's work tree begins: the commit that was last merged back, or the first commit of the work tree if
-    nothing was merged back.
+    """Returns the name of a git ref for the sub-agent task `name`. The ref points to the commit with which
+    the task's work tree began. If changes of the task were merged back, the ref points to the last merged
+    commit instead.
     """
     return f"refs/slipway/returned/{name}"
 

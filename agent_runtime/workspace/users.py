@@ -92,9 +92,7 @@ def room_spawner() -> Path | None:
 
 
 def network_tables() -> Path:
-    """Returns the directory of the kernel's tables (`/proc/…/net`) for the network that programs of the agent
-    are in.
-    """
+    """Returns the directory `/proc/…/net` in which the kernel lists the sockets of the agent's programs."""
     return _network
 
 
@@ -131,9 +129,9 @@ def server_files() -> Iterator[None]:
 
 
 async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
-    """Starts a process for the agent and returns it. Starts it in the room (the isolated namespaces for
-    commands) if the sandbox has a room, or as the agent's user if the sandbox has this user. The arguments
-    are those of `asyncio.create_subprocess_exec`.
+    """Starts a process for the agent and returns it. The process runs as the agent's user if the sandbox has
+    this user, or in the room (the isolated namespaces for commands) if the sandbox has a room. Otherwise it
+    runs as the current user. The arguments are those of `asyncio.create_subprocess_exec`.
     """
     if _room is not None:
         return await spawner_client.spawn(_room, program, *arguments, **options)
@@ -148,9 +146,11 @@ async def start_process(program: str | Path, *arguments: str | bytes | Path, **o
 def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
-    """Returns the command, arguments and environment with which a library can start a program as the agent's
-    user or in the room (the isolated namespaces for commands). `cwd`: the program's working directory. If the
-    sandbox has neither a separate user for the agent nor a room, returns the given values.
+    """Returns a command with which a library can start a program for the agent: the program, its arguments
+    and its environment. The command runs the program as the agent's user, or in the room (the isolated
+    namespaces for commands). If the sandbox has neither, returns the given values.
+
+    `cwd`: the program's working directory.
     """
     if _room is not None:
         # The program outside of the room gets no variable, because it runs next to the server.
@@ -169,8 +169,9 @@ def _changing_user(user: int, environment: Mapping[str, str]) -> list[str]:
 
 
 def _is_taken_out(name: str) -> bool:
-    """Returns whether the C library removes this environment variable when a program starts whose real and
-    effective user are different. `setpriv`, which starts commands as the agent's user, is such a program.
+    """Returns whether `setpriv`, which starts commands as the agent's user, would lose this environment
+    variable. The real and the effective user of `setpriv` are different. When such a program starts, the C
+    library removes some variables.
     """
     return name in _TAKEN_OUT or name.startswith(("LD_", "MALLOC_"))
 

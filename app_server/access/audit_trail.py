@@ -89,8 +89,8 @@ async def record_first_use(
     """Records in the audit log that a sandbox has read the value of the secret `name`. Does nothing if the
     log already has an entry about this sandbox, this secret and this conversation.
 
-    of_conversation: the conversation for which the secret was given in the request that started the
-    conversation; None if the secret is one of the user's saved secrets.
+    of_conversation: the conversation to which the secret belongs, if the request that started this
+    conversation contained the secret. None if the secret is one of the user's saved secrets.
     """
     known = select(AuditEntry.details).where(
         AuditEntry.target_id == name,

@@ -37,12 +37,14 @@ class Person(BaseModel):
     """A person with an account, as administrators see it.
 
     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
-    disabled; null if the account is enabled. `deleting_at`: null unless the account is being deleted.
-    `has_totp`: whether the person has an authenticator app; always false in replies other than the list of
-    people. `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed
-    in. It is always null in replies other than the list of people and the reply to a request that sends the
-    invitation again. `is_service`: whether the account is a service account, which programs use and which
-    cannot sign in.
+    disabled; null if the account is enabled. `deleting_at`: when the deletion of the account began; null if
+    it has not begun. `has_totp`: whether the person has an authenticator app; always false in replies other
+    than the list of people. `is_service`: whether the account is a service account, which programs use and
+    which cannot sign in.
+
+    `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed in. It is
+    always null in replies other than the list of people and the reply to a request that sends the invitation
+    again.
     """
 
     model_config = ConfigDict(from_attributes=True)

@@ -56,9 +56,9 @@ async def list_web_sessions(principal: CurrentPrincipal, session: ReadSession) -
 async def name_web_session(
     principal: CurrentPrincipal, session: Session, session_id: UUID, body: NameWebSession
 ) -> WebSessionInfo:
-    """Gives a name to the browser with the id `session_id`, by which its user recognises it in the list of
-    signed-in browsers. Returns the description of the browser. 404 `web_session_not_found` if no signed-in
-    browser of the user has this id.
+    """Gives a browser a name, so that the user recognises the browser in the list of signed-in browsers.
+    `session_id`: the id of the browser in this list. Returns the description of the browser. 404
+    `web_session_not_found` if no signed-in browser of the user has this id.
     """
     named = await web_sessions.name_session(session, principal.user.id, session_id, body.name)
     return _info(named, principal)

@@ -207,7 +207,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """Sets `policy` (when the agent asks the user) and `analyzer` (what rates the risk of actions)."""
+        """Sets when the agent asks the user (`policy`), and the `analyzer` of risks (None: no analyzer)."""
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
@@ -269,7 +269,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
 
     async def switch_llm(self, conversation_id: UUID, llm: dict[str, Any]) -> None:
-        """Makes the agent use the language model `llm` from its next model call on."""
+        """Makes the agent use another language model from its next call on. `llm`: the model's settings."""
         body = to_json(SwitchLLMRequest(llm=llm))
         await self._call("POST", f"/api/conversations/{conversation_id}/switch_llm", json=body)
 

@@ -139,8 +139,8 @@ class SettingsOfUser(Fixed):
 
 class SettingsInfo(SettingsOfUser):
     """The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
-    token, by the provider names of the OpenHands API. Each value is the name of the host; null for the
-    provider's default host.
+    token. The keys are the provider names of the OpenHands API, such as `github`. Each value is the name of
+    the host; null for the provider's default host.
     """
 
     llm_api_key_set: bool

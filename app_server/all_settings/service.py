@@ -44,9 +44,9 @@ NEW_PROFILE = "default"
 
 @dataclass(frozen=True)
 class SettingsStore:
-    """The service that reads and changes the settings of one user. default_mode: the confirmation mode (when
-    the agent asks before it acts) of users who have not chosen one. specs: which sandbox specs (images and
-    resources for new sandboxes) the user may choose.
+    """The service that reads and changes the settings of one user. default_mode: the confirmation mode of
+    users who have not chosen one; it says when the agent asks before it acts. specs: which sandbox specs
+    (images and resources for new sandboxes) the user may choose.
     """
 
     session: AsyncSession
@@ -216,8 +216,9 @@ class SettingsStore:
         return default if value is None else value.value
 
     async def _save_level(self, name: SettingName, value: Any) -> None:
-        """Stores the user's own value of a setting, which takes priority over a value of the organisation or
-        of a team. Stores nothing if `value` is the value that already applies to the user.
+        """Stores the user's own value of a setting. `value`: None deletes the user's own value. Does nothing
+        if `value` already applies to the user. Raises Forbidden `setting_enforced` if the organisation or a
+        team enforces another value.
         """
         now = await value_for(self.session, self.user.id, name)
         if now is None or now.value != value:

@@ -135,7 +135,9 @@ def _forget(session: SyncSession, ended: SessionTransaction) -> None:
 
 
 def _organisations_of(session: SyncSession, entries: Sequence[NewEntry]) -> Mapping[UUID | None, UUID]:
-    """Returns the organisation id of each user who did an action in `entries`, by user id."""
+    """Returns the organisation id of each user who did an action in `entries`. The keys are the ids of the
+    users. Ignores entries without a user.
+    """
     ids = {entry.actor.user_id for entry in entries if entry.actor.user_id is not None}
     if not ids:
         return {}

@@ -55,9 +55,10 @@ async def send_stream(host: str, port: int, messages: Sequence[bytes], tls: ssl.
     """Sends the messages over one TCP or TLS connection, and then closes the connection. The length of each
     message is sent before the message. tls: the TLS settings; None means TCP without TLS.
 
-    Syslog has no acknowledgement, so the messages count as delivered if the receiver closes the connection
-    after the end of the messages, and if its TCP has confirmed all bytes. Raises OSError if the connection
-    fails or if the receiver closes it earlier. Raises TimeoutError if the receiver is too slow.
+    Syslog has no acknowledgement. Therefore, the messages count as delivered if the operating system of the
+    receiver has confirmed all bytes (TCP), and if the receiver closes the connection after the end of the
+    messages. Raises OSError if the connection fails or if the receiver closes it earlier. Raises TimeoutError
+    if the receiver is too slow.
     """
     content = b"".join(f"{len(each)} ".encode() + each for each in messages)
     await asyncio.to_thread(_deliver, host, port, content, tls)
@@ -103,8 +104,12 @@ def _require_open(stream: socket.socket) -> None:
 
 
 def _require_confirmed(stream: socket.socket, deadline: float) -> None:
-    """Waits until the receiver's TCP has confirmed all bytes. Raises OSError if it refuses some of them: a
-    receiver that closed the connection earlier does that when the bytes arrive.
+    """Waits until the operating system of the receiver has confirmed all bytes (TCP). Does not wait on
+    systems other than Linux, which do not tell how many bytes are confirmed. `deadline`: the value of
+    `time.monotonic()`, in seconds, at which the wait must end.
+
+    Raises OSError if the receiver refuses bytes, because it closed the connection before they arrived. Raises
+    TimeoutError after the deadline.
     """
     while sys.platform == "linux":  # other systems do not tell how many bytes are not confirmed
         if error := stream.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):

@@ -105,8 +105,9 @@ class Deliveries:
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Tries once to deliver an event for a callback, and stores in the delivery's database row how the
-        attempt ended. Returns the result that is stored in the row of the background job. Does nothing if the
-        delivery, its callback or its event no longer exists, or if the event was already delivered.
+        attempt ended. Returns the result that is stored in the row of the background job. Delivers nothing if
+        the delivery, its callback or its event no longer exists, or if the event was already delivered. Then
+        the result says so.
 
         Raises TryAgain if the job should try again later. Raises GiveUp if further attempts cannot succeed.
         """
@@ -128,8 +129,8 @@ class Deliveries:
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
-        """Deletes delivery rows that are older than KEPT (30 days). A delivery row records the sending of one
-        event for one callback.
+        """Deletes delivery rows that are older than RETENTION (30 days). A delivery row records the sending
+        of one event for one callback.
         """
         async with self._database.session() as session:
             await session.execute(delete(Delivery).where(Delivery.created_at < now() - RETENTION))

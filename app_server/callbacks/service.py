@@ -84,7 +84,8 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
     Raises BadRequest `no_url` if a URL is given for a callback that is neither a webhook nor a chat. Raises
     BadRequest `no_instructions` if instructions are given for a callback that is not of the kind `task`.
-    Raises BadRequest `no_filter` if a callback of a kind in WITH_FILTER would have no filter.
+    Raises BadRequest `no_filter` if a callback of the kind `chat`, `mail`, `comment` or `task` would have no
+    filter.
     """
     values = changes.model_dump(exclude_none=True)
     if "instructions" in values and callback.processor is not Processor.TASK:

@@ -33,8 +33,8 @@ def verify_log(
     """Check that no entry of the audit log was changed, removed or inserted. The exit code is 1 if the check
     fails.
 
-    Write down the newest entry that this command prints, outside this machine. Pass this entry as --known the
-    next time.
+    The command prints the newest entry. Store a copy of this entry on another machine. The next time, pass
+    the entry as --known.
     """
     from app_server.audit.verification import verify
 

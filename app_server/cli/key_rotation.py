@@ -63,9 +63,11 @@ async def is_finished(database: Database, cipher: Cipher) -> bool:
 def encrypted_columns() -> Iterator[tuple[Table, list[Column[Any]]]]:
     """Yields the tables that contain encrypted values, each with the columns that contain them.
 
-    These are the columns whose name begins with `encrypted_` or ends with `_encrypted`. If such a column
-    contains a JSON object, all values in the object are encrypted. The table of jobs is an exception: its
-    column `payload` is a JSON object in which only the values with such names are encrypted.
+    A column contains encrypted values if its name begins with `encrypted_` or ends with `_encrypted`. If such
+    a column contains a JSON object, all values in the object are encrypted.
+
+    The table of jobs is an exception. Its column `payload` contains a JSON object. In this object, only the
+    values whose name begins or ends in this way are encrypted.
     """
     for table in Base.metadata.sorted_tables:
         columns = [one for one in table.columns if _is_encrypted(one.name)]
@@ -102,8 +104,8 @@ async def _rotate_table(database: Database, cipher: Cipher, table: Table, column
 
 
 async def _stored(database: Database) -> AsyncIterator[tuple[str, str]]:
-    """Yields a pair for each encrypted value in the database: a text that names the table, the column and the
-    primary key of the value, and the encrypted value.
+    """Yields a pair for each encrypted value in the database. The first item is a text with the table, the
+    column and the primary key of the value. The second item is the encrypted value.
     """
     for table, columns in encrypted_columns():
         last: tuple[Any, ...] | None = None

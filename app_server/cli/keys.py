@@ -23,8 +23,8 @@ def rotate_keys(home: Home = None) -> None:
     """Encrypt all stored secrets with a new key. Older keys stay, so all secrets can still be read.
 
     If the key is in the home directory, stop the server first; this command then creates the new key. If
-    SLIPWAY_ENCRYPTION_KEYS contains the keys, first add a new key before the others and restart all servers.
-    A rotation that was interrupted earlier is completed first.
+    SLIPWAY_ENCRYPTION_KEYS contains the keys, first put a new key at the beginning of this list and restart
+    all servers. A rotation that was interrupted earlier is completed first.
     """
     config = configuration(home=home)
     require_database(config)

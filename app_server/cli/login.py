@@ -81,7 +81,7 @@ def logout(
         str | None, typer.Argument(metavar="URL", help="Address of the server. Default: the only one.")
     ] = None,
 ) -> None:
-    """Delete the API key that `slipway login` has received, on the server and on this machine."""
+    """Sign this terminal out of a server: delete its API key, on the server and on this machine."""
     file = CredentialFile()
     known = _known(file)
     if not known:

@@ -91,8 +91,8 @@ def move(
     role: Annotated[GivenRole, typer.Option(help="What they may do there.")] = "member",
     home: Home = None,
 ) -> None:
-    """Move a person, with all that the person owns, to another organisation. The person leaves all teams, and
-    all sharing with or by the person ends.
+    """Move a person, with all that the person owns, to another organisation. The person leaves all teams. The
+    sharing of conversations and model profiles ends, by the person and with the person.
     """
     from app_server.organisations.moving import move_person
     from app_server.organisations.schemas import MovePerson

@@ -70,7 +70,7 @@ class Inventory:
         return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
-        """Returns the end of the output of a sandbox's agent server. prefix: the beginning of the sandbox's
+        """Returns the end of the output of a sandbox's agent server. `prefix`: the beginning of the sandbox's
         id. Raises NotFound if no sandbox or more than one sandbox has this prefix. Raises StartFailure if the
         container engine does not answer.
         """
@@ -78,7 +78,7 @@ class Inventory:
 
     async def stop(self, prefix: str) -> UUID:
         """Stops the sandbox and returns its id. The sandbox's files stay. A running app server notices that
-        the sandbox was stopped. prefix: the beginning of the sandbox's id. Raises NotFound if no sandbox or
+        the sandbox was stopped. `prefix`: the beginning of the sandbox's id. Raises NotFound if no sandbox or
         more than one sandbox has this prefix. Raises StartFailure if the sandbox cannot be stopped.
         """
         sandbox_id = await self._find(prefix)

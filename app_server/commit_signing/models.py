@@ -15,9 +15,9 @@ class CommitSigningKey(Base):
     """The database row of a user's key for signing commits and tags. The key is created when the user turns
     signing on for the first time.
 
-    is_on: whether signing is turned on now. public_key: the public key in the format of an OpenSSH `.pub`
-    file; the user copies it to the git host. private_key_encrypted: the encrypted private key in PEM format.
-    The private key is never shown and never leaves the app server.
+    `is_on`: whether signing is turned on now. `public_key`: the public key in the format of an OpenSSH `.pub`
+    file; the user copies it to the git host. `private_key_encrypted`: the encrypted private key in PEM
+    format. The private key is never shown and never leaves the app server.
     """
 
     __tablename__ = "commit_signing_keys"

@@ -42,8 +42,8 @@ class GitPerson:
 
 @dataclass(frozen=True)
 class Signable:
-    """The parsed commit or tag for which git requests a signature. people: the author and the committer of a
-    commit, or the tagger of a tag.
+    """The parsed commit or tag for which git requests a signature. `people`: the author and the committer of
+    a commit, or the tagger of a tag.
     """
 
     kind: Literal["commit", "tag"]

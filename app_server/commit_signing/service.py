@@ -21,8 +21,8 @@ from app_server.settings.models import UserSettings
 class Signed:
     """The result of signing a commit or a tag.
 
-    text: the SSH signature. kind: `commit` or `tag`. fingerprint: the fingerprint of the signing key, such as
-    `SHA256:…`.
+    `text`: the SSH signature. `kind`: `commit` or `tag`. `fingerprint`: the fingerprint of the signing key,
+    such as `SHA256:…`.
     """
 
     text: str

@@ -35,15 +35,15 @@ def new_private_key() -> str:
 
 
 def public_line(private_key: str) -> str:
-    """Returns the public key of a private key, in the form of an OpenSSH `.pub` file: `ssh-ed25519 BASE64`.
-    private_key: in PEM format.
+    """Returns the public key that belongs to a private key, in the form of an OpenSSH `.pub` file:
+    `ssh-ed25519 BASE64`. `private_key`: in PEM format.
     """
     return _loaded(private_key).public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def fingerprint(public_key: str) -> str:
     """Returns the fingerprint of a public key, such as `SHA256:…`. `ssh-keygen -l` and git hosts show the
-    same text. public_key: `ssh-ed25519 BASE64`.
+    same text. `public_key`: `ssh-ed25519 BASE64`.
     """
     digest = hashlib.sha256(base64.b64decode(public_key.split()[1])).digest()
     return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
@@ -51,7 +51,7 @@ def fingerprint(public_key: str) -> str:
 
 def sign(private_key: str, message: bytes) -> str:
     """Signs a message and returns the SSH signature: a text between the lines BEGIN SSH SIGNATURE and END SSH
-    SIGNATURE. private_key: in PEM format.
+    SIGNATURE. `private_key`: in PEM format.
     """
     key = _loaded(private_key)
     digest = hashlib.new(_HASH, message).digest()

@@ -145,7 +145,7 @@ class Forks:
 
     async def _last_seq(self, original: Conversation) -> int:
         """Returns the sequence number of the newest event in the original conversation's log. First waits
-        until the agent server has reported all events to the app server, so that the fork contains everything
+        until the agent server has reported all its events to the app server. So the fork contains everything
         that has happened before the fork, such as the user's approvals.
 
         Raises Unavailable `log_behind` if the events do not arrive in time.

@@ -171,8 +171,9 @@ class Conversation(Base):
 
     @property
     def chosen_repository(self) -> dict[str, str | None]:
-        """The fields of a start request that choose this conversation's repository, branch and folder for a
-        new conversation. Empty if this conversation has no repository.
+        """The repository, branch, folder and git provider of this conversation, by the names of the fields of
+        a start request. With these values, a new conversation uses the same repository. Empty if this
+        conversation has no repository.
         """
         if self.selected_repository is None:
             return {}

@@ -1,9 +1,10 @@
 """Parses host names and IP addresses, and decides which IP addresses the app server may call. This module
 does no I/O.
 
-The app server calls hosts that users name. A user could make it call its own internal network: the user can
-write an internal address in an unusual spelling, or name a host that resolves to an internal address. So each
-host name is resolved once, and each resulting address is checked before a connection is made.
+The app server calls hosts that users name. A user could try to make it call its own internal network. For
+example, the user writes an internal address in an unusual spelling, or names a host that resolves to an
+internal address. So each host name is resolved once, and each resulting address is checked before a
+connection is made.
 """
 
 import re

@@ -21,8 +21,8 @@ class HeldBlocks(Generic[CauseT]):
 
     @property
     def causes(self) -> Collection[CauseT]:
-        """The conditions, such as permissions, on which the blocks of code that are running now depend. A
-        block is cancelled when its condition ends.
+        """The conditions, such as permissions, that the running blocks of code depend on. When a condition
+        ends, its blocks are cancelled.
         """
         return set(self._timeouts)
 

@@ -333,8 +333,8 @@ class Config(SignInConfig):
 
     @property
     def pools(self) -> dict[str | None, int]:
-        """How many containers are started in advance for new sandboxes (the warm pool), by the name of their
-        base image. The key None means the base image in the configuration.
+        """The sizes of the warm pools: how many containers are started in advance for new sandboxes. Each key
+        is the name of a base image. The key None means the base image in the configuration.
         """
         sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
         return {base: size for base, size in sizes if size}

@@ -94,8 +94,8 @@ class Database:
     """The connections to the database. The methods open database sessions for reading and for writing.
 
     There are ordinary sessions and brief sessions. Brief sessions are only for short statements that find
-    their rows by an index, such as the statements for which every model call waits. On SQLite these
-    statements run in the event loop's thread, so a long statement in a brief session would block all other
+    their rows by an index. For example, each model call has to wait for such statements. On SQLite,
+    statements of brief sessions run in the event loop's thread. A long statement there would block all other
     work.
     """
 

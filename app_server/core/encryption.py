@@ -97,8 +97,8 @@ def keys_in(path: Path) -> list[str]:
 
 
 def add_key(path: Path) -> None:
-    """Adds a new encryption key to the file at `path`, before the other keys. If this fails, the file stays
-    unchanged.
+    """Adds a new encryption key to the file at `path`, as the first line, because the newest key must come
+    first. If this fails, the file stays unchanged.
     """
     keys = [Fernet.generate_key().decode(), *keys_in(path)]
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")

@@ -290,8 +290,8 @@ async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_body(error: ValidationError) -> RequestValidationError:
-    """Returns the error that a route must raise if the route itself reads and validates the request's body,
-    and the body is not valid. `error`: the error of the validation.
+    """Returns the error with which the server replies that the request's body is not valid. A route raises it
+    if the route itself reads and validates the body. `error`: the error of the validation.
     """
     return RequestValidationError(
         [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]

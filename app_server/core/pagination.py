@@ -27,15 +27,16 @@ class Page(BaseModel, Generic[Item]):
 
 
 def encode_page_id(*position: str) -> str:
-    """Returns a page id, a text that says where the next page begins. `position`: the sort values of this
-    place. Clients must not interpret the page id.
+    """Returns a page id: a text that says where the next page of a list begins. Clients must not interpret
+    it. `position`: the place in the list, for example the creation time and the id of the last item of this
+    page.
     """
     return base64.urlsafe_b64encode("\n".join(position).encode()).decode().rstrip("=")
 
 
 def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
-    """Returns the sort values that a page id contains. `parts`: the expected number of values. Raises
-    BadRequest `bad_page_id` if the id is not valid.
+    """Returns the values from which `encode_page_id` has made this page id. `parts`: the expected number of
+    values. Raises BadRequest `bad_page_id` if the page id is not valid.
     """
     try:
         padded = page_id + "=" * (-len(page_id) % 4)

@@ -51,11 +51,12 @@ class Frame:
 
     `text`: the message as JSON text. `seq`: the position of the event in the conversation's log; only for
     frames with an event of the log. `item_id`: the id of a streaming reply of the model; only for frames with
-    a piece of this reply. `stands`: true if the frame is also stored for clients that subscribe later, until
-    a newer frame with the same `subject` replaces it. False if the frame is not stored and deletes the stored
-    frame with the same `subject`, or all stored frames of the channel if `subject` is empty. None if the
-    frame is not stored and deletes nothing. `kept_seconds`: how old a stored frame was when a later
-    subscriber got it.
+    a piece of this reply.
+
+    `stands`: what is stored for clients that subscribe later. True: this frame is stored until a newer frame
+    with the same `subject` replaces it. False: the stored frame with the same `subject` is deleted; if
+    `subject` is empty, all stored frames of the channel are deleted. None: nothing is stored or deleted.
+    `kept_seconds`: how old a stored frame was when a later subscriber got it.
     """
 
     text: str
@@ -73,7 +74,7 @@ been stored without a frame (message) about the data.
 
 
 class End(StrEnum):
-    """The reason why the subscription of a live stream to a pubsub channel has ended."""
+    """The reason why a subscription to a channel has ended."""
 
     OVERRUN = "overrun"
     """The subscriber was too slow, or frames for the subscriber were lost."""
@@ -93,7 +94,8 @@ class Ended(Exception):
 
 class Subscription:
     """A queue with the frames (messages) for one subscriber of a channel. The number and the total size of
-    the frames are limited. A frame that exceeds a limit ends the subscription.
+    the frames are limited. A frame that exceeds a limit ends the subscription. But an empty queue accepts a
+    frame of any size.
     """
 
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:

@@ -168,8 +168,8 @@ class _OrderedConnection(aiosqlite.Connection):
 class _BriefConnection(_OrderedConnection):
     """An SQLite connection that runs most statements in the event loop's thread.
 
-    Only two steps may take long, so they run in another thread: getting the write lock, and writing to the
-    disk. No other step waits for another connection.
+    Only two kinds of steps run in another thread, because they may take long: steps that wait for the write
+    lock, and steps that write to the disk.
     """
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:

@@ -44,11 +44,13 @@ async def begin_deletion(
     session: AsyncSession, trail: AuditTrail, manager: User, person: User, wanted: DeletePerson
 ) -> list[UUID]:
     """Begins to delete a person: disables the account, and gives the chosen belongings to another person (the
-    heir). Deletes the callbacks (actions that run for events of conversations) and the triggers (rules that
-    start conversations) that the heir does not get, and hides the conversations that the heir does not get. A
-    job later deletes the hidden conversations, the person's other belongings and the account. Returns the ids
-    of the hidden conversations. `manager`: the user who sends the request. `wanted`: what happens to the
-    belongings.
+    heir). `manager`: the user who sends the request. `wanted`: what happens to the belongings.
+
+    The heir may get conversations, model profiles, callbacks (actions that run for events of conversations)
+    and triggers (rules that start conversations). Callbacks and triggers that the heir does not get are
+    deleted at once. Conversations that the heir does not get are hidden at once. A job later deletes the
+    hidden conversations, the person's other belongings and the account. Returns the ids of the hidden
+    conversations.
 
     Raises Forbidden `role_not_manageable` if the manager may not manage the person. Raises NotFound
     `person_not_found` if the heir does not exist. Raises BadRequest `heir_not_usable` if the heir is disabled

@@ -20,8 +20,8 @@ class Finding:
 
     `name`: what was checked. `state`: "error" means that sandboxes cannot work; "warning" means that they
     work with a disadvantage. `cause`: a sentence about the result. `fix`: what the user should do; empty if
-    there is no problem. `code`: the code (docs/start-failures.md) of the error with which sandboxes fail to
-    start because of this problem; None if there is no such error.
+    there is no problem. `code`: the code of the error that this problem causes at the start of a sandbox, see
+    docs/start-failures.md; None if it causes no such error.
     """
 
     name: str
@@ -44,9 +44,8 @@ def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Fi
 
 
 def fails_starts(name: str, failure: StartFailure) -> Finding:
-    """Returns a Finding with the state "error" for a StartFailure that a check has raised. Sandboxes cannot
-    start, because the problem that caused this StartFailure also occurs at their start. `name`: what was
-    checked.
+    """Converts a StartFailure, which a check has raised, to a Finding with the state "error". The same
+    problem makes the start of every sandbox fail. `name`: what was checked.
     """
     return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 

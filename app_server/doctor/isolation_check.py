@@ -26,9 +26,9 @@ _FIX = (
 
 
 def check_room() -> Finding:
-    """Checks whether the agent's commands can be isolated from the agent server in a process sandbox (a
-    sandbox that runs as a process, not as a container), and returns the result. Must be called only if
-    bubblewrap (the program that isolates process sandboxes) works on this machine. Blocks for some hundred
+    """Checks whether the agent's commands can be isolated from the agent server in a process sandbox, and
+    returns the result. A process sandbox runs as a process, not as a container. Must be called only if
+    bubblewrap (the program that isolates process sandboxes) works on this machine. Blocks for a few hundred
     milliseconds.
     """
     said = _try()

@@ -120,9 +120,9 @@ async def _add(session: AsyncSession, key: _Key, entry: _Sum) -> bool:
     """Adds counted requests and bytes to the database record of one target, reason and hour. Creates the
     record if there is none.
 
-    Returns True if a record for this host was created. Returns False if the record already existed. Also
-    returns False if the sandbox has MAX_HOSTS_PER_HOUR records in this hour; then the requests are added to
-    one common record for all hosts without a record.
+    If the sandbox already has MAX_HOSTS_PER_HOUR records in this hour, creates no record for a new target.
+    The requests are then added to a common record for all further targets. Returns whether a record for this
+    target was created.
     """
     sandbox_id, user_id, hour, host, port, reason = key
     in_hour = (EgressRecord.sandbox_id == sandbox_id, EgressRecord.hour == hour)

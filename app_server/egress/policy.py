@@ -92,8 +92,8 @@ class Policy:
         return replace(first, others=others)
 
     def with_hosts(self, rules: Sequence[HostRule]) -> "Policy":
-        """Returns a copy of the policy that allows these additional hosts. But if the mode is NONE (the
-        sandbox may call no host), the copy refuses the additional hosts too.
+        """Returns a copy of the policy that allows these additional hosts. The additional hosts have no
+        effect if the mode is NONE, in which the sandbox may call no host.
         """
         others = [replace(policy, rules=[*policy.rules, *rules]) for policy in self.others]
         return replace(self, rules=[*self.rules, *rules], others=others)
@@ -153,8 +153,9 @@ def _decided(policy: Policy, host: str, port: int) -> bool | None:
 
 
 def _is_about(one: RuleOfLevel, host: str, port: int) -> bool:
-    """Returns whether the rule applies to requests to this host and port. A rule that denies a host and names
-    no port applies to all ports.
+    """Returns whether the rule applies to requests to this host and port. If a rule names no port, it depends
+    on the kind of rule: a rule that denies a host applies to all ports, and a rule that allows a host applies
+    only to the ports 80 and 443.
     """
     if one.rule.port is None and not one.level_value.value:
         return one.rule.covers(host)

@@ -192,9 +192,10 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 
 def _blob(value: str, is_text: bool) -> Blob | None:
-    """Returns the large string `value` of an event as a Blob that is stored outside the event. Returns None
-    if `value` must stay in the event. This is so for strings that are neither the text of a tool result nor
-    the data URL of an image, and for data URLs whose base64 is not canonical.
+    """Returns the large string `value` of an event as a Blob, which is stored outside the event. Returns None
+    if `value` must stay in the event. Only two kinds of strings are stored outside: the text of a tool
+    result, and the data URL of an image. The base64 text in the data URL must be exactly the text that
+    results if the image is encoded again.
 
     `is_text`: whether `value` is the text of a tool result; otherwise it can be the data URL of an image.
     """

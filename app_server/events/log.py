@@ -53,10 +53,12 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
     events again.
 
     `frames`: the events with their positions (seq), sorted by seq. The caller must hold the lock of the
-    conversation's row, so that only one caller appends at a time. Raises Conflict `seq_gap` (with
-    `acknowledged_seq`, the position of the newest event in the log) if an event between the end of the log
-    and the first frame, or between two frames, is missing. Raises Conflict `seq_conflict` if another event is
-    stored with the seq of a frame, or if the event of a frame is stored with another seq.
+    conversation's row, so that only one caller appends at a time.
+
+    Raises Conflict `seq_gap` if an event is missing between the end of the log and the first frame, or
+    between two frames. Raises Conflict `seq_conflict` if another event is stored with the seq of a frame, or
+    if the event of a frame is stored with another seq. Both errors contain `acknowledged_seq`, the position
+    of the newest event in the log.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)

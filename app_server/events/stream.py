@@ -60,14 +60,14 @@ async def serve(
     shown: FrameFilter | None = None,
 ) -> None:
     """Sends the live stream of a conversation over the accepted `websocket`, until the client or the server
-    ends the stream.
+    ends the stream. The stream contains, in this order: the frame of `opening`, a `sync` frame with the
+    positions of the stored events that follow, the frames of `greeting`, the stored events, and new frames.
 
     `after_seq`: the position of the newest event that the client already has. `greeting`: a function that
-    returns the frames about the present state of the conversation. They are sent before the stored events,
-    after the `sync` frame, which names the positions of these events. `opening`: a function that returns the
-    position of the first event to send, and a frame that is sent before all others; None means that the
-    stream begins after `after_seq`. `shown`: a function that returns the part of a frame that the client may
-    see, or None if the client may not see the frame. If `shown` is None, all frames are sent.
+    returns the frames about the present state of the conversation. `opening`: a function that returns the
+    position of the first stored event to send, and a frame. None means that there is no such frame, and that
+    the stored events after `after_seq` are sent. `shown`: a function that returns the part of a frame that
+    the client may see, or None if the client may not see the frame. If `shown` is None, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 
@@ -153,9 +153,9 @@ class _Source:
     opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Yields the frames (messages) for the client: first the stored events after the position
-        `after_seq`, and then new frames. Raises Ended when the subscription ends or the conversation is
-        deleted.
+        """Yields the frames (messages) for the client: the frame of `opening`, a `sync` frame with the
+        positions of the stored events that follow, the frames of `greeting`, the stored events, and then new
+        frames. Raises Ended when the subscription ends or the conversation is deleted.
         """
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()

@@ -65,7 +65,8 @@ async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: i
 
 async def around(session: AsyncSession, conversation_id: UUID, event_id: str, limit: int) -> Window:
     """Returns a window with the event `event_id` and the events before and after it, at most `limit` events
-    together. Their total size is at most twice MAX_CHARACTERS.
+    together. Their total size is at most twice MAX_CHARACTERS, unless one event alone is larger than
+    MAX_CHARACTERS.
 
     Raises NotFound `event_not_found` if the conversation has no such event.
     """

@@ -1,10 +1,10 @@
-"""Decides which requests to an agent server are allowed through the gateway (the way from browsers and API
-clients to sandboxes), and sets the headers of these requests. This module does no I/O.
+"""Decides which requests to an agent server the gateway allows, and sets the headers of these requests. The
+gateway is the way from browsers and API clients to sandboxes. This module does no I/O.
 
 Through the gateway, a client can read the data of the agent server, and can request most of its actions. But
-the app server must also store the result of some actions, for example if a conversation is created, deleted
-or imported, or if a secret or a model is changed. Clients must request these actions from the app server, and
-the gateway refuses them. Otherwise the data of the app server would be wrong.
+the app server must also store the result of some actions: for example, the creation, deletion or import of a
+conversation, or the change of a secret or a model. Clients must request these actions from the app server,
+and the gateway refuses them. Otherwise the data of the app server would be wrong.
 """
 
 import re

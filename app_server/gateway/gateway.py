@@ -229,8 +229,8 @@ class Gateway:
 
 
 async def _require_shown_there(client: AgentClient, grant: PreviewGrant, location: PreviewLocation) -> None:
-    """Raises Conflict `host_name_needed` if a plugin that needs a separate host name, such as VS Code, runs
-    on the link's port, but the link's address (`location`) is below a path. `grant`: the access of the link.
+    """Raises Conflict `host_name_needed` if VS Code runs on the link's port and the link's address
+    (`location`) is below a path. VS Code needs a separate host name. `grant`: the access that the link gives.
     """
     if not (isinstance(location, Below) and needs_name(grant.port)):
         return
@@ -334,9 +334,9 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, location: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns the scripts that the gateway inserts into a sandbox's page so that it works at its address
-    `location`. Returns None if no page is requested, or if the program itself uses URLs with the path of the
-    link.
+    """Returns the scripts that make a sandbox's page work at its address `location`. Returns None if no page
+    is requested, if a page with a separate host name is not in a frame, or if the program itself uses URLs
+    with the path of the link.
     """
     is_below = isinstance(location, Below)
     program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)

@@ -1,5 +1,5 @@
-"""Decides which headers of a browser's request the gateway (the way from browsers to sandboxes) passes on to
-a sandbox, and which headers of the sandbox's reply it passes on to the browser. This module does no I/O.
+"""Decides which HTTP headers the gateway passes on: from a browser's request to a sandbox, and from the
+sandbox's reply to the browser. The gateway is the way from browsers to sandboxes. This module does no I/O.
 
 Slipway's cookies and keys never reach the sandbox. Headers of a reply that could affect pages at other
 addresses than the sandbox's page are removed or changed.

@@ -34,8 +34,9 @@ async def find_link_in_use(
     """Returns the link whose path the first page of the program on this port contains. Returns None if the
     page contains no such path.
 
-    Considers only links to this port of this sandbox that have `keeps_prefix` (the program receives the whole
-    path, with the link's prefix) and that were made with the API key or browser session `made_by`.
+    Considers only links to this port of this sandbox that were made with the API key or browser session
+    `made_by`. These links must have `keeps_prefix`, which means that the program receives the whole path,
+    with the link's prefix.
     """
     tokens = dict.fromkeys(_PATH.findall(await client.first_page(port)))
     for token in list(tokens)[:_MAX_TRIED]:

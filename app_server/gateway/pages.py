@@ -1,5 +1,5 @@
-"""Builds the error replies of the gateway (the way from browsers and API clients to sandboxes) for requests
-to pages of a sandbox: an HTML page for browsers, and a problem document (RFC 9457) for programs.
+"""Builds the error replies of the gateway for requests to pages of a sandbox. Browsers get an HTML page;
+programs get a problem document (RFC 9457). The gateway is the way from browsers and API clients to sandboxes.
 """
 
 from html import escape

@@ -110,8 +110,8 @@ def has_names(config: Config, asked_at: str) -> bool:
 
 
 def own_origin(config: Config, asked_at: str) -> str:
-    """Returns the origin of Slipway's own pages: the origin of the configured public URL, or, if no public
-    URL is configured, an origin built from `asked_at`, the Host header of the user's request.
+    """Returns the origin of Slipway's own pages. This is the origin of the configured public URL. If no
+    public URL is configured, the origin is built from `asked_at`, the Host header of the user's request.
     """
     if config.public_url:
         own_url = urlsplit(config.base_url)

@@ -148,8 +148,9 @@ def _is_plain_html(headers: list[Header]) -> bool:
 
 
 def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
-    """Returns the header `header` of a page's reply. If this header is a content security policy that lists
-    the allowed scripts, adds the hashes of the scripts that the gateway inserts (`hashes`) to the list.
+    """Returns a header of a page's reply, changed so that the browser runs the scripts that the gateway
+    inserts. If the header is a content security policy with a list of allowed scripts, `hashes` (the hashes
+    of the inserted scripts) are added to this list. Other headers are returned unchanged.
     """
     name, value = header
     if name != _POLICY:

@@ -63,9 +63,10 @@ async def _link_in_use(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
     """Returns an existing link to this port if the program on the port already serves its pages below the
-    path of that link. Returns None if no such link exists, or if the program does not reply. Also returns
-    None if the request sets `keeps_prefix`, if it contains the name of the port in place of the number, or if
-    ports have separate host names.
+    path of that link. Returns None if no such link exists, or if the program does not reply.
+
+    Does not look for a link, and returns None, in three cases: the request sets `keeps_prefix`; the request
+    names the port by its name and not by its number; ports have separate host names.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

@@ -141,8 +141,8 @@ async def save_token(
     provider: GitProvider | None = None,
 ) -> None:
     """Stores a token for a git host. If the user already has a token for the host, replaces only the token,
-    and the provider if one is given. The other fields of the stored row do not change, except that a new
-    provider removes the stored API address.
+    and the provider if one is given. A new provider also removes the stored API address. The other fields of
+    the stored row do not change.
 
     Raises Conflict `too_many_git_credentials` if the user already has MAX_CREDENTIALS tokens. Raises Conflict
     `git_credential_exists` if another request stores a token for the same host at the same time.

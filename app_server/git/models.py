@@ -53,9 +53,9 @@ class GitOAuthApp(Base):
     administrator has registered at a git host. Users sign in to the host with it. `origin`: the host as a URL
     without a path.
 
-    api_url, sign_in_url: the addresses of the host's API and of its sign-in; None means the usual address of
-    the provider. private_key_encrypted: the private key in PEM form, encrypted; only for a GitHub App.
-    scopes: separated by spaces; None means the usual scopes for the provider. certificate_authorities:
+    `api_url`, `sign_in_url`: the addresses of the host's API and of its sign-in; None means the usual address
+    of the provider. `private_key_encrypted`: the private key in PEM form, encrypted; only for a GitHub App.
+    `scopes`: separated by spaces; None means the usual scopes for the provider. `certificate_authorities`:
     additional certificate authorities for the host, as PEM.
     """
 
@@ -80,12 +80,12 @@ class GitGrant(Base):
     """One row of the table of tokens that were granted by a sign-in. The row contains the data to renew the
     token of a GitCredential. A token that the user has pasted has no such row.
 
-    app_id: the OAuth application of the sign-in; None if an administrator has removed the application, so
-    that the token cannot be renewed. installation_id: the installation of a GitHub App whose tokens are used;
-    None for a token of the user. expires_at, renew_at: None if the token does not expire. is_refused: the
-    host no longer renews the token, so the user must sign in to the host again. claimed_until: until this
-    time only one app server may renew the token; None if no app server renews it. version: is increased by
-    each renewal.
+    `app_id`: the OAuth application of the sign-in; None if an administrator has removed the application, so
+    that the token cannot be renewed. `installation_id`: the installation of a GitHub App whose tokens are
+    used; None for a token of the user. `expires_at`, `renew_at`: None if the token does not expire.
+    `is_refused`: the host no longer renews the token, so the user must sign in to the host again.
+    `claimed_until`: until this time only one app server may renew the token; None if no app server renews it.
+    `version`: is increased by each renewal.
     """
 
     __tablename__ = "git_grants"

@@ -216,9 +216,11 @@ class HostConnection:
 
     def _redirected(self, method: str, reply: httpx.Response) -> str | None:
         """Returns the address to which a redirected request must be sent again. Returns None if the request
-        must not be sent again. A request that changes data is sent again only to the same git host, and
-        only if the status of the redirect is 307 or 308, which keep the HTTP method; hosts use them for
-        renamed repositories.
+        must not be sent again, or if the reply is not a redirect.
+
+        A redirected GET request is always sent again. A request that changes data is sent again only to the
+        same git host, and only for the status 307 or 308, which keep the HTTP method. Git hosts use these two
+        for renamed repositories.
         """
         if not reply.is_redirect or "location" not in reply.headers:
             return None

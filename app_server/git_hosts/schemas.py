@@ -87,8 +87,8 @@ class Organization(Value):
 class HostRepository(Value):
     """A repository at a git host. `clone_url`: the address of the repository for git over HTTP, without
     credentials. `can_push`: whether the user may push to the repository; None if the host does not say.
-    `parent`: if this repository is a fork, the full name of the original repository. Otherwise, and if the
-    host does not say, it is None.
+    `parent`: the full name of the original repository if this repository is a fork; None if it is not a fork
+    or the host does not say.
     """
 
     id: str

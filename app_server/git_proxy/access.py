@@ -93,12 +93,12 @@ class RepositoryAccess:
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Identifies the sandbox that sends this git request by the session key (the secret of a sandbox) in
-        the request, and returns the sandbox's access to the repository. `name`: `host/owner/name`, with or
-        without `.git`.
+        """Finds out which sandbox sends this git request, and returns the sandbox's access to the repository.
+        The request contains the session key of the sandbox, which identifies it. `name`: `host/owner/name`,
+        with or without `.git`.
 
-        Raises Refusal if the key is not valid, if no conversation in the sandbox works on the repository, or
-        if the user's token for the git host is no longer valid and cannot be renewed.
+        Raises Refusal if the key is not valid, or if no conversation in the sandbox works on the repository.
+        Also raises Refusal if the user's token for the git host is no longer valid and cannot be renewed.
         """
         state = request.state
         async with state.database.read() as session:

@@ -147,9 +147,9 @@ async def _batch_reply(access: RepositoryAccess, content: bytes, operation: str)
 def _with_tickets(
     access: RepositoryAccess, cipher: Cipher, found: dict[str, Any], file: LargeFile, here: str
 ) -> dict[str, Any]:
-    """Returns the git host's reply about one file, in which addresses of this server replace the host's
-    addresses. Each new address contains an encrypted ticket (the permission for this file). `here`: the base
-    URL of these addresses.
+    """Converts the git host's reply about one file (`found`) to the reply for the sandbox, and returns it.
+    Addresses of this server replace the host's addresses. Each new address contains an encrypted ticket (the
+    permission for this file). `here`: the base URL of these addresses.
     """
     answer: dict[str, Any] = {"oid": file.oid, "size": file.size, "authenticated": True}
     if isinstance(found.get("error"), dict):

@@ -157,8 +157,8 @@ def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> st
     another host, because the user's credentials must not be sent there. Also raises Refusal for a redirect to
     a page that is not a git repository.
 
-    `reply`: the git host's redirect. `ending`: the path that follows the repository's address in the request,
-    which is not part of the result.
+    `reply`: the git host's redirect. `ending`: the part of the request's path after the repository's address.
+    The new address is returned without this part.
     """
     wanted = reply.next_request.url if reply.next_request else None
     address = str(wanted)

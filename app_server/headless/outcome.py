@@ -1,5 +1,5 @@
-"""Computes the state and the result of a headless run (a task that runs from the command line without a
-browser) from the frames (messages) of the conversation's live stream. Does no I/O.
+"""Computes the state and the result of a headless run: a task that runs from the command line without a
+browser. The input is the frames (messages) of the conversation's live stream. Does no I/O.
 """
 
 from dataclasses import dataclass, field

@@ -12,7 +12,7 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def unknown_host(host: str, error: OSError) -> str:
-    """Returns the error text for a host whose address is unknown. error: the exception of the DNS lookup; a
+    """Returns the error text for a host whose address is unknown. `error`: the exception of the DNS lookup; a
     TimeoutError means that the DNS did not answer.
     """
     if isinstance(error, TimeoutError):

@@ -79,9 +79,9 @@ class ConnectionLimits:
 
 
 def limits_for_sandboxes() -> ConnectionLimits:
-    """Returns the limits for connections of sandboxes: the number of these connections may be at most a third
-    of the file descriptors of this process, because each connection may need a second descriptor for a
-    connection to the internet.
+    """Returns the limits for connections of sandboxes. Together, these connections may use at most a third of
+    the file descriptors of this process. Each connection may need a second descriptor, for a connection to
+    the internet.
     """
     return _limits(total=3, of_one_address=6)
 

@@ -120,11 +120,12 @@ class Guard:
 
     async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
         """Resolves a host, checks that its address is not private, and returns how to connect to the host.
-        `port`: None means the default port of the scheme.
+        `port`: None means the default port of the scheme. Raises Forbidden `private_address` for a private
+        address.
 
-        If this server cannot resolve the name and a proxy is used, this method does not check the address;
-        the proxy must check it. Raises Forbidden `private_address` for a private address. If no proxy is
-        used, raises OSError if the name cannot be resolved, and TimeoutError if the DNS does not answer.
+        If the name cannot be resolved, the result depends on the proxy. With a proxy, returns a route through
+        the proxy, which must then check the address. Without a proxy, raises OSError, or TimeoutError if the
+        DNS does not answer.
         """
         if self._home is not None and is_at(self._home, scheme, host, port):
             return Route(proxy=self._upstream.proxy_for(host, "http" if scheme == "http" else "https"))
@@ -192,11 +193,15 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class BoundClient(httpx.AsyncClient):
-    """An HTTP client for servers whose URLs an administrator has configured; a configured URL may have a
-    private address. A server may refer to a further URL, for example in a redirect. The caller must send a
-    request to a further URL with the extensions that `bound_to` returns. If the further URL has another
-    origin than the configured URL, `guarded` sends the request; this is a client that refuses private
-    addresses. `guard`: the check of addresses for requests that trust additional certificate authorities.
+    """An HTTP client for servers whose URLs an administrator has configured. A configured URL may have a
+    private address.
+
+    A server may refer to another URL, for example in a redirect. For a request to this other URL, the caller
+    must pass the extensions that `bound_to` returns. The request may then go to a private address only if the
+    other URL has the same origin as the configured URL.
+
+    `guarded`: the client that sends requests to other origins; it refuses private addresses. `guard`: checks
+    the addresses of requests that trust additional certificate authorities.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:

@@ -1,5 +1,5 @@
-"""The transport that refuses private addresses, for libraries that use httpx2: the libraries for MCP and for
-OAuth. httpx2 shares no types with httpx, so it cannot use the transports in guarded_client.py.
+"""Provides an HTTP transport that refuses private addresses, for the MCP and OAuth libraries. These libraries
+use httpx2. It shares no types with httpx, so the transports in guarded_client.py do not work with it.
 """
 
 from typing import TYPE_CHECKING

@@ -211,13 +211,13 @@ class OriginCheck:
 
 
 class BodyLimit:
-    """A middleware that refuses a request if its body has more than `max_bytes` (413, with or without a
-    Content-Length header), if its JSON body has too many values (413), or if its URL contains a null
-    character (400).
+    """A middleware that refuses requests with a body or a URL that is not allowed. Status 413: the body has
+    more than `max_bytes` bytes, or a JSON body has too many values. Status 400: the URL contains a null
+    character. Status 408: no piece of the body arrives for `piece_seconds`.
 
-    If no piece of a body arrives for `piece_seconds`, the request fails (408). `below`, `above`: map the
-    beginnings of some paths to a lower or higher limit in bytes. `streamed`: the beginnings of paths that
-    have no limit, because their bodies are never held in memory.
+    `below`, `above`: lower and higher limits for some paths; each maps the beginning of a path to the limit
+    in bytes. `streamed`: the beginnings of paths that have no limit, because their bodies are never held in
+    memory.
     """
 
     def __init__(

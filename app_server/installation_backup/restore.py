@@ -139,9 +139,9 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> str:
 
 
 def _own(path: Path, member: tarfile.TarInfo) -> None:
-    """Sets the owner and the group of the restored file to those that the tar file states. So files keep
-    their owners if sandboxes ran as processes of other users of the machine. Does nothing if this process
-    does not run as root.
+    """Sets the owner and the group of the restored file to those that the tar file states. Does nothing if
+    this process does not run as root. Sandboxes that run as processes may run as other users of the machine;
+    the files of these sandboxes must keep their owners.
     """
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid, follow_symlinks=False)

@@ -1,10 +1,9 @@
 """Items that the organisation or a team provides to its members: secrets, MCP servers, network rules (which
-hosts sandboxes may call) and sandbox specs (the image and settings of new sandboxes). Each item has a
-name.
+hosts sandboxes may call) and sandbox specs (the image and settings of new sandboxes). Each item has a name.
 
 Items are rows of the same table as settings. If a user gets several items with the same name, the rule for
 settings (resolution.py) decides which item applies. Items that a user adds for personal use are in other
-tables, one for each kind. For the rule, such a personal item has the level USER.
+tables, one for each kind. The rule treats them as items of the level USER.
 """
 
 from collections import defaultdict
@@ -61,10 +60,10 @@ class LevelItem:
 async def items_for(
     session: AsyncSession, user_id: UUID, *kinds: LevelItemKind
 ) -> Mapping[tuple[LevelItemKind, str], Sequence[LevelItem]]:
-    """Returns the items (secrets, MCP servers, network rules and sandbox specs, which are the images and
-    settings of new sandboxes) that the user's organisation and teams provide to the user. The keys of the
-    result are the kind and the name of an item. The values are lists, because the organisation and several
-    teams can provide items of the same kind and name. The first item of a list applies to the user.
+    """Returns the items that the user's organisation and teams provide to the user. Items are secrets, MCP
+    servers, network rules and sandbox specs (the image and settings of new sandboxes). The keys of the result
+    are the kind and the name of an item. The values are lists, because the organisation and several teams can
+    provide items of the same kind and name. The first item of a list applies to the user.
 
     kinds: the kinds of items to return; if empty, all kinds.
     """
@@ -109,9 +108,8 @@ async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: Level
 async def all_items(
     session: AsyncSession, organisation_id: UUID | None, *kinds: LevelItemKind
 ) -> Sequence[LevelItem]:
-    """Returns the items (secrets, MCP servers, network rules and sandbox specs, which are the images and
-    settings of new sandboxes) that an organisation and its teams provide to their members, sorted by kind
-    and name.
+    """Returns the items that an organisation and its teams provide to their members, sorted by kind and name.
+    Items are secrets, MCP servers, network rules and sandbox specs (the image and settings of new sandboxes).
 
     organisation_id: None means all organisations. kinds: the kinds of items to return; if empty, all kinds.
     """
@@ -148,9 +146,9 @@ async def save_item(
     stored item. Replaces an existing item of the same kind and name.
 
     value: the part of the item that all members may read. encrypted: the encrypted part; None if there is
-    none. enforced: whether users, and teams if the owner is the organisation, cannot override the item by
-    another item with the same name. set_by: the user who saves the item. Raises Conflict `too_many_items` if
-    the owner has 100 other items of this kind.
+    none. enforced: True means that users cannot override the item by another item with the same name. If the
+    owner is the organisation, teams cannot override it either. set_by: the user who saves the item. Raises
+    Conflict `too_many_items` if the owner has 100 other items of this kind.
     """
     stored_name = _stored_name(kind, name)
     of_kind = select(func.count()).where(

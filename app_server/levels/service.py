@@ -112,8 +112,8 @@ async def save_for(
     """Stores the value of a setting for an owner: the organisation, a team or a user. Replaces the value that
     is stored for this owner, if there is one.
 
-    enforced: whether users, and teams if the owner is the organisation, cannot override the value. set_by:
-    the user who sets the value.
+    enforced: True means that users cannot override the value. If the owner is the organisation, teams cannot
+    override it either. set_by: the user who sets the value.
     """
     row = LevelSetting(
         owner_id=owner.id,

@@ -1,6 +1,6 @@
-"""Makes a chat completion with any model profile (a model with its address, key and options) and charges its
-cost to the payer (the user of the conversation that makes the call). Also charges the cost of calls in other
-protocols.
+"""Sends chat completions to the model of a model profile, and charges their cost. A model profile is a model
+with its address, key and options. The user of the conversation that makes the call pays. Also charges the
+cost of calls in other protocols.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,11 +30,12 @@ async def completed(
     *,
     working_dir: str,
 ) -> Response:
-    """Sends the chat completion `body` to the model of the profile (a saved model with its address and key),
-    charges its cost to the user who pays (`payer`) and returns the reply. If the model supports only OpenAI's
-    Responses protocol, the request and the reply are translated. `size`: the size of the request's body in
-    bytes. `working_dir`: the conversation's working directory, which is put into the texts of a recording
-    (stored replies that replace a real model); it has no effect for a real model.
+    """Sends the chat completion `body` to the model of the profile (a saved model with its address and key)
+    and returns the reply. Charges the cost to the user who pays (`payer`). If the model supports only
+    OpenAI's Responses protocol, the request and the reply are translated.
+
+    `size`: the size of the request's body in bytes. `working_dir`: the conversation's working directory. Only
+    recordings (stored replies that replace a real model) need it, because their texts contain this directory.
     """
     vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
     if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):

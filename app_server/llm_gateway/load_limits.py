@@ -170,9 +170,11 @@ class CallSlot:
 
 
 class _Share:
-    """The slots (permissions for parallel model calls) that one limit allows. This is the limit of a sandbox,
-    the limit of a user, or the quota of a user. `refusal`: a function that returns the error for a call that
-    gets no slot.
+    """One limit for parallel model calls: the limit of a sandbox, the limit of a user, or the quota of a
+    user. It has as many slots (permissions for one call) as the limit allows.
+
+    `refusal`: a function that returns the error for a call that gets no slot. `large`: how many large request
+    bodies may be read at the same time under this limit.
     """
 
     def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:

@@ -226,9 +226,11 @@ def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_
 
 
 async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
-    """Sends a long prompt up to three times, until a reply reports tokens from the vendor's cache. More than
-    two calls can be necessary, because some vendors fill their caches only after a reply. Returns the last
-    reply.
+    """Sends a long prompt up to three times. Stops when a reply reports tokens from the vendor's cache, or
+    when the vendor refuses the call. Returns the last reply. More than two calls can be necessary, because
+    some vendors fill their caches only after a reply.
+
+    `is_native`: whether the calls contain the tool of the test in the field for tools.
     """
     body = trial.cached_call_of(calls.profile, f"Test {uuid4()}", is_native=is_native)
     answer = await calls.make(body)

@@ -76,9 +76,9 @@ async def passed(
     own_headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Sends a request body to the vendor without translation, and returns the vendor's reply. `path`: the
-    path of the protocol's endpoint below the base URL. `own_headers`: None for OpenAI's protocols, in which
-    the API key is sent as a bearer token. For Anthropic's protocol, the additional headers of this protocol;
-    the API key is then sent in the header `x-api-key`.
+    path of the protocol's endpoint below the base URL. `own_headers`: the additional headers of Anthropic's
+    protocol; the API key is then sent in the header `x-api-key`. None means one of OpenAI's protocols, in
+    which the API key is sent as a bearer token.
 
     Raises the errors of the function `pass_through`, for example if the vendor does not reply. Raises
     Forbidden `private_address` if the base URL is a private address and no administrator of the installation
@@ -98,25 +98,25 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """Returns whether the model profile (a saved model with its options) belongs to another user, who is an
-    administrator of the organisation and shares the profile with this user.
+    """Returns whether the model profile (a saved model with its options) belongs to another user. Then an
+    administrator of the organisation shares the profile with this user.
     """
     return profile.user_id != user.id
 
 
 def _is_trusted(user: User, profile: LLMProfile) -> bool:
     """Returns whether the base URL of the model profile (a saved model with its address and key) may be a
-    private network address. This is the case if an administrator shares the profile with this user and the
-    organisation is the default one, whose administrators manage the installation.
+    private network address. It may be one if an administrator shares the profile with this user, and the user
+    is in the default organisation, whose administrators manage the installation.
     """
     return _is_shared_with(user, profile) and user.is_of_default_organisation
 
 
 @contextmanager
 def _address_hidden(profile: LLMProfile, user: User) -> Iterator[None]:
-    """Removes the base URL of a shared model profile (a saved model with its address and key) from the
-    message of a BadGateway error that is raised in the `with` block. So users who share the profile do not
-    see the base URL.
+    """Removes the base URL of a shared model profile from the message of a BadGateway error that is raised in
+    the `with` block. So users who share the profile (a saved model with its address and key) do not see the
+    base URL. An error for the user's own profile is not changed.
     """
     try:
         yield
@@ -131,9 +131,9 @@ def _address_hidden(profile: LLMProfile, user: User) -> Iterator[None]:
 
 
 def with_usage(body: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request body. If the request asks for a stream, sets `stream_options.include_usage` in the
-    body, because otherwise the vendor does not report the token usage of the streamed reply, and the cost of
-    the reply cannot be computed.
+    """Returns the request body, changed so that the vendor reports the token usage of a streamed reply.
+    Without the token usage, the cost of the reply cannot be computed. To request the token usage, sets
+    `stream_options.include_usage`. Returns the body unchanged if the request does not ask for a stream.
     """
     if not body.get("stream"):
         return body

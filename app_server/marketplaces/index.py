@@ -224,8 +224,9 @@ def _joined(directory: str, name: str) -> str:
 
 
 def _wrong(kind: str, error: ValidationError) -> str:
-    """Returns what is wrong with an entry of the list. `kind`: `plugin` or `skill`. `error`: the error of
-    pydantic, which describes a wrong `source` both as a wrong text and as a wrong object.
+    """Returns a text that says what is wrong with an entry of the list. `kind`: `plugin` or `skill`. `error`:
+    the error of pydantic. For a wrong `source`, pydantic reports two errors, because `source` may be a text
+    or an object. The returned text says what `source` must be.
     """
     problems = error.errors()
     if problems[0]["loc"][0] != "source":

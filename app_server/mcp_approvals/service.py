@@ -101,11 +101,12 @@ async def take_over(
 
     The first report about an MCP server is stored if `servers` contains the server. From later reports about
     the server, only those changes are stored that the user has approved in this conversation. Invalid tool
-    definitions, and definitions that exceed MAX_SERVERS or MAX_TOOLS_BYTES, are ignored.
+    definitions, and definitions that exceed MAX_SERVERS or MAX_TOOLS_BYTES, are ignored. Nothing is stored if
+    `repository` has more than MAX_REPOSITORY_CHARACTERS characters.
 
-    `servers`: the names of the MCP servers that the user has added in the settings, and of the MCP servers
-    that a repository defines and the user has allowed. `approved`: the reported tools by server name and tool
-    name.
+    `servers`: the names of the MCP servers that the user has accepted. The user has added them in the
+    settings, or has allowed them after a repository defined them. `approved`: the reported tools by server
+    name and tool name.
     """
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -128,8 +129,8 @@ async def take_over(
 
 
 async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[str, set[str]]:
-    """Returns the fingerprints (hashes that identify a change) of the tool changes that the user has approved
-    in this conversation, by the name of the MCP server.
+    """Returns the tool changes that the user has approved in this conversation, by the name of the MCP
+    server. Each change is given by its fingerprint (a hash that identifies the change).
     """
     rows = await session.execute(
         select(McpAnswer.server, McpAnswer.fingerprint).where(McpAnswer.conversation_id == conversation_id)

@@ -66,8 +66,8 @@ class Exchanges:
     @contextmanager
     def of(self, sandbox_id: UUID) -> Iterator["ReplySlot"]:
         """Counts one more open request of the sandbox and yields its slot (the permission for one request).
-        The slot is released at the end of the `with` block, or, if a reply is still streamed at that time, at
-        the end of the reply.
+        The slot is released at the end of the `with` block. If a reply is still streamed at that time, the
+        slot is released at the end of the reply.
 
         Raises TooManyRequests `too_many_mcp_exchanges` if the sandbox already has MAX_EXCHANGES open
         requests.
@@ -202,9 +202,9 @@ def _reply_headers(reply: httpx.Response) -> dict[str, str]:
 
 
 def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers of the request to the MCP server: those headers of the sandbox's request that the
-    MCP protocol needs, and the headers with the user's credentials. If both contain the same header, the
-    header with the user's credentials is used.
+    """Returns the headers of the request to the MCP server. These are the headers with the user's
+    credentials, and those headers of the sandbox's request that the MCP protocol needs. If both contain the
+    same header, the header with the user's credentials is used.
 
     `given`: the headers of the sandbox's request. `stored`: the headers with the user's credentials.
     """

@@ -1,9 +1,9 @@
 """Protects the environment variables of those MCP servers that are commands in the sandbox: the values stay
 in the app server.
 
-The command gets a placeholder instead of the value. The egress proxy (the proxy of the app server through
-which sandboxes reach the internet) replaces the placeholder in the headers of https requests, if the request
-goes to a host that the user has named for the variable.
+The command gets a placeholder instead of the value. Sandboxes reach the internet through the egress proxy,
+which is a part of the app server. The egress proxy replaces the placeholder by the value in the headers of
+https requests. It does this only for hosts that the user has named for the variable.
 """
 
 import hmac

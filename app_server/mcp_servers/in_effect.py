@@ -42,10 +42,12 @@ class ServerInEffect:
 
 
 async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerInEffect]:
-    """Returns the MCP servers of the user, of the user's teams and of the organisation, sorted by name. If
-    several have the same name, returns only one of them: a server that the organisation or a team enforces
-    (so that users cannot override it), or else the user's own server, or else a server of a team or the
-    organisation. Some of the servers may be switched off.
+    """Returns the MCP servers of the user, of the user's teams and of the organisation, sorted by name. Some
+    of the servers may be switched off.
+
+    If several servers have the same name, returns only one of them. A server that the organisation or a team
+    enforces comes first, because users cannot override it. The user's own server comes next, and then the
+    other servers of teams and of the organisation.
     """
     own = {
         row.name: ServerInEffect(

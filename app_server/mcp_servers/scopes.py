@@ -20,10 +20,10 @@ _SCOPE_PARAMETER = re.compile(r"""\bscope="[^"]*",?\s*""")
 
 def requested_scope(challenge: str) -> str | None:
     """Returns the OAuth scope that an MCP server asks for in a 403 reply (RFC 6750, section 3.1).
+    `challenge`: the reply's `WWW-Authenticate` header.
 
-    `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server says that the
-    token lacks a scope, but names no scope, or a scope that is too long. Returns None if the server does not
-    ask for a scope.
+    Returns None if the header does not say that the token lacks a scope. Returns an empty text if the header
+    says this but names no scope, or if the named scope is too long.
     """
     if not _INSUFFICIENT.search(challenge):
         return None
@@ -41,9 +41,8 @@ def union(*scopes: str | None) -> str:
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """Returns an authentication for httpx2 that works like `auth`, which is an OAuth sign-in of the MCP
-    library, but requests the OAuth scope `scope`. It requests this scope even if the MCP server names another
-    scope.
+    """Returns an authentication for httpx2 that works like `auth` but requests the OAuth scope `scope`, even
+    if the MCP server names another scope. `auth`: an OAuth sign-in of the MCP library.
     """
     import httpx2
 

@@ -14,9 +14,9 @@ MAX_REPOSITORY_CHARACTERS = 500
 
 
 class MemoryProposal(Base):
-    """The database row of a memory note (a text about a repository for later conversations) that an agent
-    proposes and the user has not yet accepted or rejected. `text`: the proposed text; null if the agent
-    proposes to delete the note.
+    """The database row of a memory note that an agent proposes and the user has not yet accepted or rejected.
+    A memory note is a text about a repository for later conversations. `text`: the proposed text; null if the
+    agent proposes to delete the note.
 
     Each change of a proposal gives it a new id. So a user can accept only the version of the proposal that
     was shown to the user.

@@ -12,7 +12,7 @@ from app_server.memory.schemas import NoteName, NoteText, NoteTitle
 
 class MemoryWrite(BaseModel):
     """The arguments of one call of the tool `memory_write`, with which an agent creates, updates or deletes a
-    memory note (a text about the repository for later conversations).
+    memory note. A memory note is a text about the repository for later conversations.
     """
 
     command: Literal["create", "update", "delete"]

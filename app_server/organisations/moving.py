@@ -34,10 +34,11 @@ async def move_person(
     access again.
 
     Deletes the person's memberships of teams. Ends all sharing of conversations and model profiles with the
-    person and by the person. The person's callbacks (such as webhooks) that ran for the conversations of all
-    users then run only for the person's conversations. SCIM no longer manages the person. Deletes all
-    credentials that administrators of the former organisation may know: one-time links, invitations, browser
-    sessions, and the API keys of a service account. Public links to conversations stay valid.
+    person and by the person. Some callbacks of the person (such as webhooks) ran for the conversations of all
+    users; from now on, they run only for the person's conversations. SCIM no longer manages the person.
+    Deletes all credentials that administrators of the former organisation may know: one-time links,
+    invitations, browser sessions, and the API keys of a service account. Public links to conversations stay
+    valid.
 
     Raises NotFound `person_not_found` if there is no person with this id. Raises Forbidden
     `role_not_manageable` if the person is the owner of the default organisation. Raises Conflict

@@ -17,8 +17,9 @@ logger = logging.getLogger(__name__)
 
 
 def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: str | None) -> None:
-    """Stores in `row` that the agent was asked to address these review threads, in addition to threads that
-    were stored earlier. `head_commit`: the last commit of the pull request's branch at this moment.
+    """Stores in `row` that the agent was asked to address these review threads. Threads that were stored
+    earlier stay in `row`; if there are more than MAX_THREADS, the earliest are removed. `head_commit`: the
+    last commit of the pull request's branch at this moment.
     """
     if not row.asked_threads:
         row.asked_at_commit = head_commit
@@ -30,7 +31,7 @@ def take(
 ) -> list[str]:
     """Returns the ids of the review threads to which Slipway must reply now. These are the threads that the
     agent was asked to address and that are not resolved. Also removes from `row` all threads that the agent
-    was asked to address, so that each thread gets at most one reply, even with several app servers.
+    was asked to address. So each thread gets at most one reply, even with several app servers.
 
     Returns an empty list and removes nothing if the agent still runs and the branch has no new commit since
     the agent was asked. `found`, `threads`: the pull request and all its review threads, as the git host

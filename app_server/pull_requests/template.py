@@ -1,10 +1,14 @@
 """Finds the template that a repository contains for the text of pull requests.
 
-The template's possible file names and folders are those in the documentation of each git host. Upper and
-lower case do not matter. The pages of the documentation are: GitHub "Creating a pull request template for
-your repository", GitLab "Description templates" (only the template with the name Default is used), Azure
-DevOps "Improve pull request descriptions using templates", Forgejo "Issue and pull request templates".
-Bitbucket stores the template in the settings of the repository, where Slipway cannot read it, so Slipway
+The documentation of each git host says which file names and folders a template can have. Upper and lower case
+do not matter. The pages of the documentation are:
+
+- GitHub: "Creating a pull request template for your repository".
+- GitLab: "Description templates". Only the template with the name Default is used.
+- Azure DevOps: "Improve pull request descriptions using templates".
+- Forgejo: "Issue and pull request templates".
+
+Bitbucket stores the template in the settings of the repository, where Slipway cannot read it. So Slipway
 finds no template for Bitbucket.
 """
 
@@ -27,9 +31,9 @@ _FILES: Final[Mapping[GitProvider, str]] = {
 
 async def template_of(workplace: Workplace, provider: GitProvider) -> str:
     """Returns the repository's template for pull requests, as it was in the commit where the conversation
-    began, cut to MAX_CHARACTERS. Returns an empty text if the repository has no template. If there are
-    several templates, returns the first one in the order of their paths. `workplace`: the repository's
-    directory in the sandbox.
+    began, cut to MAX_CHARACTERS. Returns an empty text if the repository has no template, or if this commit
+    is not known. If there are several templates, returns the first one in the order of their paths.
+    `workplace`: the repository's directory in the sandbox.
     """
     pattern = _FILES.get(provider)
     if pattern is None or workplace.base_commit is None:

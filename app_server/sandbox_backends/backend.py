@@ -160,9 +160,9 @@ class Backend(Protocol):
         if it already runs. A new container or process uses the sandbox's existing workspace.
 
         Does not wait until the agent server answers. session_key: the text that the agent server gets at its
-        start: either only the key that its clients must send, or JSON with this key and the keys that sign
-        the stored settings of conversations. base: the name of the base image that `prepare` has prepared;
-        None means the default base image.
+        start. The text is the key that clients of the agent server must send, or JSON that contains this key
+        and the keys that sign the stored settings of conversations. base: the name of the base image that
+        `prepare` has prepared; None means the default base image.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
@@ -247,8 +247,8 @@ class Backend(Protocol):
         """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:
-        """Returns the name of the sandbox host to which the sandbox is assigned. Returns None if there is
-        none, and for backends that use only one machine.
+        """Returns the name of the sandbox host (another machine) to which the sandbox is assigned. Returns
+        None if the sandbox is assigned to no host, or if the backend uses only this machine.
         """
 
     @property

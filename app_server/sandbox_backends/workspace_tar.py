@@ -71,8 +71,9 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds `parts` of `workspace` to `tar`, or only `folder` in each part. `owner`: the members' user id.
-    Files may change meanwhile. Raises StartFailure `archive_failed` if a file cannot be read.
+    """Adds the top directories `parts` of `workspace` to `tar`. Files may change meanwhile. `owner`: the user
+    id that the members of the tar get. `folder`: a directory in each part; if given, only its content is
+    added, directly into the part. Raises StartFailure `archive_failed` if a file cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -81,10 +82,9 @@ def pack(
 
 
 def unpack(source: TarSource, folder: Path) -> None:
-    """Unpacks a workspace tar into the empty directory `folder`. Raises StartFailure `archive_failed` if the
-    tar is damaged or contains something that no workspace may contain, such as a device. Never changes files
-    outside of `folder`, even if the tar contains other paths or links: symbolic links are created last, so
-    that no member is written through a link.
+    """Unpacks a workspace tar into the empty directory `folder`. Never changes files outside of `folder`:
+    symbolic links are created last, so no member is written through a link. Raises StartFailure
+    `archive_failed` if the tar is damaged or contains something that is not allowed, such as a device.
     """
     directories: list[tarfile.TarInfo] = []
     links: dict[str, str] = {}

@@ -301,9 +301,9 @@ def _follow(
     """Runs `carry_out` in the background and returns a reply that streams the progress, one `Step` as JSON
     per line. `carry_out` continues to its end even if the client disconnects.
 
-    `carry_out`: an operation. It gets a function that sends a line about the progress, and returns the last
-    `Step`. `sign_of_life`: a `Step` that is sent each time no other `Step` was sent for SILENCE_SECONDS; None
-    means that nothing is sent then.
+    `carry_out`: the operation. Its argument is a function that sends a line about the progress; its result is
+    the last `Step`. `sign_of_life`: a `Step` that is sent each time no other `Step` was sent for
+    SILENCE_SECONDS; None means that nothing is sent then.
     """
     steps: asyncio.Queue[Step] = asyncio.Queue()
 

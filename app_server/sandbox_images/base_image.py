@@ -48,8 +48,8 @@ class BuildLimits:
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
-        """Combines this object with `other` and returns the new limits: the smaller timeout, the smaller
-        size, and the `network` of this object, or that of `other` if this object has none.
+        """Returns new limits that obey both this object and `other`: the smaller timeout and the smaller
+        maximum size. The network is the `network` of this object; if that is None, the one of `other`.
         """
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(

@@ -63,9 +63,9 @@ def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
     """Reads a tar file that another server has packed, computes its hash again, and returns a description of
     the tar. Then sets the position of `source` to its start. Blocks the thread.
 
-    `dockerfile`: the path of the Dockerfile in the tar. Raises ValueError if `source` is not a tar, if the
-    Dockerfile is missing, if a path leads out of the tar, or if the tar contains something other than files,
-    folders and symbolic links.
+    `dockerfile`: the path of the Dockerfile in the tar. Raises ValueError if `source` is not a tar or the
+    Dockerfile is missing. Raises ValueError if a path leads out of the tar. Raises ValueError if the tar
+    contains something other than files, folders and symbolic links.
     """
     digest, count, size, has_dockerfile = hashlib.sha256(), 0, 0, False
     try:

@@ -113,11 +113,12 @@ def is_made_here(base: str) -> bool:
 
 
 def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[str]:
-    """Returns the names of all images that this version of Slipway needs, in every variant (with and without
-    a browser and fonts): the images that sandboxes start from, the images with the dependencies, and the base
-    images that Slipway has built. Other images of Slipway can be removed. Blocks the thread.
+    """Returns the names of all images that this version of Slipway needs. All other images of Slipway can be
+    removed. Blocks the thread.
 
-    `chosen`: the names of the base images that users have chosen.
+    The result contains the images that sandboxes start from and the images with the dependencies, each with
+    and without a browser and fonts. It also contains the base images that Slipway has built. `chosen`: the
+    names of the base images that users have chosen.
     """
     bases = {config.sandbox_base_image, *chosen}
     pairs = [(flavour, base) for flavour in FLAVOURS for base in bases] if _has_build_files() else []

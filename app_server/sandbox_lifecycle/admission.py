@@ -110,8 +110,8 @@ class Admission:
 
     async def check(self) -> None:
         """Runs one round of the background task that admits waiting starts when other sandboxes have ended
-        and freed memory. If no start waits, starts one container in advance for a later sandbox, provided
-        that fewer such containers are ready than configured and that there is enough memory.
+        and freed memory. If no start waits, may start one container in advance for a later sandbox. This
+        requires that fewer such containers are ready than configured, and that there is enough memory.
         """
         try:
             if self._queue:
@@ -159,9 +159,8 @@ class Admission:
         return True
 
     async def _next(self, capacities: Sequence[int], standing: ReservationState) -> Waiting | None:
-        """Chooses, from the starts that wait for memory, the start that is allowed now, and returns it. If
-        there is not enough memory, first tries to free memory by ending another sandbox's container or
-        process. Returns None if no sandbox can start now.
+        """Returns the waiting start that is admitted next. If there is not enough memory, first tries to free
+        memory by ending another sandbox's container or process. Returns None if no sandbox can start now.
 
         A start whose sandbox already uses memory is chosen first, because it needs no more memory. Otherwise,
         the first start in the queue whose host has enough memory is chosen. A start fails if no host has as
@@ -204,10 +203,10 @@ class Admission:
         """Returns the ids of the sandboxes that use memory: those that run, are paused, or are about to
         start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
 
-        With a single host, returns the ids of all known sandboxes, including those that do not run, if there
-        is memory for all of them and for one more. In this case, a request to the container engine is not
-        necessary. With several hosts, always asks the container engines, because the containers on each host
-        determine where the next sandbox starts.
+        If a single host has memory for all known sandboxes and for one more, does not ask the container
+        engine. Then the result also contains the known sandboxes that do not run. With several hosts, always
+        asks the container engines, because the containers on each host determine where the next sandbox
+        starts.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)

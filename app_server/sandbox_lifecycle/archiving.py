@@ -1,5 +1,5 @@
-"""Copies the workspaces of sandboxes into archive files and snapshots. On request, or when a sandbox has
-slept (was paused) for the configured number of days, replaces its workspace by an archive file.
+"""Copies the workspaces of sandboxes into archive files and snapshots. Replaces the workspace of a sandbox by
+an archive file: on request, or when the sandbox has slept (was paused) for the configured number of days.
 """
 
 import logging

@@ -39,8 +39,8 @@ class Monitor:
     async def check(self) -> None:
         """Runs one round of the background task that watches sandboxes. Starts sandboxes that should run but
         do not run. Replaces session keys (for calls between app server and sandbox) of running sandboxes when
-        half of the keys' lifetime has passed. Also starts a check of the queue of sandbox starts that wait
-        for memory.
+        half of the keys' lifetime has passed. Also checks, in the background, whether sandbox starts that
+        wait for memory can be admitted.
         """
         machines = self._machines
         try:

@@ -33,8 +33,8 @@ RETRY_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class NewSessionKey:
-    """A new session key (with which sandbox and app server authenticate to each other) that can be sent to
-    the agent server of a sandbox, with the data that is needed to send the key.
+    """A new session key of a sandbox, and the data that is needed to send the key to the agent server. With
+    the session key, sandbox and app server authenticate to each other.
 
     `key`: the new session key. `known`: the session keys that the agent server may accept at present, the
     most likely key first. `first`: the text that a newly started agent server gets: the session key and the

@@ -1,5 +1,5 @@
-"""The database tables for sandboxes, their specs (base images and plugins), archives and memory reservations,
-and for leases, which say which process uses the id of an app server.
+"""The database tables for sandboxes, sandbox specs (base images and plugins), archives, memory reservations
+and leases. A lease says which process uses the id of an app server.
 """
 
 from datetime import datetime

@@ -1,5 +1,5 @@
-"""Determines which app server may use a process sandbox (a sandbox that runs as a process on the app server's
-machine) if several app servers share a database.
+"""Determines which app server may use a process sandbox if several app servers share a database. A process
+sandbox runs as a process on the machine of an app server.
 
 The files of a process sandbox are only on one machine. An app server on another machine would start the
 sandbox without its files. Container sandboxes do not belong to one app server, because all app servers reach

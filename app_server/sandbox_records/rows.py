@@ -74,16 +74,17 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def elsewhere(self) -> set[UUID]:
-        """Returns the ids of the sandboxes that belong to other app servers on the same database, because
-        they run as processes on the machines of those app servers.
+        """Returns the ids of the sandboxes that belong to other app servers on the same database. These
+        sandboxes run as processes on the machines of those app servers.
         """
         async with self._database.read() as session:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
-        """Returns the ids of all sandboxes, with any status, that are containers (`docker`), processes
-        (`process`) or containers on other hosts (`remote`). `backend`: the name of one of these backends.
-        Leaves out sandboxes that belong to other app servers on the same database.
+        """Returns the ids of all sandboxes of this backend, with any status. Leaves out sandboxes that belong
+        to other app servers on the same database.
+
+        `backend`: `docker` (containers), `process` (processes) or `remote` (containers on other hosts).
         """
         async with self._database.read() as session:
             query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
@@ -189,9 +190,11 @@ class Rows:
 
 
 def kind_of(spec_id: str) -> str:
-    """Returns the name of the backend that runs a sandbox: "process", "remote" or "docker". `spec_id`: the
-    text that is stored with the sandbox and says what it runs as: `process`, or the name of its image (with
-    the prefix `remote:` if the sandbox is on another host).
+    """Returns the name of the backend that runs a sandbox: "process", "remote" or "docker".
+
+    `spec_id`: the text that is stored with the sandbox. It is the name of the backend before the first
+    start. Later, it is `process` for a process and the name of the image for a container. The name of the
+    image has the prefix `remote:` if the container is on another host.
     """
     return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
 

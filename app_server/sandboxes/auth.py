@@ -93,9 +93,8 @@ async def authenticate_patiently(database: Database, session_key: str) -> Sandbo
 
 
 def is_revoked(sandbox: Sandbox) -> bool:
-    """Returns whether all session keys of this sandbox (the secrets with which it authenticates) have become
-    invalid, because the sandbox has failed or the sandbox host (the machine on which it runs) cannot be
-    reached.
+    """Returns whether all session keys of this sandbox (the secrets with which it authenticates) are invalid.
+    This is the case if the sandbox has failed, or if the machine on which it runs cannot be reached.
     """
     return sandbox.status in _REVOKED
 

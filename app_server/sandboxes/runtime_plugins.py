@@ -62,8 +62,8 @@ async def list_runtime_plugins(
 
 
 async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
-    """Stores in the sandbox's row which runtime plugins (programs such as VS Code) the sandbox has, so that
-    they can be listed while the sandbox does not run. `found`: the plugins that the agent server reports.
+    """Stores in the sandbox's row which runtime plugins (programs such as VS Code) the sandbox has. So the
+    plugins can be listed while the sandbox does not run. `found`: the plugins that the agent server reports.
     Plugins that this version of the app server does not know are left out.
     """
     present = {one.name for one in found if one.status != "unavailable"}
@@ -163,7 +163,7 @@ def how_to_get(spec_id: str, config: Config) -> str | None:
     Code) available in sandboxes. Returns None for process sandboxes, which have no image. For these, the text
     comes from the agent server.
 
-    `spec_id`: the kind of the sandbox, such as `process` or `docker`, or the image that it was started from.
+    `spec_id`: `process` for a process sandbox; otherwise the name of the image or the backend (`docker`).
     """
     if spec_id == PROCESS:
         return None

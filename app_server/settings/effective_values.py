@@ -35,9 +35,10 @@ class Effective:
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
-        """The capabilities of the model. The keys are those of the field `capability_overrides` in the class
-        LLM of OpenHands, whose protocol the agent server uses. The capabilities are sent to the agent server
-        with the profile, because the agent server may have an older model catalogue.
+        """The capabilities of the model: for each capability, such as `supports_vision`, whether the model
+        has it. The keys are those of the field `capability_overrides` in the class LLM of OpenHands, because
+        the agent server uses the protocol of OpenHands. The capabilities are sent to the agent server with
+        the profile, because the agent server may have an older model catalogue.
         """
         return {
             "supports_vision": self.sees_images,
@@ -63,12 +64,13 @@ def effective(profile: LLMProfile) -> Effective:
 
 
 def _asks_responses(profile: LLMProfile, options: ProfileOptions, facts: Facts) -> bool:
-    """Returns whether the model is called through OpenAI's Responses API.
+    """Returns whether the model is called through OpenAI's Responses API, and not through the older chat
+    completions API.
 
-    This is the case for OpenAI models that support no other API. For calls to OpenAI's own URL, it is also
-    the case for models that support both APIs but work better with the Responses API. Such a model is called
-    through the chat completions API if the profile has an extra body (fields that are added to each model
-    call), because these fields belong to the chat completions API.
+    The Responses API is used for OpenAI models that do not support the chat completions API. It is also used
+    for models that support both APIs but work better with the Responses API, if two conditions are met: the
+    calls go to OpenAI's own URL, and the profile has no extra body. An extra body contains fields that are
+    added to each model call. These fields belong to the chat completions API.
     """
     if not profile.model.startswith("openai/") or facts.protocols[0] != "responses":
         return False

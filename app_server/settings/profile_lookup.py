@@ -152,9 +152,11 @@ async def choose_profile(
 
     Raises NotFound `llm_profile_not_found` if there is no such profile. Raises NotFound `llm_model_not_found`
     if no profile has this model. Raises BadRequest `llm_model_differs` if the profile called `name` does not
-    have the model `model`. Raises Forbidden `setting_enforced` if the organisation or a team makes its users
-    use one profile, and the request asks for a different profile that is not a recording (a profile that
-    plays back stored replies).
+    have the model `model`.
+
+    If the organisation or a team enforces a profile (so that users cannot choose another), the result is this
+    profile or a recording (a profile that plays back stored replies). For any other profile, raises Forbidden
+    `setting_enforced`.
     """
     if model is None:
         return await callable_profile(session, user_id, name)

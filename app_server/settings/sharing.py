@@ -41,8 +41,8 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile with the users of the organisation, and returns the profile. If a user has made
-    this profile active, the user's own profile that is marked as active (`is_active`) applies again.
+    """Stops sharing a profile with the users of the organisation, and returns the profile. Users whose active
+    profile was this profile now use their own profile that is marked with `is_active`.
 
     Raises NotFound `llm_profile_not_found` if no shared profile has this name. Raises Conflict
     `llm_profile_enforced` if the organisation or a team makes its users use the profile.

@@ -101,11 +101,11 @@ async def begin_connection(
     cipher: ServerCipher,
     response: Response,
 ) -> ProviderPage:
-    """Begins to connect the user's account with this provider. Sets a cookie with the state of this sign-in,
-    and returns the URL of the provider's page. The provider later sends the browser back to this server.
-    Errors: 404 `oidc_provider_not_found` if there is no provider with this name; 502
-    `oidc_provider_unreachable` or `saml_provider_unreachable`; 502 `saml_xmlsec1_missing` if the program
-    xmlsec1 is not installed.
+    """Begins to connect the user's account with this provider. Returns the URL of the provider's page. The
+    provider later sends the browser back to this server. Sets a cookie that later proves that the same
+    browser has begun the connection. Errors: 404 `oidc_provider_not_found` if there is no provider with this
+    name; 502 `oidc_provider_unreachable` or `saml_provider_unreachable`; 502 `saml_xmlsec1_missing` if the
+    program xmlsec1 is not installed.
     """
     providers: Providers = identity_providers
     found = _find(identity_providers, saml_providers, provider)

@@ -20,9 +20,9 @@ router = APIRouter(prefix="/api/v1/administration/sign-in-providers", tags=["Adm
 class RegisteredAddress(BaseModel):
     """One URL of this server, which an administrator must register at an identity provider, with its purpose.
 
-    `redirect_uri`, `logout_uri`: for OpenID Connect. `metadata`: for SAML; this URL is also the entity ID of
-    this server. `acs`: the assertion consumer service of SAML. `slo`: the single logout service of SAML, if
-    this server has a key to sign messages.
+    `purpose`: one of five values. For OpenID Connect: `redirect_uri` or `logout_uri`. For SAML: `metadata`,
+    whose URL is also the entity ID of this server; `acs`, the assertion consumer service; or `slo`, the
+    single logout service. There is a URL for `slo` only if this server has a key to sign messages.
     """
 
     purpose: Literal["redirect_uri", "logout_uri", "metadata", "acs", "slo"]

@@ -71,7 +71,7 @@ async def read_repository(marketplace: Marketplace, guard: Guard | None) -> Read
 
 async def known_repositories(session: AsyncSession, user_id: UUID) -> list[KnownRepository]:
     """Returns the marketplaces that are shared with all users and the marketplaces that the user has
-    registered, each with the skills that were found when its repository was read the last time.
+    registered. Each comes with the skills that were found when its repository was read the last time.
 
     If a marketplace of the user has the same name as a shared one, only the user's marketplace is returned.
     """
@@ -138,8 +138,8 @@ def _location(registration: Marketplace) -> dict[str, str | None]:
 
 
 def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
-    """Returns `row`, which contains the stored skills of a marketplace. Returns None if nothing is stored, or
-    if the Git repository of the marketplace, its Git ref or the path in the repository has changed since
-    `row` was stored.
+    """Returns `row`, the stored skills of a marketplace, if they are still those of its present repository.
+    Returns None if nothing is stored. Also returns None if the Git repository of the marketplace, its Git ref
+    or the path in the repository has changed since `row` was stored.
     """
     return row if row is not None and row.place == _location(registration) else None

@@ -75,8 +75,8 @@ async def _due(database: Database) -> Sequence[Due]:
 
 def _by_source(due: Sequence[Due]) -> list[list[Due]]:
     """Returns the skills in groups with the same source (repository, Git ref and path), so that each source
-    is fetched once. `due`: pairs of an installed skill and whether an administrator of the installation has
-    installed it.
+    is fetched once. `due`: pairs of an installed skill and a bool. The bool says whether an administrator of
+    the installation has installed the skill.
 
     Skills of administrators are in separate groups, because only administrators may fetch repositories from
     private hosts.

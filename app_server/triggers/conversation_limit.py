@@ -84,10 +84,11 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def release_waiting(session: AsyncSession, conversation_id: UUID) -> None:
-    """If the agent of this conversation has stopped working, lets up to three waiting webhook deliveries
-    continue, the oldest first. They are deliveries for triggers that have the same user and the same
-    repository as the trigger that has started this conversation. Does nothing if no trigger has started the
-    conversation.
+    """Lets up to three waiting webhook deliveries continue, the oldest first, if the agent of this
+    conversation has stopped working. Does nothing if no trigger has started the conversation.
+
+    Only deliveries for some triggers continue: those with the same user and the same repository as the
+    trigger that has started this conversation.
     """
     row = (
         await session.execute(
@@ -121,7 +122,7 @@ async def release_waiting(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the handler (function) of the background job that ends the waiting of a webhook delivery. The
+    """Returns the handler (function) of the background job that lets a waiting webhook delivery continue. The
     handler adds a new job of the kind `triggers.handle`, which handles the delivery again.
     """
 

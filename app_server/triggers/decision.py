@@ -131,8 +131,8 @@ def _on_comment(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
     """Returns the decision about what Slipway does after a push to a branch. Returns None (Slipway does
-    nothing) if an agent has pushed, if the push is not to the trigger's branch, or if no changed file matches
-    the paths of the trigger.
+    nothing) in three cases: an agent has pushed, the push is not to the trigger's branch, or no changed file
+    matches the paths of the trigger.
 
     If the git host does not name the changed files, each push to the trigger's branch matches.
     """

@@ -55,7 +55,8 @@ class Handling:
 
     async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Handles one webhook delivery of a git host, and stores the outcome in the database row of the
-        delivery. Does nothing if the delivery was deleted or was handled before.
+        delivery. Does nothing if the delivery was deleted or was handled before. Returns the result of the
+        background job, for example the action that was taken.
 
         If triggers for the repository have started too many conversations that are still active, the delivery
         waits. Raises TryAgain if the git host cannot be reached at the moment.

@@ -71,7 +71,8 @@ class TriggerProgress:
         agent has stopped working, lets waiting webhook deliveries for the same repository start
         conversations. Afterwards updates the comment at the git host that shows the progress.
 
-        Raises TryAgain if the git host or the sandbox cannot be reached at the moment.
+        Returns the result of the background job, for example the sentence about the progress. Raises TryAgain
+        if the git host or the sandbox cannot be reached at the moment.
         """
         async with self._setting.database.session() as session:
             await conversation_limit.release_waiting(session, UUID(attempt.payload["conversation_id"]))

@@ -73,8 +73,8 @@ async def decide(
 
 
 async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> TrustGrant:
-    """Deletes a decision of the user whether a program from a repository (such as a hook) may run, and
-    returns the deleted decision. The next conversation about the repository asks the user again.
+    """Deletes a user's decision about whether a program from a repository (such as a hook) may run. Returns
+    the deleted decision. The next conversation about the repository asks the user again.
 
     Raises NotFound if the decision does not exist or belongs to another user.
     """

@@ -18,8 +18,9 @@ from agent_runtime.security.policy import read_policy
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
     """Waits until the user can approve or reject the actions of the agent that wait for confirmation. This is
     possible only after the end of the run (the work of the agent until it stops) that asked for confirmation.
-    Without this wait, a client that sees the actions in the log could send the user's decision too early,
-    because the run first logs the actions, then saves a checkpoint (a snapshot of the files), and then ends.
+
+    The run first logs the actions, then saves a checkpoint (a snapshot of the files), and only then ends. So
+    without this wait, a client that sees the actions in the log could send the user's decision too early.
     """
     if (
         conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION

@@ -58,8 +58,8 @@ class Checkpoint(BaseModel):
     agent's last change. Differences between `before` and `tree` were made by the user or by another program.
 
     `leaf`: the id of the event to which a rewind (a reset to this checkpoint) resets the chat; None means the
-    beginning of the chat. `restoring`: the details of an incomplete rewind, in the checkpoint that was made
-    just before this rewind; None in all other checkpoints.
+    beginning of the chat. `restoring`: the details of a rewind that is not complete yet. Only the checkpoint
+    that was made just before this rewind has them; in all other checkpoints, `restoring` is None.
     """
 
     info: CheckpointInfo
@@ -71,9 +71,9 @@ class Checkpoint(BaseModel):
 
 class Position(BaseModel):
     """A point in a conversation's log. `seq`: the position of the last event. `leaf`: the id of the last
-    event that is part of the current chat (without events that a return to an earlier event has abandoned);
-    None if there is no such event. `event_id`: the id of the user's message on which the agent starts to work
-    at this point; None if the agent does not start to work on a message here.
+    event of the current chat; None if there is no such event. The current chat does not contain the events
+    that a return to an earlier event has abandoned. `event_id`: if the agent starts to work on a user's
+    message at this point, the id of this message; otherwise None.
     """
 
     seq: int
@@ -106,10 +106,12 @@ class Checkpoints:
         return CheckpointList(checkpoints=infos, unavailable=self._unavailable)
 
     async def take(self, kind: CheckpointKind, position: Position, *, by_others: bool) -> None:
-        """Makes a checkpoint (a snapshot) of the workspace's current files. A run is the work of the agent
-        until it stops. A checkpoint of the kind `end` (after a run) or `edits` (between runs) is made only if
-        files have changed since the last checkpoint. `position`: the point in the log at which the checkpoint
-        is made. A failure is logged and raises no error.
+        """Makes a checkpoint (a snapshot) of the workspace's current files. A failure is logged and raises no
+        error.
+
+        `kind`: why the checkpoint is made. `end` means after a run (the work of the agent until it stops);
+        `edits` means between two runs. Checkpoints of these two kinds are made only if files have changed
+        since the last checkpoint. `position`: the point in the log at which the checkpoint is made.
 
         `by_others`: True if the changes since the last checkpoint were made by the user or other programs;
         False if they were made by this agent.
@@ -141,8 +143,10 @@ class Checkpoints:
             return await self.shadow.snapshot()
 
     async def adopt(self, tree: str) -> Snapshot:
-        """Returns a snapshot of the workspace, in which a rewind has restored this git tree. Does not read
-        the files, so the limits of `look` do not apply. Raises CheckpointsUnavailableError if git fails.
+        """Makes an existing git tree the last snapshot of the workspace, and returns this snapshot. Called
+        after a rewind (a reset to a checkpoint) has restored the files of this tree. Stores no files, so the
+        maximum number and size of files in a snapshot do not apply. Raises CheckpointsUnavailableError if git
+        fails. `tree`: the hash of the git tree.
         """
         with self._noting():
             return await self.shadow.adopt(tree)

@@ -89,7 +89,7 @@ class CheckpointTriggers:
 
 def position(state: State) -> Position:
     """Returns the current point in the conversation's log, which a checkpoint stores: the position of the
-    last event, and the id of the last event that is part of the current chat (without events that a return to
-    an earlier event has abandoned).
+    last event, and the id of the last event of the current chat. The current chat does not contain the events
+    that a return to an earlier event has abandoned.
     """
     return Position(seq=state.last_seq, leaf=state.leaf_event_id)

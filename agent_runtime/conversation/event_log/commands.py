@@ -53,9 +53,11 @@ def kind_of(command: str) -> CommandKind:
 
 
 def tells_result(command: str) -> bool:
-    """Returns True if a command line runs tests, and the exit code of the command line shows whether these
-    tests have passed. It shows this if every command after the last test command is joined by `&&`, or by a
-    pipe while the shell option `pipefail` is set.
+    """Returns whether the exit code of a command line shows if its tests have passed. Returns False if the
+    command line runs no tests.
+
+    The exit code shows the result of the tests if every command after the last test command is joined by
+    `&&`. If the command line sets the shell option `pipefail`, the commands may also be joined by a pipe.
     """
     plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
     allowed_separators = {"&&", "|"} if "pipefail" in plain else {"&&"}

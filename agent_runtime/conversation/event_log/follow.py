@@ -37,10 +37,10 @@ async def follow(
     or repetitions. First come the stored events, then the full state and the output of running tool calls,
     then new frames as they are published.
 
-    `known_state`: the full state of the conversation that the reader already has, or None; the state is not
-    sent again if it is unchanged and no stored events were sent. Raises SlowConsumerError if the reader is
-    too slow. Raises EndedError if the conversation is closed. The caller must close the iterator to end its
-    subscription.
+    `known_state`: the full state of the conversation that the reader already has; None if it has none. If
+    this state is still current and there are no stored events to send, the state is not sent again. Raises
+    SlowConsumerError if the reader is too slow. Raises EndedError if the conversation is closed. The caller
+    must close the iterator to end its subscription.
     """
     log = conversation.log
     if after_seq < log.last_seq:

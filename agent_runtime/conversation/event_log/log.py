@@ -166,8 +166,8 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields, in log order, the event with the id `leaf`, the events that precede it in its branch, and
-        all state updates. `leaf`: None means only state updates. `through_seq`: the last position to read.
+        """Yields the chat that ends with the event `leaf` (an event id), and all state updates, in log order.
+        `leaf`: None means only state updates. `through_seq`: the last position to read.
         """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)

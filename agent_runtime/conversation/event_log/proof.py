@@ -59,11 +59,12 @@ class Work:
     changed, also by a command. `ran`: the commands since the last change, oldest first, at most MAX_COMMANDS.
     `running`: the id of the tool call of a command that is still running, and the command; None if no command
     is running. `has_hidden_work`: whether a sub-agent or an unknown tool may have run tests since the last
-    change. Before the first change, it is also true if a command may have shown results of tests.
+    change. Before the first change, a command that only reads files also makes this field true, because the
+    output of the command may contain results of tests.
 
     `cited`: the commands that the agent named in its last call of the tool `finish`. `is_reported`: whether
-    the log already contains the report to users about this work. `is_questioned`: whether, since the user's
-    last message, the agent has got a message which says that the log does not prove the agent's claims.
+    the log already contains the report to users about this work. `is_questioned`: whether the agent was told,
+    after the user's last message, that the log does not prove the agent's claims.
     `recent`: the files that the agent viewed or changed last, the latest at the end. `plan`: the agent's list
     of tasks, one per line; empty if there is none.
     """
@@ -81,8 +82,8 @@ class Work:
 
     @property
     def is_verified(self) -> bool:
-        """Whether commands confirm the agent's work: at least one command has succeeded since the agent's
-        last change of a file, and if tests have run since that change, the last of them passed.
+        """Whether commands confirm the agent's work. At least one command must have succeeded since the
+        agent's last change of a file. If tests have run since that change, the last tests must have passed.
         """
         tests = [one for one in self.ran if one.is_test]
         return any(one.exit_code == 0 for one in self.ran) and (not tests or tests[-1].exit_code == 0)
@@ -152,8 +153,9 @@ def questioned(work: Work) -> Work:
 
 
 def after_user_message(work: Work) -> Work:
-    """Returns the record of the agent's work as it is after a new message of the user. The result is equal to
-    `work` (the record before the message), except that the agent's earlier claims are removed.
+    """Returns the record of the agent's work as it is after a new message of the user. The result is a copy
+    of `work` (the record before the message) with two changes: the agent's earlier claims are removed, and
+    the agent's next claims may be questioned again.
     """
     return replace(work, cited=(), is_questioned=False)
 

@@ -30,9 +30,9 @@ async def is_sent_back(context: RunContext) -> bool:
 
 
 def _is_reminded_to_finish(context: RunContext) -> bool:
-    """Tells the agent to continue if its last reply has no tool call although this agent must end its work
-    with a call of `finish`. Returns whether the function has logged this message to the agent. The message is
-    logged at most once after each tool call.
+    """Logs a message that tells the agent to continue or to call the tool `finish`. Returns whether the
+    message was logged. It is logged if the agent must end its work with a call of `finish`, but its last
+    reply has no tool call. The message is logged at most once after each tool call.
     """
     state = context.state
     if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:

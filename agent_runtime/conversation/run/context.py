@@ -168,8 +168,8 @@ class RunContext:
         """Inside the `async with` block, another conversation may use this conversation's permission to run
         (the run slot). At the end of the block, this conversation waits for a new permission.
 
-        If the user has requested a pause, the end of the block does not wait, because only the pause must
-        then be logged.
+        If the user has requested a pause, the conversation does not wait for a new permission. The run then
+        only logs the pause, and needs no permission for this.
         """
         assert self.slot is not None, "only a run has a slot"
         self.slots.step_aside(self.slot)

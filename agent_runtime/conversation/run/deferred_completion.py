@@ -1,7 +1,7 @@
-"""Logs the end of a run (the work of the agent until it stops) later if this is not possible at once, for
-example because the disk is full.
+"""Tries again to log the end of a run (the work of the agent until it stops) after the first attempt has
+failed, for example because the disk is full.
 
-Without the later attempts, the log would contain the status `running` until the server loads the conversation
+Without further attempts, the log would contain the status `running` until the server loads the conversation
 again.
 """
 
@@ -18,8 +18,8 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 async def log_end(context: RunContext, cause: BaseException) -> None:
-    """Logs that a run (work of the agent) has ended with an error. If this fails, tries again until it
-    succeeds or until a new run has begun. `cause`: the error that ended the run.
+    """Logs that a run (work of the agent) has ended with an error. Waits before each attempt. Tries again
+    until the end of the run is logged or a new run has begun. `cause`: the error that ended the run.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:

@@ -25,8 +25,10 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 def rest(conversation: ConversationEngine) -> None:
     """Interrupts the work on the conversation's goal (a task that the agent continues until a judge finds it
-    reached), if a goal is active. The user can resume the goal later. If the agent is working, it continues
-    until it stops, but then no judge checks the goal.
+    reached). Does nothing to the goal if it is not active. The user can resume the goal later.
+
+    If the agent is working, its current work is not stopped. When the agent then says that it is done, no
+    judge checks the goal.
     """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()

@@ -142,7 +142,8 @@ class OpenSession:
 
     async def _run(self, context: RunContext, occasion: Occasion) -> str | None:
         """Runs the hooks for one occasion, such as a new message, and logs the hooks' messages to the agent.
-        If a hook refuses what happens, returns the hook's reason; otherwise returns None.
+        If a hook refuses the tool call, the message or the end of the agent's work, returns the hook's
+        reason. Otherwise returns None.
         """
         verdict = await self._hooks.run(occasion)
         if verdict.context and not (verdict.refusal and occasion.message_id):

@@ -84,9 +84,9 @@ class RunSlots:
         self._admit()
 
     async def come_back(self, slot: RunSlot) -> bool:
-        """Puts a run (the work of one agent) whose permission to work was taken away (by `step_aside`) at the
-        end of the queue, and waits until the run gets the permission again. Returns True if the run may
-        continue, False if it was removed from the queue.
+        """Adds a run (the work of one agent) to the end of the queue, and waits until the run gets the
+        permission to work. Call this after `step_aside`, which has taken the permission away. Returns
+        True if the run may continue, False if it was removed from the queue.
         """
         slot.queue_again()
         self._waiting.append(slot)

@@ -45,10 +45,12 @@ def loads_code(call: Call, workspace: str) -> bool:
 
 
 def hides_programs(call: Call, workspace: str) -> bool:
-    """Returns whether the command sets a search path for programs, and a directory to which the agent can
-    write comes before the system's directories in this path. A program in this directory would then run in
-    place of a system program of the same name. A search path for libraries does not count if it is set for a
-    program that is in the workspace.
+    """Returns whether the command sets a search path in which a file of the agent can replace a system
+    program or library of the same name. This is the case if a directory to which the agent can write comes
+    before other directories, or if the path contains only such directories.
+
+    The search paths are PATH and those for libraries. A search path for libraries does not count if the
+    program that gets it is in the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None
@@ -93,9 +95,11 @@ def _puts_writable_first(value: str, directory: str | None, workspace: str) -> b
 
 
 def _is_writable(entry: str, directory: str | None, workspace: str) -> bool:
-    """Returns whether the agent can write to a directory of a search path. `entry`: the entry of the search
-    path; an empty entry means the current directory (`directory`; None if not known). Returns False for
-    entries with unknown parts, and for the directories where package managers install programs.
+    """Returns whether the agent can write to a directory of a search path. Returns False for entries with
+    unknown parts, and for the directories where package managers install programs.
+
+    `entry`: the entry of the search path; an empty entry means the current directory. `directory`: the
+    current directory; None if not known.
     """
     if "\0" in entry or _INSTALLED.search(entry):
         return False

@@ -66,8 +66,8 @@ def written(call: "Call", text: str | None) -> dict[str, str | None]:
 
 
 def on_disk(path: str) -> str | None:
-    """Returns the text of a shell script on the disk. Returns None if there is no such file, if its first
-    line names another interpreter, if the file is not readable or not UTF-8, or if it is larger than
+    """Returns the text of a shell script on the disk. Returns None if there is no such file, or if its first
+    line names another interpreter. Also returns None if the file is not readable, not UTF-8, or larger than
     MAX_SCRIPT_BYTES.
     """
     script = Path(path)

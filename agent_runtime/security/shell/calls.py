@@ -161,9 +161,9 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
 
 
 def _run_files(call: Call, calls: Calls, depth: int) -> None:
-    """Adds to `calls` the programs that script files start, if this call runs the files, as in `sh build.sh`.
-    The files are on the disk, or an earlier command of the same shell text writes the files. `depth`: how
-    deeply the call is nested in scripts.
+    """Adds to `calls` the programs in the script files or the makefile that this call runs, as in `sh
+    build.sh`. The files are on the disk, or an earlier command of the same shell text writes them. `depth`:
+    how deeply the call is nested in scripts.
     """
     for path in _files_run(call):
         if path in calls.scripts:

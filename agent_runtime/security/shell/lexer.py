@@ -328,9 +328,11 @@ def _end_of_double_quotes(text: str, at: int) -> int:
 
 
 def _note_case(text: str, at: int, depth: int, cases: list[int]) -> None:
-    """Records whether a `case` statement begins or ends at the index `at` of the text. `depth`: how many
-    parentheses are open there. `cases`: the depth at which each `case` statement that is still open has
-    begun. A closing parenthesis at this depth belongs to a pattern of the `case`.
+    """Records whether a `case` statement begins or ends at the index `at` of the text. A closing parenthesis
+    in such a statement may belong to a pattern, so the lexer must know the open statements.
+
+    `depth`: the number of open parentheses at this index. `cases`: one entry for each open `case` statement,
+    the number of parentheses that were open at its beginning. The function changes this list.
     """
     if _CASE.match(text, at):
         cases.append(depth)

@@ -78,8 +78,8 @@ def _goals(call: "Call", values: set[Word]) -> list[str]:
 
 def recipes(text: str, goals: Sequence[str]) -> str:
     """Returns the commands that `make` runs for these goals and for the targets that they need, as a shell
-    script. If there are no goals, the first target is used. Returns the commands of all targets if a goal is
-    not the name of a target, because the goal may then belong to a pattern rule.
+    script. If there are no goals, the first target is used. If a goal is not the name of a target, it may
+    belong to a pattern rule. In this case, returns the commands of all targets.
 
     All variables of the makefile are replaced by one shell variable whose value is unknown.
     """

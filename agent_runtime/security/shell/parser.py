@@ -218,8 +218,8 @@ class _Parser:
 
 
 def _without_head(words: list[Word]) -> list[Word]:
-    """Returns the words of the inner command in `function name { command`, `coproc [name {] command` and
-    `time -p command`.
+    """Removes the words before the inner command in `function name { command`, `coproc [name {] command` and
+    `time -p command`. Returns the words of the inner command. Returns other words unchanged.
     """
     texts = [word.text for word in words[:3]]
     if texts[:1] == ["function"] or (texts[:1] == ["coproc"] and "{" in texts):

@@ -5,9 +5,10 @@ from agent_runtime.security.shell.words import Word
 
 
 def fed_text(command: Command) -> str | None:
-    """Returns the text that the command reads from its standard input. The text is known if the script
-    contains a here-document for the command, or if a command such as `echo` prints a text of the script into
-    the pipe. Returns None if the text is not known.
+    """Returns the text that the command reads from its standard input. Returns None if the text is not known.
+
+    The text is known in two cases: the script contains a here-document for the command; or a command such as
+    `echo` prints a text of the script into the pipe.
     """
     if command.stdin is not None or command.source is None:
         return command.stdin

@@ -45,8 +45,10 @@ def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
 
 
 def value_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str | None:
-    """Returns the value that a variable gets if the shell word that consists of `pieces` is assigned to it.
-    Returns None if a part of the value is not known before the command runs.
+    """Returns the value that a variable gets when a shell word is assigned to it. Returns None if a part of
+    the value is not known before the command runs.
+
+    `pieces`: the parts of the word. `variables`: the known values of variables; None for an unknown value.
     """
     text = text_of(pieces, variables)
     return None if "\0" in text else text

@@ -52,8 +52,8 @@ def damaged() -> ServerProblem:
 
 @contextmanager
 def of_creation() -> Iterator[None]:
-    """Converts exceptions that are raised while a conversation is created, in the `with` block, to a
-    ServerProblem with status 422. Errors because of a full disk are not converted.
+    """Converts exceptions that are raised in the `with` block to a ServerProblem with status 422. The block
+    creates a conversation. Errors because of a full disk are not converted.
     """
     try:
         yield
@@ -78,10 +78,12 @@ def of_creation() -> Iterator[None]:
 
 @contextmanager
 def of_opening(conversation_id: UUID) -> Iterator[None]:
-    """Converts exceptions that are raised in the `with` block, while an existing conversation is loaded from
-    disk, to a ServerProblem. The function converts the exceptions for a log that is damaged, was changed by
-    another program, or is in use by another server. It does not convert the exception for a conversation that
-    does not exist.
+    """Converts exceptions that are raised in the `with` block to a ServerProblem. The block loads an existing
+    conversation from disk.
+
+    The function converts the exceptions for a log that is damaged or is in use by another server, and for a
+    conversation whose stored specification was changed by another program. It does not convert the exception
+    for a conversation that does not exist.
     """
     try:
         yield

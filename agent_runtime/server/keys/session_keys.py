@@ -78,8 +78,8 @@ class SessionKeys:
         self._keys = {key: None if seconds is None else now + seconds, **ending}
 
     def credential_for(self, url: str) -> str | None:
-        """Returns the key to send with a request to `url`: the current session key (the key that this server
-        and the app server share) if `url` has the origin of the app server, and None for all other URLs.
+        """Returns the key to send with a request to `url`. For URLs of the app server, this is the current
+        session key (the key that this server and the app server share). Returns None for all other URLs.
         """
         if self._report_url is None or _origin(url) != _origin(self._report_url):
             return None

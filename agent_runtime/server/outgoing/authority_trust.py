@@ -1,6 +1,6 @@
 """Makes commands trust an additional certificate authority. The egress proxy (the proxy between the sandbox
-and the internet) decrypts the TLS connections to some hosts to add a credential, and this authority signs the
-certificates that the proxy shows for these hosts.
+and the internet) decrypts the TLS connections to some hosts, because it adds a credential to the requests.
+The additional authority signs the certificates that the proxy shows for these hosts.
 
 This module writes a file with the system's authorities and the additional authority, and sets the variables
 by which programs find the file. The agent's browser has a separate list of authorities; the additional

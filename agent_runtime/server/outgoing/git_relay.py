@@ -203,9 +203,12 @@ class GitRelay:
     async def _with_prompt(
         self, head: bytes, given: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Reads the body of a program's request to a model, and returns the bytes to send to the app server's
-        model gateway: the headers `head` with the new length, and the body with secrets masked. `given`: the
-        headers as the program has sent them, which say where the body ends.
+        """Reads the body of a program's request to a model, and masks the secrets in the body. Returns the
+        bytes to send to the app server's model gateway: the headers and the masked body.
+
+        `head`: the headers to send; their length field is replaced. `given`: the headers as the program has
+        sent them, which say where the body ends. Raises _RefusedError if the body is too large or cannot be
+        read.
         """
         try:
             body = await read_body(given, reader, writer)
@@ -248,10 +251,11 @@ def _allowed_headers(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def _program_key(lines: list[bytes]) -> Iterator[bytes]:
-    """Yields the header with the model key of a program, in the form that the app server reads. Yields
-    nothing if the request contains no such key. Programs send this key as a bearer token in the header
-    Authorization. The relay removes that header from every request, so it sends the key in the header
-    PROGRAM_KEY_HEADER.
+    """Yields the header PROGRAM_KEY_HEADER with the key that identifies the program to the model gateway.
+    Yields nothing if the request contains no such key. `lines`: the headers of the program's request.
+
+    Programs send this key as a bearer token in the header Authorization. The relay removes that header from
+    every request, so it sends the key in another header.
     """
     for line in lines:
         name, _, value = line.partition(b":")

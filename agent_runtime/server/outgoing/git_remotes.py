@@ -72,8 +72,9 @@ class RemotesFile:
         self._writing = threading.Lock()
 
     def open(self) -> None:
-        """Writes the git configuration for the repositories that the last call of `set` stored, also if that
-        call was before a restart of the server. Commands that start later use this configuration.
+        """Writes the git configuration for the stored repositories. These are the repositories of the last
+        call of `set`, which may have been before a restart of the server. Commands that start later use this
+        configuration.
         """
         self._write(self._read())
         os.environ[VARIABLE] = str(self._settings)

@@ -74,11 +74,11 @@ class Outbox:
         self._then: Callable[[], None] | None = None
 
     def when_current(self, then: Callable[[], None]) -> None:
-        """Calls the function `then` as soon as the app server has confirmed that its copy of the conversation
-        contains no events that this server's log lacks.
+        """Asks the app server for the position of its last event of the conversation. Calls the function
+        `then` if this server's log has all events up to this position.
 
         If the app server has more events than the log, `then` is never called. If the app server does not
-        know the conversation, `then` is called.
+        know the conversation, `then` is called. If the app server cannot be reached, it is asked again later.
         """
         self._then = then
         self._wakeup.set()
@@ -107,9 +107,9 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """Removes from the waiting frames (messages to clients) those that contain the complete output of the
-        running tool calls (`is_whole`), because a newer frame replaces them. So a slow app server has less to
-        read.
+        """Removes the waiting frames (messages to clients) that a newer frame replaces. These are the frames
+        with `is_whole`: each contains the complete output of the running tool calls. So a slow app server has
+        less to read.
         """
         remaining = [piece for piece in self._pieces if not piece[1].is_whole]
         if len(remaining) < len(self._pieces):
@@ -173,12 +173,13 @@ class Outbox:
             await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     async def _isolate(self, events: list[EventFrame], reason: str) -> None:
-        """Changes what is sent next after the app server has refused a batch of events. If the batch has
-        several events, makes the next batch half as large, to find the one event that the app server refuses.
-        If the batch has only one event, a substitute is sent next in place of this event. `reason`: why the
-        app server refused the batch.
+        """Chooses the next batch after the app server has refused the batch `events`. One refused event must
+        not stop all later events.
 
-        One refused event must not stop all later events. Pieces of streamed replies in the batch are lost.
+        If the refused batch has several events, the next batch is half as large, to find the one event that
+        the app server refuses. If it has only one event, a substitute is sent next in place of this event. If
+        the substitute is refused, too, waits before the next attempt. Pieces of streamed replies in the
+        refused batch are lost. `reason`: why the app server refused the batch.
         """
         if len(events) > 1:
             self._batch_events = len(events) // 2
@@ -193,8 +194,9 @@ class Outbox:
             )
 
     def _next_batch(self) -> list[EventFrame]:
-        """Returns the events after the last event that the app server has confirmed, with the pieces of
-        streamed replies between these events.
+        """Returns the events to send next, with the pieces of streamed replies between these events. The
+        first event is the one after the last event that the app server has confirmed. If the app server has
+        refused this first event, returns only a substitute for it.
         """
         if self._refusal is not None:
             (refused,) = self._log.page(after_seq=self._sent_seq, limit=1)

@@ -36,13 +36,15 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Calls the function `then` as soon as the app server has confirmed that its copy of the conversation
-        contains no events that this server's log lacks.
+        """Calls the function `then` as soon as it is known that this server's log has all events of the
+        conversation that the app server has. See `Outbox.when_current`.
         """
         self._outboxes[conversation_id].when_current(then)
 
     def follow(self, conversation: ConversationEngine) -> None:
-        """Starts to send the conversation's events after the last confirmed event to the app server."""
+        """Starts to send events of the conversation to the app server. The first event that is sent is the
+        first one that the app server has not confirmed. Does nothing if the reporter has no URL.
+        """
         if self._url is None:
             return
         url = f"{self._url}/events/{conversation.id.hex}"

@@ -126,8 +126,8 @@ def _content(path: Path) -> str:
 
 
 def _authority() -> bytes:
-    """Returns the content of an .Xauthority file with a new cookie. Only programs that can read this file may
-    use the X server.
+    """Returns the content of an .Xauthority file with a new random key (a "cookie"). Only programs that can
+    read this file may use the X server.
     """
     fields = (b"", b"", b"MIT-MAGIC-COOKIE-1", secrets.token_bytes(_COOKIE_BYTES))
     return struct.pack(">H", _ANY_HOST) + b"".join(struct.pack(">H", len(one)) + one for one in fields)

@@ -44,11 +44,12 @@ def parse_users(text: str) -> Users:
 
 
 def separate(users: Users, conversations: Path) -> None:
-    """Prepares the workspace for two operating system users (server and agent), gives up all privileges of
-    root, and makes this process use both users: the agent's user by default, and the server's user for access
-    to the server's files. Raises TwoUsersError if this is not possible.
+    """Prepares the workspace for two operating system users (server and agent), and gives up all privileges
+    of root. Raises TwoUsersError if this is not possible.
 
-    If the kernel does not allow a separate user for file access, this process uses only the agent's user.
+    Afterwards, this process accesses files with the rights of the agent's user. It uses the rights of the
+    server's user only for the server's files. If the kernel does not allow a separate user for file access,
+    this process uses only the agent's user.
     """
     if os.geteuid() != 0:
         raise TwoUsersError("Only root can become two users.")

@@ -147,8 +147,9 @@ class BrowserSession:
         return await self.settled(browser)
 
     async def settled(self, browser: Browser) -> BrowserReply:
-        """Waits until the page has finished loading after a click or other input, but only for a limited
-        time. If the page is still loading after that time, the returned result says so.
+        """Waits until the current page has loaded after a click or other input, but only for a limited time.
+        Returns a result without text if the page has loaded. Otherwise the text of the result says that the
+        page is still loading.
         """
         await asyncio.sleep(SETTLE_SECONDS)
         await browser.wait_for_opened(self._load_seconds)
@@ -169,7 +170,7 @@ class BrowserSession:
 
     async def glimpse(self) -> BrowserPreview | None:
         """Returns the browser's tabs and a picture of its current tab for a user interface. Does not change
-        the page. Returns None if no browser runs.
+        the page. Returns None if the browser does not run, has no tab, or does not reply.
         """
         browser = self._browser
         if browser is None or not browser.tabs:

@@ -80,9 +80,11 @@ async def read_storage(browser: Browser) -> str:
 
 
 async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
-    """Adds the given cookies and local storage entries to the browser. `given`: the format that
-    `read_storage` returns, as decoded JSON. Returns a sentence that says how many cookies and entries were
-    added. Raises PageError if `given` is not valid or the browser refuses it.
+    """Adds the given cookies and local storage entries to the browser. Returns a sentence with the number of
+    cookies and the number of origins (websites) whose local storage was set.
+
+    `given`: the format that `read_storage` returns, as decoded JSON. Raises PageError if `given` is not valid
+    or the browser refuses it.
     """
     try:
         state = _State.model_validate(given)

@@ -224,9 +224,12 @@ class Tab:
 
 
 def _frames(answer: Json, session: str, owner_session: str | None) -> Iterator[PageFrame]:
-    """Yields the outermost frame of a DevTools session, and the frames inside it that run in the same
-    process. `answer`: the browser's reply with the frame tree. `owner_session`: the id of the DevTools
-    session for the document that contains the outermost frame; None for a page.
+    """Yields the outermost frame of a DevTools session, and the frames inside it that the same browser
+    process draws. The outermost frame comes first.
+
+    `answer`: the browser's reply with the tree of frames. `session`: the id of the DevTools session.
+    `owner_session`: the id of the session for the document that contains the outermost frame; None if the
+    outermost frame is the page itself.
     """
     waiting = [(answer["frameTree"], owner_session)]
     while waiting:

@@ -55,8 +55,10 @@ class BrowserUnavailableError(ValueError):
 
 
 class BrowserTool(Tool[ActionT]):
-    """The base class of the tools that use the conversation's browser. `words`: the tool's description for
-    the model. `does`: the effects of each call of the tool.
+    """The base class of the tools that use the conversation's browser.
+
+    `words`: the tool's description for the model. `does`: the effects that every call of the tool has, such
+    as "opens a URL".
     """
 
     timeout_seconds = CALL_SECONDS

@@ -1,5 +1,5 @@
-"""The base class of tools whose parameters are described by a JSON Schema, which comes from an MCP server or
-from a client of the agent server.
+"""The base class of tools whose parameters are described by a JSON Schema. The schema comes from an MCP
+server or from a client of the agent server.
 """
 
 from collections.abc import Collection, Mapping

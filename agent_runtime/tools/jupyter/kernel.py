@@ -204,11 +204,11 @@ async def _follow(client: "AsyncKernelClient", request: str, listener: Listener)
 
 
 def _own_variables(directory: Path) -> dict[str, str]:
-    """Returns the environment variables that only the kernel process needs. JPY_PARENT_PID makes a kernel end
-    when the agent server has ended.
+    """Returns the environment variables that only the kernel process needs. `directory`: the kernel's private
+    directory.
 
-    JPY_PARENT_PID is left out if commands run in isolated namespaces. The variable is not needed there,
-    because all processes in these namespaces end together with the agent server.
+    The variable JPY_PARENT_PID makes a kernel end when the agent server has ended. It is left out if commands
+    run in isolated namespaces, because all processes there end together with the agent server.
     """
     parent = {} if has_room() else {"JPY_PARENT_PID": str(os.getpid())}
     return {"IPYTHONDIR": str(directory / "profile"), **parent}

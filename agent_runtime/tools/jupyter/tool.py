@@ -99,8 +99,10 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Returns a claim with a lane. Calls in different lanes never conflict. All cells have the same lane,
-        which no other tool uses. So cells run one after another, but in parallel with shell commands.
+        """Returns a claim that lets cells run one after another, but at the same time as shell commands.
+
+        A lane is the name of a group of calls. Calls in different lanes never conflict. All cells have the
+        same lane, which no other tool uses.
         """
         del action
         return (Claim(lane=self.name),)

@@ -25,8 +25,8 @@ _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
 
 def confidential(server: McpServer) -> Iterator[str]:
     """Yields the secret values of the server's configuration. The caller masks these values in texts. A plain
-    word such as `production` counts as a secret only if it is the value of a variable, header or option with
-    a name such as `password`.
+    word such as `production` counts as a secret only if its variable, header or option has a name such as
+    `password`.
     """
     for name, value in (*server.env.items(), *server.all_headers.items(), *_options(server.args)):
         yield from _of(name, value)

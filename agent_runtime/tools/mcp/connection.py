@@ -53,7 +53,7 @@ class McpUnavailableError(Exception):
 
 class McpConnection:
     """The connection to one MCP server. `on_change`: called when the server's tools have changed. The MCP
-    library requires that the same task opens and closes the connection; other tasks only use it.
+    library requires that one asyncio task opens and closes the connection. Other asyncio tasks only use it.
     """
 
     def __init__(

@@ -79,7 +79,7 @@ class TerminalObservation(Observation):
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
         """Returns whether the command may fetch text from the network, so that the model must treat the
-        output as untrusted.
+        output as untrusted. `wire`: the observation as JSON from the event log.
 
         Output that comes only from the workspace is not marked as untrusted. If all output were marked, the
         mark would have no meaning.

@@ -11,12 +11,12 @@ _MAX_WORD_CHARS = 4096
 
 
 def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]:
-    """Returns the directory in which the command ended, and the paths that the words of the command could
+    """Returns the directory in which the command ended, and all paths that the words of the command could
     mean.
 
-    Each word is used as a path relative to that directory (`ended_in`), and also as a path relative to the
-    directory in which the command started (`started_in`). The function does not check whether files exist and
-    does not replace variables. So the result may contain words that are not paths.
+    `started_in`, `ended_in`: the directories in which the command started and ended. Each word is used twice:
+    as a path relative to `ended_in`, and as a path relative to `started_in`. The function does not check
+    whether files exist and does not replace variables. So the result may contain words that are not paths.
     """
     words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
     paths = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]

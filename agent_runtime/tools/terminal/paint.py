@@ -93,8 +93,8 @@ class Paint:
     """
 
     def __init__(self, max_chars: int) -> None:
-        """Creates the object without lines. `max_chars`: how many characters of the output's first lines are
-        stored, and how many of its last lines.
+        """Creates the object without lines. `max_chars`: the limit in characters, once for the stored first
+        lines and once for the stored last lines.
         """
         self._max_chars = max_chars
         self._pen = Pen()
@@ -159,9 +159,11 @@ class Paint:
 
 
 def _painted(raw: str, clean: str, pen: Pen) -> _Line:
-    """Returns the line `clean` (plain text) with the styles that the escape sequences in `raw` (the same line
-    as the terminal received it) set. `pen`: the style at the beginning of the line; it is changed to the
-    style at the end.
+    """Returns a line of output as plain text with its styles.
+
+    `raw`: the line as the terminal received it, with the escape sequences that set styles. `clean`: the same
+    line as plain text. `pen`: the style at the beginning of the line; the function changes it to the style at
+    the end.
     """
     if "\x1b" not in raw:
         return _Line(clean, [(0, len(clean), pen.style)] if pen.style and clean else [])

@@ -58,9 +58,10 @@ class Status:
 
 @dataclass(frozen=True)
 class Patience:
-    """The time limits for waiting for a command; None means no limit. `total_seconds`: for the whole wait.
-    `quiet_seconds`: the longest time without new output. `settle_seconds`: the longest time without new
-    output after the command has printed something.
+    """The time limits for waiting for a command; None means no limit.
+
+    `total_seconds`: the limit for the whole wait. `quiet_seconds`: the longest time without new output.
+    `settle_seconds`: if set, replaces `quiet_seconds` as soon as the command has printed something.
     """
 
     total_seconds: float | None = None
@@ -258,9 +259,11 @@ class PtyShell:
         await self._exit_watch
 
     def without_traces(self, text: str) -> str:
-        """Returns `text` (output of a command) without the lines that bash's trace (`set -x`) prints about
-        the runtime's temporary files, and with "bash" in place of the path of the file from which bash reads
-        the command.
+        """Removes what the runtime itself adds to the output of a command, and returns the text. `text`: the
+        output.
+
+        Removes the lines that bash's trace (`set -x`) prints about the runtime's temporary files. Also
+        replaces the path of the file from which bash reads the command by "bash".
         """
         private = re.escape(str(self._dir))
         text = re.sub(rf"(?m)^\++ .*(?:__slipway_|{private}).*\n?", "", text)

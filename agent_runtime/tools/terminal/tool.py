@@ -45,8 +45,9 @@ class TerminalTool(Tool[TerminalAction]):
         """Creates the tool. Each shell starts with its first command.
 
         `sessions`: the largest number of shells, 1 to MAX_SESSIONS; other numbers raise ValueError.
-        `quiet_seconds`: how long the tool waits for a command that prints nothing new. `settle_seconds`: the
-        same time after the tool has sent input to a running command and the command has printed a reply.
+        `quiet_seconds`: how long the tool waits for new output of a command before it returns.
+        `settle_seconds`: replaces `quiet_seconds` after the agent has sent input to a running command and the
+        command has printed something.
         """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
@@ -67,8 +68,11 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Returns a claim with a lane. Calls in different lanes never conflict. Each shell has one lane, so
-        commands in different shells run in parallel.
+        """Returns a claim that lets commands in different shells run at the same time, and commands in one
+        shell one after another.
+
+        A lane is the name of a group of calls. Calls in different lanes never conflict. So each shell has its
+        own lane.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 

@@ -94,9 +94,9 @@ def named_in(frame: Frame) -> UUID | None:
 
 @asynccontextmanager
 async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
-    """Runs the block of a `with` statement that changes who may see the conversation. After the commit of
-    `session`, notifies the live streams of all users who could see the conversation before the block and of
-    all users who can see it now.
+    """Runs the block of a `with` statement that changes who may see the conversation. Notifies the live
+    streams of the users who could see the conversation before the block, and of the users who can see it
+    after the block. The notices are sent after the commit of `session`.
     """
     before = await channels_of(session, conversation_id)
     yield

@@ -183,8 +183,8 @@ class UserStream:
         return list(found.values())
 
     async def _changes(self, messages: Collection[Frame]) -> list[UserFrame]:
-        """Returns the messages (frames) for everything that has changed since the last frames were sent to
-        the client. `messages`: the messages that were published since then.
+        """Returns the frames (messages to the client) about everything that has changed since the last frames
+        were sent. `messages`: the messages that were published on the stream's pubsub channels since then.
         """
         ids = {named for frame in messages if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []

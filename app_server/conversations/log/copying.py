@@ -50,14 +50,14 @@ async def copied_frames(
 async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
-    """Returns the positions of the events that a fork of this conversation copies, in ascending order. These
-    are the event `from_event_id`, its parent event, the parent of this parent, and so on up to the first
-    event. If `from_event_id` is None, the newest event that the user has not undone is used in place of the
-    event `from_event_id`. So events that the user has undone by going back to an earlier point are left out.
-    The newest event that sets the confirmation policy and the newest event that sets the security analyzer
-    are also included. Positions after `through_seq` are left out.
+    """Returns the positions of the events that a fork of this conversation copies, in ascending order. A fork
+    copies the event `from_event_id` and the events that lead to it: its parent event, the parent of this
+    parent, and so on up to the first event. It also copies the newest event that sets the confirmation policy
+    and the newest event that sets the security analyzer.
 
-    Raises NotFound `event_not_found` if there is no event with the id `from_event_id`.
+    `through_seq`: events after this position are not copied. `from_event_id`: None means the newest event
+    that the user has not undone by going back to an earlier point. Raises NotFound `event_not_found` if there
+    is no event with the id `from_event_id`.
     """
     seqs_and_parents: dict[str, tuple[int, str | None]] = {}
     safeguards: dict[str, int] = {}

@@ -110,9 +110,12 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Adds the id of each event's parent to `parents`. Returns the id of the last event that is in effect
-    after these events. An event is in effect if the user has not undone it by going back to an earlier point.
-    `bodies`: events as JSON texts. `leaf`: the id of the last event in effect before these events.
+    """Processes some events of the log, in their order. Adds the id of each event's parent to `parents`, by
+    the id of the event. Returns the id of the newest event that the user has not undone by going back to an
+    earlier point, or None if there is no such event.
+
+    `bodies`: the events as JSON texts. `leaf`: the result of the call for the events before these events;
+    None for the first call.
     """
     for body in bodies:
         event = orjson.loads(body)

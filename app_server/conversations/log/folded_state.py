@@ -57,8 +57,8 @@ class FoldedState:
 
 
 def restored(stored: Mapping[str, Any] | None) -> FoldedState:
-    """Returns the FoldedState from JSON values that FoldedState.stored has returned and that the row of the
-    conversation contains. `stored`: None means an empty log.
+    """Converts the JSON values that are stored in the row of a conversation to a FoldedState. `stored`: a
+    result of the method FoldedState.stored; None means an empty log.
     """
     if stored is None:
         return FoldedState()

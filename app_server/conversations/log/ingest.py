@@ -151,10 +151,10 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the frames (messages) of a sandbox's report that must be sent to the clients. These are the
-    frames after the last event that was already stored before this report, or all frames if the report
-    contains no such event. So the parts of an unfinished model reply are not sent twice if the sandbox
-    repeats the report.
+    """Returns the frames (messages) of a sandbox's report that must be sent to the clients. If the sandbox
+    repeats a report, the log already contains some events of the report. Then only the frames after the last
+    of these events are returned, so that the parts of an unfinished model reply are not sent twice. If the
+    log contains none of the events, all frames are returned.
     """
     new = {frame.seq for frame in appended.new}
     known = [

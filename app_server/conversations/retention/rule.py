@@ -72,9 +72,10 @@ def has_sub_conversations() -> ColumnElement[bool]:
 
 
 async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
-    """Returns the ids of the conversations that the retention rule applies to, newest first, so that
-    sub-conversations come before their parents. If the action is to delete, a parent is left out if at least
-    one of its sub-conversations is not deleted.
+    """Returns the ids of the conversations that the retention rule archives or deletes now, newest first, so
+    that sub-conversations come before their parents. If the rule deletes conversations, a conversation is
+    left out as long as the rule does not apply to all its sub-conversations, because these are deleted with
+    their parent.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

@@ -76,7 +76,7 @@ async def search_events(
 ) -> Response:
     """Returns a page of the conversation's events. With `query`, returns only events that contain these
     words. Then `matches` gives the sequence number and the matching passage of each event in `items`. `full`:
-    if false, a URL replaces each image, and the middle of each long output.
+    if false, each image and the middle of each long output are replaced by a URL.
     """
     if query is not None:
         found = await matches.search(
@@ -112,9 +112,9 @@ async def get_events(
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
     full: Full = True,
 ) -> Response:
-    """Returns the events with these ids, in the order of the ids; null for an unknown id. `full`: if false, a
-    URL replaces each image, and the middle of each long output. 413 `events_too_large` if `full` is true and
-    the events are too large together.
+    """Returns the events with these ids, in the order of the ids; null for an unknown id. `full`: if false,
+    each image and the middle of each long output are replaced by a URL. 413 `events_too_large` if `full` is
+    true and the events are too large together.
     """
     return _json(await log.batch(session, conversation_id, id, full=full))
 

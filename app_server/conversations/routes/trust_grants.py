@@ -222,9 +222,9 @@ async def _executables_in(workplace: Workplace, task: StartTask, checkout: Check
 
 
 def _further_directory(workplace: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of the checkout (a repository in the sandbox) for a request to the agent server.
-    Returns None if the checkout is the agent's working folder, because the agent server uses this folder if a
-    request names no directory.
+    """Returns the directory that a request to the agent server must name for this checkout (a repository in
+    the sandbox). Returns None if the checkout is the agent's working folder, because the agent server uses
+    this folder if a request names no directory.
     """
     return None if checkout == workplace.projects[0] else checkout.directory
 

@@ -131,9 +131,9 @@ async def stream_linked_conversation(
     websocket: WebSocket,
     after_seq: str = "0",
 ) -> None:
-    """Streams the finished events of the conversation to which a read-only link leads. The client sends the
-    token of the link in the header `X-Link-Token`, or in a second WebSocket subprotocol: `slipway` and
-    `slipway.link.TOKEN`. Needs no sign-in.
+    """Streams the finished events of the conversation to which a read-only link leads. Needs no sign-in. The
+    client sends the token of the link in the header `X-Link-Token`. Browsers cannot set headers on a
+    WebSocket, so they offer two subprotocols: `slipway`, and `slipway.link.TOKEN` with the token.
     """
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
     readers: LinkReaders = link_readers

@@ -75,10 +75,10 @@ async def hide_from_other_team(
 async def refuse_submodules_of_other_teams(
     session: AsyncSession, conversation: Conversation, found: Sequence[KeptSubmodule]
 ) -> None:
-    """Marks those submodules in `found` that must not be fetched, because a team owns their repository and
-    allows it only to its own members. A submodule is marked if the user is not in this team, or if the
-    conversation belongs to another team. The mark is the field `reason`, which says why the submodule is not
-    fetched.
+    """Marks those submodules in `found` that must not be fetched because a team allows their repository only
+    to its own members. A submodule is marked if the user is not a member of this team. It is also marked if
+    the conversation belongs to a different team. The mark is the field `reason`, which says why the submodule
+    is not fetched.
     """
     for one in found:
         if one.reason is not None:

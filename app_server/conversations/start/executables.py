@@ -136,8 +136,10 @@ class CheckoutExecutables:
 def without_outer(
     found: Sequence[tuple[Checkout, Sequence[ProjectExecutable]]],
 ) -> list[tuple[Checkout, list[ProjectExecutable]]]:
-    """Returns the project executables of each folder, without setup scripts and Git hooks that an inner
-    folder replaces. An inner folder is a folder inside another folder, nearer to the agent's working folder.
+    """Returns the project executables of each folder, with at most one setup script and one Git hook for
+    nested folders. If a folder has a setup script, the setup scripts of the folders around it are left out.
+    Git hooks are treated in the same way.
+
     `found`: the folders with their executables; an inner folder comes before the folders around it.
     """
     remaining: list[tuple[Checkout, list[ProjectExecutable]]] = []

@@ -202,7 +202,8 @@ async def fetch_submodule(
     client: AgentClient, directory: str, path: str, mode: CloneMode, timeout_seconds: float
 ) -> str | None:
     """Fetches a submodule of the repository through Slipway's git proxy and checks the submodule out. Returns
-    None on success, or else the reason of the failure.
+    None on success. Otherwise returns the reason of the failure, as a short text. path: the submodule's
+    folder in the repository.
     """
     quoted_path = shlex.quote(path)
     # `--checkout`: the repository must not choose a command. No other protocol runs a program here.
@@ -235,7 +236,8 @@ async def head_commit(client: AgentClient, directory: str) -> str | None:
 
 
 async def must_run(client: AgentClient, script: str, directory: str | None = None) -> None:
-    """Runs one of Slipway's own scripts in the sandbox. Raises StartFailure `repository_clone_failed` if the
+    """Runs one of Slipway's own scripts in the sandbox. `directory`: the directory in which the script runs;
+    None means the default directory of the agent server. Raises StartFailure `repository_clone_failed` if the
     script fails.
     """
     result = await _run(client, f"set -e\nexec 2>&1\n{script}", directory)

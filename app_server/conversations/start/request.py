@@ -183,9 +183,9 @@ async def with_spec(
     """Returns a copy of the start request with a sandbox spec (the image and settings of new sandboxes). If
     the request names no spec, the spec is taken from the user's present settings.
 
-    A request that begins from a snapshot and names no spec is returned unchanged, so that the image of the
-    snapshot is used. But if the user may not choose a spec, or if the user's organisation or team enforces a
-    spec, such a request also gets a spec. `permission`: which specs the user may choose.
+    There is one exception: a request that begins from a snapshot and names no spec is returned unchanged, so
+    that the image of the snapshot is used. The exception applies only if the user may choose a spec and no
+    spec is enforced by the user's organisation or team. `permission`: which specs the user may choose.
 
     Raises NotFound `sandbox_spec_not_found` if the spec does not exist. Raises Forbidden
     `sandbox_specs_not_allowed` if the user may not choose a spec. Raises Forbidden `setting_enforced` if
@@ -220,10 +220,11 @@ async def checked_more(
     description of each, with the name of its directory in the sandbox.
 
     `first`: the address of the first repository; None if the request has no first repository. `home`: the
-    data directory of the server. Raises InvalidRepository and Forbidden `repository_not_allowed`, as
-    `checked_address` does. Raises BadRequest `more_without_first` if there is no first repository. Raises
-    BadRequest `repository_has_password` if a URL contains a password. Raises BadRequest `repository_twice` if
-    a repository is named twice.
+    data directory of the server. Raises InvalidRepository if an address is not valid or a repository does not
+    exist on the server's machine. Raises Forbidden `repository_not_allowed` if the user may not use a
+    repository. Raises BadRequest `more_without_first` if there is no first repository. Raises BadRequest
+    `repository_has_password` if a URL contains a password. Raises BadRequest `repository_twice` if a
+    repository is named twice.
     """
     given = request.more_repositories
     addresses = [parse_address(one.repository, one.git_provider) for one in given]

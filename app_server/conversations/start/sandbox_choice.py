@@ -135,9 +135,9 @@ async def _has_the_same_way_out(
     """Returns whether the new conversation would have the same network policy as the conversations that are
     already in the sandbox.
 
-    Returns False if the conversations together have several repositories and the user has saved a credential
-    for one of them, which the egress proxy adds to requests. Also returns False if the repositories belong to
-    different teams.
+    Always returns False in two cases. In the first case, the conversations have different repositories, and
+    the user has saved a network credential for one of these repositories (the egress proxy adds such
+    credentials to requests). In the second case, the repositories belong to different teams.
     """
     user_id, there = new_conversation.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.

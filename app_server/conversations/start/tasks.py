@@ -48,12 +48,12 @@ class Claim:
 async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
-    """Leases the oldest free start task to the worker `owner`: for the time LEASE, no other worker may work
-    on the start of this conversation. Returns the ids of the task and of its sandbox, or None if no start
-    task is free.
+    """Leases a free start task to the worker `owner`: for the time LEASE, no other worker may work on the
+    start of this conversation. Returns the ids of the task and of its sandbox, or None if no start task is
+    free.
 
-    Tasks of the users with the fewest active starts are taken first. So a user does not wait until all starts
-    of another user have ended.
+    Chooses a task of the user with the fewest active starts, and the oldest task if there are several. So a
+    user does not wait until all starts of another user have ended.
 
     server_id: the id of this server; tasks whose sandbox is a process of another server are skipped.
     under_way: ids of the tasks that `owner` already works on. These tasks are skipped even if their leases
@@ -89,7 +89,7 @@ async def claim(
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
     """Returns the SQL condition that is true if the sandbox runs as a process on the machine of another app
-    server, so that this app server cannot reach it. server_id: the id of this app server; None means that
+    server. This app server cannot reach such a sandbox. server_id: the id of this app server; None means that
     there is only one app server.
     """
     if server_id is None:

@@ -91,9 +91,9 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. If the previous worker of this home directory was killed, first ends the leases
-        of that worker (its rights to work on starts), so that these starts can continue. Only one server at a
-        time may run a worker in a home directory (a data directory of a server).
+        """Starts the worker. If the previous worker of this home directory (the data directory of a server)
+        was killed, first ends the leases of that worker, which are its rights to work on starts. So these
+        starts can continue. Only one server at a time may run a worker in a home directory.
         """
         await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")

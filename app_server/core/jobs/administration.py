@@ -40,8 +40,9 @@ def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
 
 
 async def troubled(session: AsyncSession, moment: datetime) -> int:
-    """Returns the number of jobs that have a problem at the time `moment`: jobs whose app server has probably
-    stopped, and jobs that still wait although they should have been started more than LATE_AFTER ago.
+    """Returns the number of jobs that have a problem at the time `moment`. A running job has a problem if its
+    app server has probably stopped. A waiting job has a problem if it should have been started more than
+    LATE_AFTER ago.
     """
     silent = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
     late = and_(Job.state == JobState.WAITING, Job.run_at < moment - LATE_AFTER)

@@ -1,9 +1,10 @@
 """Informs the workers of other app servers about new jobs, through the NOTIFY command of PostgreSQL. This is
 used if several app servers share a PostgreSQL database but no Redis.
 
-Each app server has one connection that sends and receives notifications. A notification is not part of the
-transaction that stores a job, because PostgreSQL commits transactions with notifications one after the other.
-If a notification is lost, the worker still finds the job, because it reads the database regularly.
+Each app server has one connection that sends and receives notifications. A notification is sent only after
+the transaction that stores the job. PostgreSQL commits transactions that contain notifications one after the
+other, and that would be slow. If a notification is lost, the worker still finds the job, because it reads the
+database regularly.
 """
 
 import asyncio

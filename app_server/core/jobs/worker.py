@@ -89,9 +89,9 @@ class Jobs:
         self._kinds[kind] = known
 
     async def open(self) -> None:
-        """Starts the worker. If an app server was killed, its interrupted jobs are run again: on SQLite
-        immediately, on PostgreSQL when their leases (the time-limited rights of the killed server to run
-        them) have expired.
+        """Starts the worker. If an app server was killed, the jobs that it was running are run again. On
+        SQLite, they are run again immediately. On PostgreSQL, they are run again when the leases of the
+        killed server (its time-limited rights to run the jobs) have expired.
         """
         self.schedule(TIDY_KIND, self._forget_ended, timedelta(hours=1))
         if self._database.sqlite_file is not None:

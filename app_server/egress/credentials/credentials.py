@@ -1,9 +1,9 @@
 """Stores the credentials that the egress proxy adds to requests of sandboxes to https hosts, and selects the
 credentials for a request.
 
-Each user can save and delete the credentials for the user's sandboxes. The owner of the installation can also
-save and delete the credentials of the server, which are for the sandboxes of all users of the default
-organisation (whose administrators manage the installation).
+Each user can save and delete the credentials for the user's sandboxes. There are also credentials of the
+server. They are for the sandboxes of all users of the default organisation, whose administrators manage the
+installation. Only the owner of the installation can save and delete them.
 """
 
 import base64

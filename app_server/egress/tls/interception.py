@@ -1,10 +1,10 @@
 """Decrypts TLS connections of sandboxes at the egress proxy, and sends the decrypted requests to the real
 host.
 
-TLS is decrypted for four kinds of hosts. At hosts with a credential, the proxy adds the credential to the
-requests. At hosts to which the values of secret variables may be sent, it replaces placeholders in the
-headers by these values, which the sandbox does not get. At git hosts of the user, it checks the requests. At
-package hosts, it caches files.
+TLS is decrypted for four kinds of hosts. First, hosts with a credential: the proxy adds the credential to the
+requests. Second, hosts that may receive the values of secret variables: the sandbox has only placeholders,
+and the proxy replaces them by the values in the headers. Third, git hosts of the user: the proxy checks the
+requests. Fourth, package hosts: the proxy caches files.
 
 The proxy calls the real host only over TLS and verifies its certificate. The proxy does not follow redirects.
 If the program in the sandbox follows a redirect, its request to the new host gets only a credential that is
@@ -83,9 +83,9 @@ class TlsInterception:
     def reads(self, way: AllowedRoute) -> bool:
         """Returns whether the egress proxy decrypts the TLS of a tunnel to this host.
 
-        For a host whose requests are read only for the package cache, returns False for DISTRUST_SECONDS
-        after a TLS handshake for this host between the same sandbox and the proxy has failed. So programs
-        that do not trust the proxy's certificate can still reach the host.
+        For some hosts, TLS is decrypted only for the package cache. If a program in the sandbox does not
+        trust the proxy's certificate, its TLS handshake fails. Then this method returns False for this
+        sandbox and such a host for DISTRUST_SECONDS. So the program can still reach the host.
         """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
         return way.must_be_read or (way.has_packages and until <= time.monotonic())

@@ -82,8 +82,9 @@ class HostTokens:
 
     async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
         """Returns the credentials with which git fetches from this repository and pushes to it for the user.
-        Returns None if the user has no credentials for the repository's git host, or only those of a GitHub
-        App installation that does not contain the repository; then git can fetch only public repositories.
+        Returns None if the user has no credentials for the repository's git host. Also returns None if the
+        credentials belong to a GitHub App installation that does not contain the repository. Without
+        credentials, git can fetch only public repositories.
 
         Raises an AppError (for example BadGateway `git_reconnect_needed`) if the token has expired and cannot
         be renewed.
@@ -108,12 +109,12 @@ class HostTokens:
         self, user_id: UUID, origin: str, *, refused: str | None = None, repository: str | None = None
     ) -> str | None:
         """Returns a valid token of the user for the git host. Renews the token first if it has expired or
-        soon expires. Returns None if the user has no token for this host. If the token belongs to an
-        installation of a GitHub App, and `repository` is part of the installation, the returned token is
-        valid only for this repository. In all other cases `repository` has no effect.
+        soon expires. Returns None if the user has no token for this host.
 
         `refused`: a token that the host has just refused; None if there is none. If this token is still the
-        stored one and was granted by a sign-in, it is renewed.
+        stored one and was granted by a sign-in, it is renewed. `repository`: used only if the token belongs
+        to an installation of a GitHub App that contains this repository; the returned token is then valid
+        only for this repository.
 
         Raises BadGateway `git_reconnect_needed` if the user must sign in to the host again. Raises BadGateway
         `git_sign_in_refused` if the host refuses to renew the token of a sign-in. Raises BadGateway
@@ -244,9 +245,9 @@ class HostTokens:
     async def _save(
         self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str | None
     ) -> bool:
-        """Stores the renewed tokens and returns True. If the user has disconnected from the git host or
-        signed in again since the renewal began, stores nothing, adds a background job that revokes the new
-        token, and returns False.
+        """Stores the renewed tokens and returns True. Does not store them if the user has disconnected from
+        the git host, or has signed in again, since the renewal began. In this case, adds a background job
+        that revokes the new token, and returns False.
 
         If the database does not reply, tries again to store the tokens for at most _SAVE_SECONDS, and then
         raises the database's error. Without these attempts the new tokens could be lost, and the host may no

@@ -51,8 +51,8 @@ class TokenRefusal(Exception):
 class GrantedTokens:
     """The tokens that a git host has granted. `refresh_token`: None if the host has granted none. `scopes`:
     separated by spaces; None if the host does not say. `expires_at`: None if the access token does not
-    expire. `requested_at`: when Slipway sent the request. The host granted the tokens later, so a lifetime
-    that is counted from this moment does not end too late.
+    expire. `requested_at`: when Slipway sent the request for the tokens. Slipway counts the lifetime of the
+    access token from this time, which is before the host granted it. So `expires_at` is never too late.
     """
 
     access_token: str = field(repr=False)

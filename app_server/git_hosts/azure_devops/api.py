@@ -101,9 +101,11 @@ class AzureApi:
 
     async def raw(self, path: str, query: Query, accept: str, max_bytes: int | None = None) -> bytes | None:
         """Requests a resource that is not JSON, such as a file or a log, and returns its bytes. `accept`: the
-        media type that Azure DevOps shall send. `max_bytes`: the largest accepted size of the resource. If
-        `max_bytes` is None, the function returns None for a reply with status 404. If `max_bytes` is a
-        number, the function raises an error for a reply with status 404 and for a larger resource.
+        media type that Azure DevOps shall send.
+
+        `max_bytes`: the largest accepted size of the resource; None means the limit of HostConnection. An
+        error is raised for a larger resource. `max_bytes` also decides what happens if the resource does not
+        exist (status 404). If `max_bytes` is None, the function returns None. Otherwise it raises an error.
         """
         words = {**query, "api-version": VERSION}
         if max_bytes is None:
@@ -143,10 +145,11 @@ class AzureApi:
         return found
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
-        """Returns the token's user as a member of an organisation, in Azure DevOps' JSON. If `organization`
-        is None: for a token of one organisation, uses this organisation; for a token that is valid for all
-        organisations of the user, returns None. Raises BadGateway `git_token_refused` if the token is not
-        valid.
+        """Returns the token's user as a member of an organisation, in Azure DevOps' JSON. Raises BadGateway
+        `git_token_refused` if the token is not valid.
+
+        `organization`: None means the organisation that the token is limited to. Returns None if
+        `organization` is None and the token is valid for all organisations of the user.
         """
         name = organization or self._organization
         if name is None:

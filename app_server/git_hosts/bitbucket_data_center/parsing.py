@@ -53,9 +53,9 @@ def user(found: Json) -> HostUser:
 def repository(
     found: Json, default_branch: str | None = None, *, can_push: bool | None = None
 ) -> HostRepository:
-    """Converts a repository from Bitbucket's JSON. `default_branch`: the name of the default branch.
-    `can_push`: whether the user may push. The caller gets these two values from other calls to the host,
-    because the JSON of a repository does not contain them; None means not known.
+    """Converts a repository from Bitbucket's JSON. `default_branch`: the name of the default branch; None if
+    it is not known. `can_push`: whether the user may push; None if it is not known. The caller gets these two
+    values from other calls to the host, because the JSON of a repository does not contain them.
     """
     project = found["project"]
     web_url = _link(found, "self").removesuffix("/browse")

@@ -262,7 +262,7 @@ class GitLab:
         return parsing.issue((await self._api.get(_item(repository, ItemKind.ISSUE, number))).json())
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the newest pipeline's jobs, and the last commit's statuses that do not come from jobs."""
+        """Returns the jobs of the merge request's newest pipeline, and the other statuses of its commit."""
         path = _item(repository, ItemKind.PULL_REQUEST, pull_request.number)
         commit = pull_request.head_commit
         pipelines = (await self._api.get(f"{path}/pipelines")).json()
@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of the forks in them."""
+        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of forks, by their ids."""
         rows = list(found)
         forks = {
             one["source_project_id"]

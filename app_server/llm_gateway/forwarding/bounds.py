@@ -159,9 +159,12 @@ class _Bounded(httpx.BaseTransport):
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async HTTP transport for litellm that refuses to send a request while a model call runs. This app
-    server makes all its model calls with litellm's synchronous transport, which checks where each request
-    goes. So no model call can avoid this check.
+    """An async HTTP transport for litellm that does not check where a request goes. Therefore it refuses to
+    send a request while a model call runs.
+
+    This app server makes its model calls with litellm's synchronous transport, which checks where each
+    request goes. If litellm uses the async transport during such a call, the call fails. So no model call can
+    avoid the check.
     """
 
     def __init__(self) -> None:

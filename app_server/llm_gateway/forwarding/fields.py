@@ -86,8 +86,8 @@ class ChatFields(Closed):
 
 
 class CompatibleFields(ChatFields):
-    """The allowed fields of a chat completion for servers that implement OpenAI's protocol themselves: the
-    fields of ChatFields, and the fields of this class, which only some of these servers know.
+    """The allowed fields of a chat completion for servers that implement OpenAI's protocol themselves. These
+    are the fields of ChatFields and, in addition, fields that only some of these servers know.
     """
 
     metadata: dict[str, str] | None = None

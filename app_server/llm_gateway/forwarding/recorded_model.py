@@ -40,8 +40,8 @@ class Turn(BaseModel):
 
 
 class Recording(BaseModel):
-    """A recording, which is played back in place of calls of a model, for example in the demo: the recorded
-    replies (turns) of a model in order. `after_end`: the reply to every call after the last turn.
+    """The recorded replies (turns) of a model, in order. In the demo, for example, the app server returns
+    these replies and calls no model. `after_end`: the reply to every call after the last turn.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -122,9 +122,10 @@ def _takes_format(model: str, litellm: Any) -> bool:
 
 def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator[Any]]:
     """Starts a model call with litellm. Returns litellm's reply, and an iterator of its pieces, which is
-    empty if the reply is not streamed. Waits for the first piece, because litellm reports the refusals of
-    some vendors only with the first piece, and the HTTP status can only be set before the reply begins.
-    `arguments`: the arguments of `litellm.completion`.
+    empty if the reply is not streamed. `arguments`: the arguments of `litellm.completion`.
+
+    Waits for the first piece of a streamed reply, because litellm reports the refusals of some vendors only
+    with the first piece. This server must know of a refusal before it sends the HTTP status of its own reply.
     """
     reply = litellm.completion(**arguments)
     if not arguments.get("stream"):
@@ -140,8 +141,8 @@ async def _chunks(
     added: Additions,
 ) -> AsyncIterator[bytes]:
     """Yields the pieces of a streamed reply as server-sent events. If the vendor fails during the stream, the
-    last event is an `error` with the reason, in the form that OpenAI and OpenRouter use, and no `[DONE]`
-    follows.
+    last event is an `error` that gives the reason. The error has the form that OpenAI and OpenRouter use, and
+    no `[DONE]` follows.
 
     `within`: a function that runs another function while litellm may reach only the vendor. `pieces`: the
     pieces of litellm's reply. `limiter`: limits the threads that wait for pieces. `added`: the API key and

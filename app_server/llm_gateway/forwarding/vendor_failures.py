@@ -17,7 +17,7 @@ _FIX = "Check the model's base URL in the settings, and that this server can rea
 
 
 def unreachable(error: Exception, where: str | None) -> BadGateway:
-    """Returns the error for a model server that could not be connected to, or that closed the connection.
+    """Returns the error for a model server that accepts no connection, or that closed the connection.
     `where`: the address of the server; None if it is not known.
     """
     host = httpx.URL(where).netloc.decode() if where else "its vendor"
@@ -29,8 +29,8 @@ def unreachable(error: Exception, where: str | None) -> BadGateway:
 
 
 def wrong_base_url(where: str, status: int) -> BadGateway:
-    """Returns the error for a base URL at which an HTML page and not a model server replies. `where`: the
-    base URL.
+    """Returns the error for a base URL that is not the address of a model server, because an HTML page was
+    returned from there. `where`: the base URL. `status`: the HTTP status of the page.
     """
     host = httpx.URL(where).netloc.decode()
     return BadGateway(

@@ -2,8 +2,8 @@
 The reservation is renewed while the call runs. The real cost replaces the reservation when the call ends.
 
 A call may begin if the spent amount and the reserved amounts together are below all limits. Therefore
-parallel calls exceed a limit by at most one reservation. An agent makes its next call within milliseconds.
-Therefore a new call waits until the costs of the user's ended calls are stored.
+parallel calls exceed a limit by at most one reservation. A new call of a user waits until the costs of the
+user's ended calls are stored. This wait is needed because an agent makes its next call within milliseconds.
 
 Every model call waits for the code of this module. To be fast, its SQL statements are built only once, and
 they fetch rows, not ORM objects.
@@ -218,9 +218,9 @@ async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
 
 
 async def _reserved(session: AsyncSession, account_ids: Collection[UUID]) -> Mapping[UUID, int]:
-    """Returns the amount that running model calls have reserved in each spending account (a limit with the
-    amount that was spent), in millionths of a dollar, by account id. Expired reservations, whose server no
-    longer runs, do not count.
+    """Returns the amounts that running model calls have reserved, in millionths of a dollar. The keys are the
+    ids of the spending accounts (limits with the amounts that were spent). Expired reservations, whose server
+    no longer runs, do not count.
     """
     rows = await session.execute(_RESERVED, {"ids": list(account_ids), "now": now()})
     return {account_id: int(amount) for account_id, amount in rows}

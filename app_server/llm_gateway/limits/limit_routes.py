@@ -127,8 +127,8 @@ def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
 
 
 def limit_fields(account: SpendingAccount) -> dict[str, object]:
-    """Returns the limit, the period, its beginning and the spent dollars of a spending account (a limit with
-    the amount that was spent), as fields for the reply AdministeredLimit.
+    """Returns the fields of the reply AdministeredLimit for a spending account (a limit with the amount that
+    was spent). The fields are the limit, the period, the beginning of the period, and the spent dollars.
     """
     return {
         "limit": None if account.allowed is None else account.allowed / MICROS,

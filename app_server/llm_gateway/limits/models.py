@@ -26,11 +26,12 @@ class Period(StrEnum):
 
 
 class SpendingAccount(Base):
-    """One row of the table of spending accounts: an amount of money that was spent, and its limit. A
-    conversation has one account, whose period is its whole life. A user has three accounts: one with the
-    limit that the user has set, one with the administrator's limit, and one without a limit that counts what
-    the user spends in each month. The id of the row is the id of the conversation or the user, or is computed
-    from the user's id.
+    """One row of the table of spending accounts: an amount of money that was spent, and its limit.
+
+    A conversation has one account. Its period is WHOLE, so the spent amount counts all costs of the
+    conversation. A user has three accounts. The first has the limit that the user has set. The second has the
+    administrator's limit. The third has no limit and counts what the user spends in each month. The id of the
+    row is the id of the conversation or the user, or is computed from the user's id.
 
     `allowed`: the limit; None means no limit. `raised`: the amount that the user has added to the limit for
     this period. `share`: the additional amount that a conversation gets when the user lets it continue after

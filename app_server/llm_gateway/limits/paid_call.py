@@ -68,8 +68,8 @@ async def begin(
 
 
 def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
-    """Estimates the largest token usage that is likely for this call, and returns it. The call's cost is
-    reserved for this usage.
+    """Estimates the largest token usage that is likely for this call, and returns it. The caller reserves the
+    cost of this usage. `request_bytes`: the size of the request body in bytes.
     """
     asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens

@@ -75,7 +75,7 @@ def shared_budget_reached(budget: LevelValue, spent: int, reserved: int) -> Paym
 
 def _limit(account: SpendingAccount, set_by: str) -> dict[str, Any]:
     """Returns the fields that describe a spending limit in an error reply: the amount in dollars, who has set
-    it, and when the next period begins.
+    it, and when the next period begins. `set_by`: `user`, `administrator` or `conversation`.
     """
     ends = end_of(account.period, now())
     return {

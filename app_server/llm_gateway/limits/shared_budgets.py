@@ -67,8 +67,8 @@ async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValu
 
 async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
     """Locks the rows of these budgets until this transaction ends, so that two calls are never checked at the
-    same time. Without the lock, both calls could be allowed because of the same money that is left in a
-    budget.
+    same time. Without the lock, two calls could both be allowed although the rest of a budget is enough for
+    only one of them.
     """
     owners = [budget.owner_id for budget in budgets]
     query = select(LevelSetting.owner_id).where(

@@ -1,6 +1,6 @@
 """Reads and changes the spending accounts: what users and conversations may spend on models, and what they
-have spent. Each user has three accounts: one with the limit that the user has set, one with the limit that an
-administrator has set, and one without a limit for the spending of each month.
+have spent. Each user has three accounts. The first has the limit that the user has set. The second has the
+limit that an administrator has set. The third has no limit and counts what the user spends in each month.
 """
 
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ class Payer:
 
     @property
     def periods(self) -> dict[UUID, Period]:
-        """The spending accounts to which a call of this payer is charged: three accounts of the user and, if
-        a conversation makes the call, the account of the conversation. The keys are the ids of the accounts.
-        Each value is the period that a new account gets.
+        """The spending accounts to which a call of this payer is charged. These are the three accounts of the
+        user. If a conversation makes the call, they also include the account of the conversation. The keys
+        are the ids of the accounts. Each value is the period that a new account gets.
         """
         of_conversation = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
         own = (self.user_id, administered_id(self.user_id), monthly_id(self.user_id))
@@ -136,7 +136,7 @@ async def administered_accounts(session: AsyncSession) -> Sequence[SpendingAccou
 
 async def default_limit(session: AsyncSession, *, lock: bool = False) -> SpendingDefault:
     """Returns the default spending limit, which applies to all users without an individual limit. `lock`:
-    locks the row of the default limit against changes until this transaction ends.
+    whether to lock the row of the default limit against changes until this transaction ends.
     """
     query = select(SpendingDefault)
     return (await session.scalars(query.with_for_update(read=True) if lock else query)).one()
@@ -160,9 +160,9 @@ async def allow_conversation(
 ) -> None:
     """Sets how much a conversation may cost in total. `dollars`: the limit; None means no limit.
 
-    `spent_before`: the conversation's cost so far, as the caller has counted it. The spent amount of the
-    account may be higher, because it includes the cost of replies that broke off. In this case the difference
-    is added to the limit.
+    `spent_before`: the cost of the conversation until now in dollars, as the caller has counted it. The
+    account may have counted more, because it also counts replies that broke off. The limit is then raised by
+    the difference, so that the conversation can still spend what the caller expects.
     """
     account = await _conversation_account(session, payer)
     uncounted = max(account.spent - to_micros(spent_before), 0)
@@ -177,8 +177,8 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue after its budget is spent: adds the amount of the conversation's first
-    budget to the spent amount, and makes the sum the new budget.
+    """Lets a conversation continue after its budget is spent. The conversation may then spend the amount of
+    its first budget once more: the new budget is this amount plus the amount that is already spent.
 
     Changes nothing if the budget is not spent, or if the organisation or a team enforces how much each
     conversation may cost.

@@ -16,9 +16,12 @@ marks.
 
 
 def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
-    """Returns where the vendor reads cache marks (`cache_control`). Such a mark tells the vendor which part
-    of a request to store in its prompt cache. Returns None if the vendor reads no marks. `model`: the model's
-    name in the model profile (the saved model with its options).
+    """Returns where in a message the vendor reads cache marks, as a value of Marks. Returns None if the
+    vendor reads no marks. A cache mark (`cache_control`) tells the vendor which part of a request to store in
+    its prompt cache.
+
+    `facts`: what the model catalogue (the server's list of known models) says about the model. `model`: the
+    model's name in the model profile (the saved model with its options).
     """
     if not isinstance(vendor, Translated) and not facts.marks_cache:
         return None

@@ -2,11 +2,11 @@
 completion. This module does no I/O.
 
 Every model can be called in this protocol, because the call is translated. This module also checks calls of
-Anthropic's own models, but does not translate them (native_messages.py). Tools that a vendor runs, MCP
-servers, containers, stored files and images by address are refused, because an agent could use them to act
-outside the sandbox. The module `thinking` translates the fields about the model's thinking, and the module
-`output` translates the fields about the form of the reply. The field `metadata` is not passed on, because it
-only names the program's user.
+Anthropic's own models, but does not translate them (native_messages.py). The following parts of a call are
+refused: tools that a vendor runs, MCP servers, containers, stored files, and images that are given by their
+address. An agent could use them to act outside the sandbox. The module `thinking` translates the fields about
+the model's thinking, and the module `output` translates the fields about the form of the reply. The field
+`metadata` is not passed on, because it only names the program's user.
 """
 
 from collections.abc import Iterator

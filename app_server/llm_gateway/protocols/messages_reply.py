@@ -155,9 +155,11 @@ class _Events:
                 yield self._delta({"type": "signature_delta", "signature": block["signature"]})
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
-        """Begins the content block `which` (its type and its number in the vendor's stream), unless it is the
-        open block already. Yields the events for this: the event that closes the open block, if there is one,
-        and the event that begins the new block. `block`: the first content of the new block.
+        """Begins a content block, and yields the events for this: the event that closes the open block, if
+        there is one, and the event that begins the new block. Does nothing if the block is open already.
+
+        `which`: identifies the block by its type and its number in the vendor's stream. `block`: the first
+        content of the new block.
         """
         if self._open == which:
             return

@@ -1,6 +1,6 @@
-"""Translates two fields of Anthropic's Messages protocol for other vendors' models: `output_config`, which
-sets the form of the reply, and `context_management`, which states what is removed from old parts of the
-conversation. This module does no I/O.
+"""Translates two fields of Anthropic's Messages protocol for other vendors' models. `output_config` sets the
+form of the reply. `context_management` says what the vendor removes from old parts of the conversation. This
+module does no I/O.
 """
 
 from collections.abc import Mapping

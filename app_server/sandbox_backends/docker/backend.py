@@ -109,8 +109,9 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches the workspace disks that no container uses, and removes helper containers (for tests and
-        for the inspection of images) that a killed app server with the same home directory has left behind.
+        """Detaches the workspace disks that no container uses. Also removes the helper containers that a
+        killed app server with the same home directory has left behind. Helper containers run only for a
+        short time, for tests and for the inspection of images.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):

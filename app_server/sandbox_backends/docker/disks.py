@@ -26,7 +26,7 @@ class Disks:
     """The workspace disks of one folder. A disk is a sparse file that contains a file system, and is
     identified by its name.
 
-    All methods block the thread and raise StartFailure `sandbox_disk_failed`.
+    All methods block the thread. They raise StartFailure `sandbox_disk_failed` if an operation fails.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -134,11 +134,11 @@ class Disks:
             raise loops.failed(f"only {free / 1024**2:.0f} MiB are free at {self._folder}.")
 
     def _only_device_of(self, name: str) -> str | None:
-        """Returns the loop device to which the disk is attached. Returns None if the disk is not attached. If
-        the disk is attached to several devices, detaches the disk from all of them first, because a file
-        system that is mounted through two devices is destroyed.
+        """Returns the loop device to which the disk is attached. Returns None if the disk is not attached.
 
-        Raises StartFailure if several devices stay in use.
+        If the disk is attached to several devices, first detaches the disk from all of them. Otherwise, the
+        file system could be mounted through two devices, which destroys the file system. Raises StartFailure
+        if several devices stay in use.
         """
         file = self._file(name)
         if len(devices := loops.devices_of(file)) > 1:

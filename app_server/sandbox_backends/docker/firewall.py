@@ -22,8 +22,8 @@ class NotFiltered(Exception):
 
 
 def admit_only(bridge: str, gateway: str, port: int) -> None:
-    """Blocks all new connections from the network bridge `bridge` to this host, except connections to `port`
-    of the address `gateway` and to the ports that other app servers have allowed in the same way.
+    """Blocks new connections from the network bridge `bridge` to this host. Only connections to `port` of the
+    address `gateway`, and to ports that other app servers have allowed with this function, are not blocked.
 
     The call can be repeated. It blocks the thread for some milliseconds. Raises NotFiltered if the rules
     cannot be set.
@@ -52,8 +52,8 @@ def withdraw(gateway: str, port: int) -> None:
 
 
 def advice(bridge: str, gateway: str, port: int) -> str:
-    """Returns the commands with which an administrator can set the packet filter rules that block connections
-    of sandboxes to this host. The text is shown if the app server has no permission to set the rules.
+    """Returns a text that tells an administrator how to block connections of sandboxes to this host: start
+    Slipway as root, or run the given commands. Shown if the app server may not set packet filter rules.
     """
     return (
         f"Start Slipway as root, or let root run: iptables -I INPUT -i {bridge} -m conntrack --ctstate NEW "

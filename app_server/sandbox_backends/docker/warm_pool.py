@@ -163,9 +163,9 @@ class WarmPool:
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
-        """Sends the session key (with which sandbox and app server authenticate) to the agent server in the
-        sandbox's container, which came from the warm pool (containers started in advance). Does nothing if
-        the agent server already has a session key. `url`: the address of the agent server.
+        """Sends the session key (with which sandbox and app server authenticate) to the agent server at
+        `url`. Does nothing if the agent server already has a session key. This is also the case if the
+        sandbox's container did not come from the warm pool (containers started in advance).
 
         Returns True if the agent server now has a session key. Returns False if it does not reply; then the
         container cannot be used.
@@ -187,9 +187,9 @@ class WarmPool:
         return True
 
     async def held_by_others(self, client: "DockerClient") -> int:
-        """Returns the memory in bytes of the ready containers of other app servers. Counts the containers
-        that these app servers have started in advance for new sandboxes on this Docker engine. They use the
-        same database.
+        """Returns the memory in bytes of the containers that other app servers have started in advance for
+        new sandboxes, and that no sandbox has taken yet. Counts only containers on this Docker engine, and
+        only those of app servers that use the same database.
         """
         return len(await self._of_others(client)) * MEMBER_BYTES
 
@@ -367,9 +367,11 @@ def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]
 
 
 def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
-    """Returns the names of the running and paused containers of warm pools (containers that are started
-    before a sandbox needs them) that have this label. Leaves out containers that a sandbox has already taken,
-    and the containers of one app server: the one whose data directory has the id `owner`.
+    """Returns the names of the containers that other app servers have started in advance for new sandboxes,
+    and that no sandbox has taken yet. Only containers that run or are paused are returned.
+
+    `label`: the Docker label that the containers must have. `owner`: the id of this app server's data
+    directory; containers with this owner are left out.
     """
     found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
     theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]

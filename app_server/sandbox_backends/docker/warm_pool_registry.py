@@ -28,9 +28,10 @@ POOL_FOLDER = "pool"
 class PooledContainer:
     """The record of a container that was started in advance for a new sandbox.
 
-    `id`: a part of the names of the container and its volume. `init_key`: a secret that the app server must
-    send together with the session key (the key for calls between sandbox and app server), so that the agent
-    server in the container accepts the session key. None after the session key was sent.
+    `id`: a part of the names of the container and its volume. `init_key`: a secret with which the app server
+    sends the session key (the key for calls between sandbox and app server) to the agent server in the
+    container. The agent server refuses a session key that is sent without this secret. None after the session
+    key was sent.
     """
 
     id: str
@@ -56,9 +57,9 @@ class WarmPoolRegistry:
 
     @property
     def owner(self) -> str:
-        """Returns the random id in the label of this app server's warm-pool containers (started in advance
-        for new sandboxes). The label is needed because app servers with other home directories may use the
-        same Docker engine.
+        """Returns the random id of this app server's home directory. The containers that this app server
+        starts in advance for new sandboxes have this id as a Docker label. The label is needed because app
+        servers with other home directories may use the same Docker engine.
         """
         path = self._folder / "owner"
         if not path.exists():
@@ -100,9 +101,9 @@ class WarmPoolRegistry:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
-        """Deletes the init key from the sandbox's record. The init key is the secret without which the agent
-        server accepts no first session key. Called when the agent server has received its session key (the
-        key for calls between sandbox and app server).
+        """Deletes the init key from the sandbox's record. Called when the agent server has received its
+        first session key (the key for calls between sandbox and app server). The init key is a secret that
+        the app server must send together with this first key, and is not needed later.
         """
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))

@@ -112,7 +112,9 @@ class ProcessBackend(OneMachine):
             logger.warning("sandboxes are not isolated", extra={"cause": error.cause, "fix": error.fix})
 
     async def secure(self) -> None:
-        """Does nothing, because commands in process sandboxes never have access to this host's network."""
+        """Does nothing. With bubblewrap, commands of the agent have a separate network and cannot connect to
+        this host. Without bubblewrap, sandboxes are not isolated, and their connections are not blocked.
+        """
 
     async def examine(self) -> None:
         """Does nothing, because the method `open` has already tested whether the isolation works."""

@@ -171,9 +171,9 @@ class RemoteBackend:
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Returns the smallest workspace size limit of all sandbox hosts. The field `kept_by` of the result
-        is "disk" if each workspace is a separate disk on all hosts, "none" if a host has no limit, and
-        otherwise "watch" (sizes are measured).
+        """Returns the smallest workspace size limit of all sandbox hosts. The field `kept_by` says how the
+        limit is enforced. It is "none" if a host has no limit. It is "disk" if each workspace is a separate
+        disk on all hosts. Otherwise, it is "watch" (sizes are measured).
         """
         known = [host.info for host in self.hosts.values() if host.info]
         limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
@@ -365,10 +365,11 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """Returns the memory capacity of the host in bytes, or 0 if the host has not reported it yet. The
-        capacity is the number of sandboxes that fit on the host, times the memory limit of a sandbox in this
-        app server's configuration. The number of sandboxes is computed with the memory limit that the host
-        has reported, which may be different.
+        """Returns the memory capacity of the host in bytes. Returns 0 if the host has not reported it yet.
+
+        The memory limit of a sandbox may be different on the host and in this app server's configuration. The
+        number of sandboxes that fit on the host is computed with the host's limit. The result is this number
+        times the app server's limit, because this app server counts each sandbox with its own limit.
         """
         if host.info is None:
             return 0

@@ -1,8 +1,9 @@
 """Signs a device in: the device asks for a code, a signed-in user allows the code, and the device gets an API
 key.
 
-A code is valid for ten minutes, and the device gets only one key for it. The permissions and the lifetime of
-the key that the device asks for are stored with the code, so the user allows exactly what the page shows.
+A code is valid for ten minutes, and the device gets only one key for it. The device asks for permissions and
+a lifetime of the key. Both are stored with the code, so the key gets exactly what the user has seen and
+allowed.
 """
 
 import re

@@ -38,8 +38,10 @@ async def account_of(
 
     If the configuration maps the provider's groups to roles, each sign-in sets the user's role to the role
     that the person's groups give. The owner's role never changes. If the configuration maps groups to teams,
-    each sign-in sets the teams that the person's groups give. Roles and teams do not change if an
-    administrator has moved the person to another organisation than the one that people of this provider join.
+    each sign-in sets the teams that the person's groups give.
+
+    People of a provider join one configured organisation. If an administrator has moved the person to another
+    organisation, the person's role and teams do not change.
 
     Raises Forbidden `oidc_no_role` or `saml_no_role` if the groups give no role. Raises Conflict
     `too_many_teams` if the organisation gets too many teams. Raises Conflict `too_many_members` if a team
@@ -153,12 +155,13 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
-    """Returns the id of the existing account for a person who signs in at the identity provider for the first
-    time: the account whose user name in SCIM (a protocol with which identity providers manage accounts) is
-    the person's e-mail address.
+    """Returns the id of a person's existing account if the account is known from SCIM, a protocol with which
+    identity providers manage accounts. The account's user name in SCIM must be the person's e-mail address.
+    Called at the person's first sign-in by the provider.
 
-    Returns None if the option `knows_scim_people` of the provider is off, if there is no such account, or if
-    another person at the same provider already signs in to this account.
+    Returns None if the option `knows_scim_people` of the provider is off, if the provider reports no e-mail
+    address, if there is no such account, or if another person at the same provider already signs in to this
+    account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None

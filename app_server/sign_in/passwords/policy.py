@@ -108,8 +108,9 @@ def _letters(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """Returns the shortest text that gives `text` when it is repeated and then cut to the length of `text`.
-    Returns `text` itself if no shorter text does. Used to find passwords such as `abcabc`.
+    """Returns the shortest text that gives `text` when it is repeated. For example, returns `abc` for
+    `abcabc` and for `abcabcab`, whose last repetition is cut. Returns `text` itself if there is no shorter
+    text that is repeated. Used to find passwords that are easy to guess.
     """
     for size in range(1, len(text)):
         if (text[:size] * (len(text) // size + 1))[: len(text)] == text and size * 2 <= len(text):

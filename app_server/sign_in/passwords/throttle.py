@@ -110,7 +110,8 @@ async def forgive(session: AsyncSession, account: Counted, others: Sequence[Coun
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
     """Removes from each counter in `counted` the one failure that `begin_attempt` has added. Earlier failures
-    remain. Called if an attempt has not failed.
+    remain. Called for an attempt that is not a failure, for example because the password was right but the
+    code is still missing.
     """
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(

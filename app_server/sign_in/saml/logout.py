@@ -128,10 +128,12 @@ async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | Non
     """Returns the URL that the browser opens to end the person's session at the SAML provider, after the
     sign-out at Slipway.
 
-    `way`: the session at the provider that is named in the browser's cookie, and the provider's URL for
-    logout requests; None if there is no such session. `signed_out`: the browser session that has just ended
-    at Slipway; None if no browser session has ended. Returns None if `way` or `signed_out` is None. Also
-    returns None if the browser did not sign in by the session at the provider that the cookie names.
+    `way`: the session at the provider that the browser's cookie names, and the provider's URL for logout
+    requests; None if there is no such session. `signed_out`: the browser session that has just ended at
+    Slipway; None if no browser session has ended.
+
+    Returns None if `way` or `signed_out` is None. Also returns None if the browser session belongs to another
+    session at the provider than the cookie names.
     """
     if way is None or signed_out is None:
         return None

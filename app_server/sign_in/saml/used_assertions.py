@@ -41,11 +41,12 @@ async def use(
     session: AsyncSession, provider: SamlProvider, assertion_id: str, valid_until: datetime
 ) -> None:
     """Records that a SAML message of the provider was used, so that it cannot be used a second time. If two
-    requests use one message at the same time, only one of them succeeds.
+    requests use one message at the same time, only one of them succeeds. Also deletes the records of expired
+    messages.
 
     `assertion_id`: the id of the assertion (the signed statement of a sign-in). For a logout request: the
-    word `logout` and the id of the request. `valid_until`: when the message expires. Deletes the records of
-    expired messages. Raises Forbidden `saml_response_used` if the message was used before.
+    word `logout` and the id of the request. `valid_until`: when the message expires. Raises Forbidden
+    `saml_response_used` if the message was used before.
     """
     await session.execute(delete(UsedAssertion).where(UsedAssertion.valid_until < now()))
     try:

@@ -1,6 +1,7 @@
-"""Routes to which a client sends a reply that the agent waits for: the result of a client tool (a tool that a
-client executes), the user's decision about a changed MCP tool, or the user's answer to a question of an MCP
-server.
+"""Routes to which a client sends a reply that the agent waits for.
+
+There are three kinds of replies: the result of a client tool (a tool that a client executes), the user's
+decision about a changed MCP tool, and the user's answer to a question of an MCP server.
 """
 
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call

@@ -171,9 +171,12 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
-    """Returns whether an earlier request to create this conversation may have been interrupted before it had
-    added the first message and started the agent. This is the case if the log is empty, or already contains
-    the message `first`.
+    """Returns whether `first`, the first message, must be delivered again to an existing conversation. The
+    request that created the conversation may have been interrupted before it had started the agent.
+
+    Returns True if the log is empty, because the message is missing. Also returns True if the log contains
+    the message, because the agent may not have been started. `deliver` does not add the message a second
+    time.
     """
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)

@@ -1,6 +1,8 @@
-"""Routes that change or copy a conversation. They set its title, budget and model, condense it (replace older
-events by a summary), ask a question that is not part of it, start a child conversation, make a fork (a copy),
-and reset the conversation to an earlier event.
+"""Routes that change or copy a conversation.
+
+They set the title, the budget and the model. They condense the conversation (replace older events by a
+summary), copy it, and reset it to an earlier event. They also start a child conversation, and ask the agent's
+model a question that is not part of the conversation.
 """
 
 from fastapi import status
