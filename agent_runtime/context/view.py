@@ -167,8 +167,8 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index at which a new passage must be inserted in the list `passages` (groups of messages),
-    so that the passages before the new passage contain at least `offset` events.
+    """Returns the index at which a new passage is inserted in the list `passages`. It is the first index
+    before which the passages contain at least `offset` events. A passage is the messages of a few events.
     """
     for index, passage in enumerate(passages):
         if offset <= 0:

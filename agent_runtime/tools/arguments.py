@@ -15,8 +15,8 @@ SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
 
 class ToolArgumentError(Exception):
-    """The error that is raised when the arguments of a tool call do not fit the tool. The text is for the
-    model: it contains parameter names, never values.
+    """The error that is raised when the arguments of a tool call do not fit the tool. The error's text is
+    written for the model: it contains parameter names, never values.
     """
 
 

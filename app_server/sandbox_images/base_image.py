@@ -63,8 +63,8 @@ class BuildLimits:
 class BaseImage:
     """A base image that a user has chosen.
 
-    `files`: an async function that returns the files from which the image is built, as their description and
-    a gzipped tar. It returns None if the image is pulled from a registry and not built.
+    `files`: an async function that returns what the image is built from: a gzipped tar of the files, and the
+    BuildFiles that describe the tar. It returns None if the image is not built but pulled from a registry.
     """
 
     name: str

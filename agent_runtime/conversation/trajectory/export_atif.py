@@ -14,9 +14,9 @@ from agent_runtime.version import VERSION
 
 
 def atif_chunks(directory: Path) -> Iterator[bytes]:
-    """Yields the exported JSON document of the conversation in this directory, piece by piece. The document
-    contains only the events of the current chat. If the conversation was moved back to an earlier event, the
-    abandoned events after it are left out. Raises LogMissingError if there is no conversation.
+    """Yields the exported JSON document of the conversation in this directory, piece by piece. If the user
+    went back to an earlier event, the abandoned events after it are left out. Raises LogMissingError if there
+    is no conversation.
     """
     info = read_info(directory)
     writer = AtifWriter(str(info.id), version=VERSION, model=info.agent["llm"]["model"], moment_of=to_utc)

@@ -36,8 +36,8 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Calls the function `then` as soon as it is known that this server's log has all events of the
-        conversation that the app server has. See `Outbox.when_current`.
+        """Compares the conversation's log with the events that the app server has. Calls the function `then`
+        if the log lacks none of them. The log of a restored sandbox may lack some. See `Outbox.when_current`.
         """
         self._outboxes[conversation_id].when_current(then)
 

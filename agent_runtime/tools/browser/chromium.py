@@ -87,8 +87,8 @@ def find_chromium() -> Path | None:
 
 
 class Chromium:
-    """A running Chromium browser. The object controls the first process of the browser's process group, and
-    has the runtime's end of the socket to the browser.
+    """A running Chromium browser. The object holds Chromium's main process, which leads the process group of
+    all processes of the browser, and the runtime's end of the socket to the browser.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:

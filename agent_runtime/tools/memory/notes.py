@@ -22,7 +22,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 class NoteError(Exception):
     """The error that is raised when a memory note (a text that an agent writes for later conversations)
-    cannot be written, changed or removed. The text is for the model.
+    cannot be written, changed or removed. The error's text is written for the model.
     """
 
 

@@ -39,7 +39,7 @@ MAX_INPUT_LINE_BYTES = 4095
 
 class TooManyVariablesError(Exception):
     """The error that is raised when the environment variables for a command are too large to be passed
-    together. The text is for the model.
+    together. The error's text is written for the model.
     """
 
 

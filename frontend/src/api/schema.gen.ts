@@ -2377,9 +2377,9 @@ export interface paths {
         };
         /**
          * Get Events
-         * @description Returns the events with these ids, in the order of the ids; null for an unknown id. `full`: if false, a
-         *     URL replaces each image, and the middle of each long output. 413 `events_too_large` if `full` is true and
-         *     the events are too large together.
+         * @description Returns the events with these ids, in the order of the ids; null for an unknown id. `full`: if false,
+         *     each image and the middle of each long output are replaced by a URL. 413 `events_too_large` if `full` is
+         *     true and the events are too large together.
          */
         get: operations["get_events_api_v1_conversation__conversation_id__events_get"];
         put?: never;
@@ -2440,7 +2440,7 @@ export interface paths {
          * Search Events
          * @description Returns a page of the conversation's events. With `query`, returns only events that contain these
          *     words. Then `matches` gives the sequence number and the matching passage of each event in `items`. `full`:
-         *     if false, a URL replaces each image, and the middle of each long output.
+         *     if false, each image and the middle of each long output are replaced by a URL.
          */
         get: operations["search_events_api_v1_conversation__conversation_id__events_search_get"];
         put?: never;
@@ -2719,11 +2719,11 @@ export interface paths {
         put?: never;
         /**
          * Begin Connection
-         * @description Begins to connect the user's account with this provider. Sets a cookie with the state of this sign-in,
-         *     and returns the URL of the provider's page. The provider later sends the browser back to this server.
-         *     Errors: 404 `oidc_provider_not_found` if there is no provider with this name; 502
-         *     `oidc_provider_unreachable` or `saml_provider_unreachable`; 502 `saml_xmlsec1_missing` if the program
-         *     xmlsec1 is not installed.
+         * @description Begins to connect the user's account with this provider. Returns the URL of the provider's page. The
+         *     provider later sends the browser back to this server. Sets a cookie that later proves that the same
+         *     browser has begun the connection. Errors: 404 `oidc_provider_not_found` if there is no provider with this
+         *     name; 502 `oidc_provider_unreachable` or `saml_provider_unreachable`; 502 `saml_xmlsec1_missing` if the
+         *     program xmlsec1 is not installed.
          */
         post: operations["begin_connection_api_v1_identities__provider__post"];
         /**
@@ -5803,9 +5803,9 @@ export interface paths {
         head?: never;
         /**
          * Name Web Session
-         * @description Gives a name to the browser with the id `session_id`, by which its user recognises it in the list of
-         *     signed-in browsers. Returns the description of the browser. 404 `web_session_not_found` if no signed-in
-         *     browser of the user has this id.
+         * @description Gives a browser a name, so that the user recognises the browser in the list of signed-in browsers.
+         *     `session_id`: the id of the browser in this list. Returns the description of the browser. 404
+         *     `web_session_not_found` if no signed-in browser of the user has this id.
          */
         patch: operations["name_web_session_api_v1_web_sessions__session_id__patch"];
         trace?: never;
@@ -10057,12 +10057,14 @@ export interface components {
          * @description A person with an account, as administrators see it.
          *
          *     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
-         *     disabled; null if the account is enabled. `deleting_at`: null unless the account is being deleted.
-         *     `has_totp`: whether the person has an authenticator app; always false in replies other than the list of
-         *     people. `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed
-         *     in. It is always null in replies other than the list of people and the reply to a request that sends the
-         *     invitation again. `is_service`: whether the account is a service account, which programs use and which
-         *     cannot sign in.
+         *     disabled; null if the account is enabled. `deleting_at`: when the deletion of the account began; null if
+         *     it has not begun. `has_totp`: whether the person has an authenticator app; always false in replies other
+         *     than the list of people. `is_service`: whether the account is a service account, which programs use and
+         *     which cannot sign in.
+         *
+         *     `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed in. It is
+         *     always null in replies other than the list of people and the reply to a request that sends the invitation
+         *     again.
          */
         Person: {
             /** Created At */
@@ -10749,9 +10751,9 @@ export interface components {
          * RegisteredAddress
          * @description One URL of this server, which an administrator must register at an identity provider, with its purpose.
          *
-         *     `redirect_uri`, `logout_uri`: for OpenID Connect. `metadata`: for SAML; this URL is also the entity ID of
-         *     this server. `acs`: the assertion consumer service of SAML. `slo`: the single logout service of SAML, if
-         *     this server has a key to sign messages.
+         *     `purpose`: one of five values. For OpenID Connect: `redirect_uri` or `logout_uri`. For SAML: `metadata`,
+         *     whose URL is also the entity ID of this server; `acs`, the assertion consumer service; or `slo`, the
+         *     single logout service. There is a URL for `slo` only if this server has a key to sign messages.
          */
         RegisteredAddress: {
             /**
@@ -12050,8 +12052,8 @@ export interface components {
         /**
          * SettingsInfo
          * @description The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
-         *     token, by the provider names of the OpenHands API. Each value is the name of the host; null for the
-         *     provider's default host.
+         *     token. The keys are the provider names of the OpenHands API, such as `github`. Each value is the name of
+         *     the host; null for the provider's default host.
          */
         SettingsInfo: {
             /** Active Agent Profile Id */
