@@ -54,9 +54,7 @@ _PERSONAL_TOKEN = ("glpat-", "gldt-")
 
 
 def gitlab(access: HostAccess) -> "GitLab":
-    """Returns a client of a GitLab server. If `access.api_url` is None, the API has the path `/api/v4` on
-    the server's host (`access.origin`).
-    """
+    """Returns a client of GitLab. If `access.api_url` is None, the API is at `/api/v4` of `access.origin`."""
     is_personal = access.token.startswith(_PERSONAL_TOKEN)
     headers = {"PRIVATE-TOKEN": access.token} if is_personal else {"Authorization": f"Bearer {access.token}"}
     base = access.api_url or f"{access.origin}/api/v4"
