@@ -4,6 +4,7 @@ Each kill happens during a new start, and each time at another point. The earlie
 that the kill also hits them at some point.
 """
 
+import os
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -128,6 +129,7 @@ def test_whatever_was_begun_when_the_server_was_killed_is_seen_through(
             lambda: not machines_of(kind, server, begun),
             lambda: f"{machines_of(kind, server, begun)} to be removed",
         )
+        wait_until(lambda: not agent_servers_of(server), lambda: f"the end of {agent_servers_of(server)}")
 
 
 def killed_start(server: AppServerProcess, client: httpx.Client, point: Point, repository: Path) -> UUID:
@@ -178,6 +180,36 @@ def machines_of(kind: str, server: AppServerProcess, ids: list[UUID]) -> set[str
         said = " ".join(subprocess.check_output(["docker", *each], text=True) for each in listings)
         there = {name.removeprefix("slipway-sandbox-") for name in said.split()}
     return there & {each.hex for each in ids}
+
+
+def agent_servers_of(server: AppServerProcess) -> list[int]:
+    """Returns the ids of the processes that a sandbox of kind `process` of this app server runs."""
+    mark = f"HOME={server.home / 'sandboxes'}/".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (process / "environ").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            continue  # ended meanwhile
+    return found
+
+
+def test_no_agent_server_is_left_that_a_restarted_server_does_not_know(tmp_path: Path) -> None:
+    with AppServerProcess(tmp_path / "home", sandbox="process") as server, server.client() as client:
+        conversation_id = uuid4()
+        draft = server.home / "sandboxes" / conversation_id.hex / "process.json.new"
+        draft.parent.mkdir(parents=True)
+        os.mkfifo(draft)  # the server waits for a reader before it can store the id of the process
+        body = {"conversation_id": conversation_id.hex, "llm_profile": "demo"}
+        client.post("/app-conversations", json=body).raise_for_status()
+        wait_until(lambda: agent_servers_of(server), server.output)
+        server.kill()
+        wait_until(lambda: not agent_servers_of(server), lambda: f"the end of {agent_servers_of(server)}")
+
+        draft.unlink()
+        server.start()
+        wait_for_ready(client, conversation_id)
 
 
 def test_a_container_that_was_removed_comes_back_with_its_files(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -39,8 +38,10 @@ _MODULES = (
 
 class ForkedAgentServer(ForkedProcess):
     """A forked agent server. `files`: its open files. The key is the file descriptor in the agent server, the
-    value the descriptor in this process.
+    value the descriptor in this process. `stdin`: the pipe through which it gets its keys, if there is one.
     """
+
+    stdin: IO[bytes] | None = None
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ def fork_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
             return spawn(launch, log)
         reading, writing = os.pipe()
         listener = launch.listener.fileno()
-        with os.fdopen(reading, "rb"), suppress(BrokenPipeError), os.fdopen(writing, "wb") as key:
+        with os.fdopen(reading, "rb"):
             child = ForkedAgentServer(
                 launch.command[4:],
                 launch.environment,
@@ -80,7 +81,7 @@ def fork_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
                 directory=launch.directory,
                 own_session=True,
             )
-            key.write(launch.stdin)
+        child.stdin = os.fdopen(writing, "wb")
         return child, None
 
     monkeypatch.setattr(agent_server_process, "_spawn", fork)

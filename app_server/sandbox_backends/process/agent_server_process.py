@@ -81,20 +81,28 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
     `process.json` of `folder`. `inner_url`: the URL at which the sandbox reaches the app server; it is a part
     of the data. Blocks the thread for some milliseconds. Raises OSError if the agent server cannot be
     started.
+
+    The agent server gets its keys last, and ends if it gets none. So if the app server is killed before it
+    has stored the data, no agent server is left that it cannot find.
     """
     with _open_log(folder / "agent-server.log") as log:
         child, init = _spawn(launch, log)
     _children[child.pid] = child
-    # A child that died at once is a zombie until it is reaped, so its start time can be read all the same.
-    handle = Handle(
-        **_incarnation(child.pid).model_dump(),
-        port=launch.listener.getsockname()[1],
-        inner_url=inner_url,
-        init=init,
-        has_own_network=launch.tells_init,
-        place=_folder_identity(folder),
-    )
-    _write_handle(folder, handle)
+    keys = b""
+    try:
+        # A child that died at once is a zombie until it is reaped, so its start time can still be read.
+        handle = Handle(
+            **_incarnation(child.pid).model_dump(),
+            port=launch.listener.getsockname()[1],
+            inner_url=inner_url,
+            init=init,
+            has_own_network=launch.tells_init,
+            place=_folder_identity(folder),
+        )
+        _write_handle(folder, handle)
+        keys = launch.stdin
+    finally:
+        _hand_over(child, keys)
     return handle
 
 
@@ -183,7 +191,6 @@ def _spawn(launch: Launch, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Inc
             )
         finally:
             os.close(info_writer)
-        _hand_over(child, launch.stdin)
         said = reader.read() if launch.tells_init else b""
     return child, _incarnation(json.loads(said)["child-pid"]) if said else None
 
