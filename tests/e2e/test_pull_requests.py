@@ -26,14 +26,7 @@ def test_a_task_becomes_a_pull_request_that_is_reviewed_and_merged(
         say("Addressed."),
     )
     with GitHubHost(tmp_path / "host") as host, scripted_server.client() as client:
-        host.git.make("team/harbour", PULL_REQUEST_TEMPLATE=b"## Why\n\n## Tests\n")
-        host.git.tokens[CANARY] = "write"
-        client.post("/settings/git-credentials", json=host.credential).raise_for_status()
-        clone_url = found_by_typing(client)
-        conversation = start_conversation(
-            client, "Measure it.", selected_repository=clone_url, git_provider="github"
-        )
-        wait_for_status(client, conversation, "finished")
+        conversation = finished_task(client, host)
         pull = opened(client, host, conversation)
         route = f"/app-conversations/{conversation}/pull-requests/{pull['id']}"
 
@@ -73,14 +66,7 @@ def test_a_second_request_to_address_a_review_keeps_the_replies_of_the_first(
         say("Both are addressed."),
     )
     with GitHubHost(tmp_path / "host") as host, scripted_server.client() as client:
-        host.git.make("team/harbour", PULL_REQUEST_TEMPLATE=b"## Why\n\n## Tests\n")
-        host.git.tokens[CANARY] = "write"
-        client.post("/settings/git-credentials", json=host.credential).raise_for_status()
-        clone_url = found_by_typing(client)
-        conversation = start_conversation(
-            client, "Measure it.", selected_repository=clone_url, git_provider="github"
-        )
-        wait_for_status(client, conversation, "finished")
+        conversation = finished_task(client, host)
         pull = opened(client, host, conversation)
         route = f"/app-conversations/{conversation}/pull-requests/{pull['id']}"
         first = OpenThread("T1", "depth.txt", 1, [("grace", "Is it not 5?")])
@@ -99,6 +85,18 @@ def test_a_second_request_to_address_a_review_keeps_the_replies_of_the_first(
         assert [len(thread.comments) for thread in (first, second)] == [3, 2]
         assert second.comments[-1][1].startswith("Addressed in the commits up to")
         assert host.violations == []
+
+
+def finished_task(client: httpx.Client, host: GitHubHost) -> str:
+    """Connects the git host and lets the agent do a task in its repository. Returns the conversation's id."""
+    host.git.make("team/harbour", PULL_REQUEST_TEMPLATE=b"## Why\n\n## Tests\n")
+    host.git.tokens[CANARY] = "write"
+    client.post("/settings/git-credentials", json=host.credential).raise_for_status()
+    conversation = start_conversation(
+        client, "Measure it.", selected_repository=found_by_typing(client), git_provider="github"
+    )
+    wait_for_status(client, conversation, "finished")
+    return conversation
 
 
 def found_by_typing(client: httpx.Client) -> str:

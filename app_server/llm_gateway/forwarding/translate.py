@@ -125,7 +125,7 @@ def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator
     empty if the reply is not streamed. `arguments`: the arguments of `litellm.completion`.
 
     Waits for the first piece of a streamed reply, because litellm reports the refusals of some vendors only
-    with the first piece. This server must know of a refusal before it sends the HTTP status of its own reply.
+    with the first piece. The HTTP status of this server's own reply depends on whether the vendor refuses.
     """
     reply = litellm.completion(**arguments)
     if not arguments.get("stream"):
