@@ -56,24 +56,26 @@ async def interrupted_command(stage: Stage) -> ConversationEngine:
     return conversation
 
 
-async def interrupted_reply(stage: Stage) -> ConversationEngine:
+async def asked_once(stage: Stage, *turns: Turn) -> ConversationEngine:
+    """Returns a conversation that works and has asked the model for its first reply. `turns`: the replies."""
     conversation = stage.create()
-    stage.llm.script(hang(), say("Here I am."))
+    stage.llm.script(*turns)
     conversation.send(user("Go."))
     conversation.start()
     await stage.llm.wait_for_requests(1)
+    return conversation
+
+
+async def interrupted_reply(stage: Stage) -> ConversationEngine:
+    conversation = await asked_once(stage, hang(), say("Here I am."))
     await conversation.interrupt()
     await conversation.run()
     return conversation
 
 
 async def paused(stage: Stage) -> ConversationEngine:
-    conversation = stage.create()
     reply = hold(call("terminal", command="echo later"))
-    stage.llm.script(reply, say("Done."))
-    conversation.send(user("Go."))
-    conversation.start()
-    await stage.llm.wait_for_requests(1)
+    conversation = await asked_once(stage, reply, say("Done."))
     conversation.pause()
     reply.release()
     await conversation.wait()
@@ -82,12 +84,8 @@ async def paused(stage: Stage) -> ConversationEngine:
 
 
 async def message_meanwhile(stage: Stage) -> ConversationEngine:
-    conversation = stage.create()
     held = hold(call("terminal", command="echo two"))
-    stage.llm.script(held, say("Both done."))
-    conversation.send(user("Go."))
-    conversation.start()
-    await stage.llm.wait_for_requests(1)
+    conversation = await asked_once(stage, held, say("Both done."))
     conversation.send(user("And this."))
     conversation.send(user("And that."), message_id="that")
     conversation.send(user("And that."), message_id="that")
