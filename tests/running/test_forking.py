@@ -2,8 +2,10 @@
 
 import fcntl
 import os
+import signal
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -11,7 +13,7 @@ import pytest
 
 from tests.support.agent_server import KEY, AgentServer
 from tests.support.forked_agents import ForkedAgentServer
-from tests.support.forking import can_fork
+from tests.support.forking import NurseryEndedError, can_fork, nursery_of
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server import AppServerProcess
 
@@ -52,6 +54,23 @@ def test_what_an_interpreter_reads_at_its_start_needs_a_new_one() -> None:
 def test_an_interpreter_that_is_named_is_used(tmp_path: Path) -> None:
     with AppServerProcess(tmp_path / "home", sandbox="process", python=(sys.executable,)) as server:
         assert b"-m\0app_server\0serve" in Path(f"/proc/{server.pid}/cmdline").read_bytes()
+
+
+def test_a_process_that_forks_and_has_ended_says_why_and_is_replaced() -> None:
+    ended = nursery_of("no_such_module")
+    with pytest.raises(NurseryEndedError, match=r"(?s)ended with 1:.*No module named no_such_module"):
+        ended.code_of(1)
+    assert nursery_of("no_such_module") is not ended
+
+
+def test_many_threads_wait_for_one_forked_server(tmp_path: Path) -> None:
+    server = AgentServer(tmp_path)
+    server.start()
+    assert server.process is not None
+    with ThreadPoolExecutor(16) as threads:
+        codes = [threads.submit(server.process.wait, PATIENCE_SECONDS) for _ in range(16)]
+        server.process.send_signal(signal.SIGKILL)
+        assert {code.result() for code in codes} == {-signal.SIGKILL}
 
 
 def test_a_forked_agent_server_is_a_separate_process_with_its_key_and_log(tmp_path: Path) -> None:

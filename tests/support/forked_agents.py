@@ -11,13 +11,12 @@ import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
 
-from tests.support.forking import ForkedProcess, Nursery, load_and_fork
+from tests.support.forking import ForkedProcess, load_and_fork, nursery_of
 
 _COMMAND = ["-s", "-m", "agent_runtime.server"]
 _MODULES = (
@@ -53,7 +52,7 @@ class ForkedAgentServer(ForkedProcess):
         own_session: bool = False,
     ) -> None:
         super().__init__(
-            _nursery(os.getpid()),
+            nursery_of("tests.support.forked_agents"),
             arguments,
             environment,
             files,
@@ -85,16 +84,6 @@ def fork_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
         return child, None
 
     monkeypatch.setattr(agent_server_process, "_spawn", fork)
-
-
-@cache
-def _nursery(_owner: int) -> Nursery:
-    """Returns the nursery: the process that forks agent servers for this process. It is started at the first
-    call.
-
-    `_owner`: the id of this process, so that a fork of this process does not use the same nursery.
-    """
-    return Nursery("tests.support.forked_agents")
 
 
 def _load() -> None:

@@ -25,8 +25,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any
@@ -65,6 +65,7 @@ class ForkedProcess:
         own_session: bool = False,
     ) -> None:
         self._nursery = nursery
+        self._lock = threading.Lock()
         order = {
             "arguments": [*arguments],
             "environment": {**environment},
@@ -101,9 +102,14 @@ class ForkedProcess:
             poll = select.poll()
             poll.register(self._ended, select.POLLIN)
             if poll.poll(None if timeout is None else timeout * 1000):
+                self._fetch_code()
+        return self.returncode
+
+    def _fetch_code(self) -> None:
+        with self._lock:  # the code can be fetched only once
+            if self.returncode is None:
                 self.returncode = self._nursery.code_of(self.pid)
                 os.close(self._ended)
-        return self.returncode
 
 
 class ForkedAppServer(ForkedProcess):
@@ -119,7 +125,7 @@ class ForkedAppServer(ForkedProcess):
         errors: IO[bytes] | None = None,
     ) -> None:
         files = {1: output.fileno(), 2: (errors or output).fileno()}
-        super().__init__(_nursery(os.getpid()), arguments, environment, files)
+        super().__init__(nursery_of("tests.support.forking"), arguments, environment, files)
 
 
 def run_slipway(
@@ -145,13 +151,19 @@ def run_slipway(
     return subprocess.CompletedProcess(["slipway", *arguments], code, *printed)
 
 
+class NurseryEndedError(Exception):
+    """The process that forks has ended. The text has its exit code and what it printed."""
+
+
 class Nursery:
     """A process that runs `module`, prepares itself, and forks on request until our end of the socket is
     closed.
     """
 
     def __init__(self, module: str) -> None:
+        self._module = module
         self._lock = threading.Lock()
+        self._errors = TemporaryFile()  # noqa: SIM115 (open as long as the socket)
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(PATIENCE_SECONDS)
         with theirs:
@@ -160,15 +172,21 @@ class Nursery:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                stderr=self._errors,
             )
         atexit.register(self._end, os.getpid())
 
+    def has_ended(self) -> bool:
+        with self._lock:
+            return self._process.poll() is not None
+
     def fork(self, order: dict[str, Any], files: list[int]) -> int:
+        """Forks a process and returns its id. Raises NurseryEndedError."""
         return self._ask(order, files)
 
     def code_of(self, pid: int) -> int:
         """Returns the exit code of a forked process that has ended. A negative code is the number of a
-        signal.
+        signal. Raises NurseryEndedError.
         """
         return self._ask({"ended": pid}, [])
 
@@ -179,18 +197,35 @@ class Nursery:
 
     def _ask(self, order: dict[str, Any], files: list[int]) -> int:
         with self._lock:
-            socket.send_fds(self._socket, [json.dumps(order).encode()], files)
-            return int(self._socket.recv(_LARGEST_MESSAGE))
+            try:
+                socket.send_fds(self._socket, [json.dumps(order).encode()], files)
+                answer = self._socket.recv(_LARGEST_MESSAGE)
+            except (BrokenPipeError, ConnectionResetError):
+                answer = b""
+            if not answer:
+                raise NurseryEndedError(self._last_words())
+            return int(answer)
+
+    def _last_words(self) -> str:
+        code = self._process.wait(PATIENCE_SECONDS)
+        self._errors.seek(0)
+        printed = self._errors.read().decode(errors="replace")
+        return f"The process that forks for {self._module} ended with {code}:\n{printed}"
 
 
-@cache
-def _nursery(_owner: int) -> Nursery:
-    """Returns the nursery: the process that forks app servers for this process. It is started at the first
-    call.
-
-    `_owner`: the id of this process, so that a fork of this process does not use the same nursery.
+def nursery_of(module: str) -> Nursery:
+    """Returns the nursery that runs `module` for this process. Starts one if there is none, or if the last
+    one has ended. So after such an end one test fails and says why, and not all tests after it.
     """
-    return Nursery("tests.support.forking")
+    key = (module, os.getpid())  # a fork of this process must not use the same nursery
+    with _starting:
+        if key not in _nurseries or _nurseries[key].has_ended():
+            _nurseries[key] = Nursery(module)
+        return _nurseries[key]
+
+
+_starting = threading.Lock()
+_nurseries: dict[tuple[str, int], Nursery] = {}
 
 
 def load_and_fork(orders: socket.socket, load: Callable[[], None]) -> list[str] | None:
@@ -204,11 +239,23 @@ def load_and_fork(orders: socket.socket, load: Callable[[], None]) -> list[str] 
     orders.set_inheritable(False)
     gc.disable()
     load()
-    assert threading.enumerate() == [threading.main_thread()], "what is forked would lack threads"
+    _wait_for_threads()
     gc.freeze()
     arguments = _fork_on_demand(orders)
     gc.enable()
     return arguments
+
+
+def _wait_for_threads() -> None:
+    """Waits for the end of all other threads, which a forked process would lack. A thread that has done its
+    work may take a moment to end.
+    """
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    deadline = time.monotonic() + PATIENCE_SECONDS / 2
+    for thread in others:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    going_on = [thread for thread in others if thread.is_alive()]
+    assert not going_on, f"what is forked would lack {going_on}"
 
 
 def _fork_on_demand(orders: socket.socket) -> list[str] | None:
