@@ -24,7 +24,8 @@ def refusals(
     protected_branches: Collection[str],
 ) -> dict[str, str]:
     """Returns a dictionary with the reason of refusal for each ref that the agent may not push. An empty
-    dictionary means that the push is allowed. If a single ref is refused, the whole push is refused.
+    dictionary means that the push is allowed. If a single ref is refused, the whole push is refused. Tags
+    and all other refs that are not branches are always refused.
 
     `scope`: which branches the user lets agents push to. `own`: refs that the conversation has created.
     `protected_branches`: for example the base branch; an agent may not push to these branches even if the
