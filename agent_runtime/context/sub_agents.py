@@ -183,12 +183,12 @@ def _plain(value: object) -> Any:
     have, or more than MAX_VALUES values. The limit is needed because a few lines of YAML can describe a list
     with a billion members.
     """
-    left = MAX_VALUES
+    remaining_values = MAX_VALUES
 
     def copy(one: object) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal remaining_values
+        remaining_values -= 1
+        if remaining_values < 0:
             raise _NotPlainError
         match one:
             case dict():

@@ -274,10 +274,14 @@ def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: 
     """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)
-    left = None if limit is None else limit - total_cost(stats)
-    if left is not None and left <= 0:
+    remaining_budget = None if limit is None else limit - total_cost(stats)
+    if remaining_budget is not None and remaining_budget <= 0:
         raise DelegationError(SPENT)
-    limits = [one for one in (left, definition.max_budget_per_run if definition else None) if one is not None]
+    limits = [
+        one
+        for one in (remaining_budget, definition.max_budget_per_run if definition else None)
+        if one is not None
+    ]
     return spent + min(limits) if limits else None
 
 

@@ -50,13 +50,15 @@ class Attempts:
         """
         wait = wait_seconds(self.llm, self._number_of_model, error)
         if wait is not None:
-            self._report_failure(error, wait=wait, left=retries(self.llm, error) + 1 - self._number_of_model)
+            self._report_failure(
+                error, wait=wait, remaining_attempts=retries(self.llm, error) + 1 - self._number_of_model
+            )
             await self._wait(wait)
         elif self._fallbacks and error.is_retryable:
             self.passed_over.append(PassedOver(self.llm.model, error.code, str(error)))
             self.llm = self._fallbacks.pop(0)
             self._number_of_model = 0
-            self._report_failure(error, wait=0, left=self.llm.num_retries + 1)
+            self._report_failure(error, wait=0, remaining_attempts=self.llm.num_retries + 1)
         else:
             self._abort(error.code)
             return False
@@ -66,9 +68,9 @@ class Attempts:
         """Reports that the current attempt was cancelled."""
         self._abort("cancelled")
 
-    def _report_failure(self, error: LLMError, *, wait: float, left: int) -> None:
+    def _report_failure(self, error: LLMError, *, wait: float, remaining_attempts: int) -> None:
         """Reports a failed attempt, and the model of the next one. `wait`: the seconds before the next
-        attempt. `left`: how many attempts are left for that model.
+        attempt. `remaining_attempts`: the number of remaining attempts with that model.
         """
         retry = Retry(
             code=error.code,
@@ -76,7 +78,7 @@ class Attempts:
             model=self.llm.model,
             wait_seconds=round(wait, 3),
             next_attempt=self._number + 1,
-            max_attempts=self._number + left,
+            max_attempts=self._number + remaining_attempts,
         )
         self._listener.aborted(self._number, error.code, retry)
 

@@ -62,7 +62,7 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
     calls = calls_of(text, directory or workspace)
     matching = (
         rule
-        for call in calls.found
+        for call in calls.program_calls
         for rule in RULES
         if (not call.in_script or (rule.risk == "HIGH" and rule.name in FLOOR))
         and rule.applies(call, workspace)
@@ -72,10 +72,10 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
         known = found.get(rule.name)
         if known is None or at_least(rule.risk, known.risk):
             found[rule.name] = Finding(rule.name, rule.risk, rule.reason)
-    own = [call for call in calls.found if not call.in_script]
+    own = [call for call in calls.program_calls if not call.in_script]
     if runs_fetched_files(own):
         found["fetch-to-exec"] = FETCH_TO_EXEC
-    if sends_what_it_reads(calls.found):
+    if sends_what_it_reads(calls.program_calls):
         found["upload"] = SENDS_SECRETS
     if not calls.is_understood:
         found[NOT_UNDERSTOOD.rule] = NOT_UNDERSTOOD

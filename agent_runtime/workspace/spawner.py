@@ -85,7 +85,7 @@ class Spawner:
             if request["do"] == RUN:
                 self._run(connection, request["files"], files)
             elif request["do"] == SHOW:
-                self._answer(connection, self._shown(request["name"]))
+                self._answer(connection, self._show_directories(request["name"]))
             elif request["do"] == SOCKET:
                 self._give_socket(connection, request["family"])
             elif program := self._by_connection.get(connection.fileno()):
@@ -94,7 +94,7 @@ class Spawner:
             for file in files:
                 os.close(file)
 
-    def _shown(self, name: str) -> dict[str, Any]:
+    def _show_directories(self, name: str) -> dict[str, Any]:
         try:
             self._show(name)
         except OSError as error:

@@ -56,7 +56,7 @@ class Frame:
     `stands`: what is stored for clients that subscribe later. True: this frame is stored until a newer frame
     with the same `subject` replaces it. False: the stored frame with the same `subject` is deleted; if
     `subject` is empty, all stored frames of the channel are deleted. None: nothing is stored or deleted.
-    `kept_seconds`: how old a stored frame was when a later subscriber got it.
+    `age_seconds`: the age of a stored frame when a later subscriber receives it; otherwise 0.
     """
 
     text: str
@@ -64,7 +64,7 @@ class Frame:
     item_id: str | None = None
     stands: bool | None = None
     subject: str = ""
-    kept_seconds: float = field(default=0.0, compare=False)
+    age_seconds: float = field(default=0.0, compare=False)
 
 
 LOOK = Frame("")
@@ -101,7 +101,7 @@ class Subscription:
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
         self._frames: deque[Frame] = deque()
         self._limit = limit
-        self._characters_left = characters
+        self._remaining_characters = characters
         self._ended: End | None = None
         self._changed = asyncio.Event()
 
@@ -115,14 +115,14 @@ class Subscription:
             self._changed.clear()
             await self._changed.wait()
         frame = self._frames.popleft()
-        self._characters_left += len(frame.text)
+        self._remaining_characters += len(frame.text)
         return frame
 
     def drain(self) -> list[Frame]:
         """Removes all frames (messages) from the queue and returns them, without waiting."""
         frames = list(self._frames)
         self._frames.clear()
-        self._characters_left += sum(len(frame.text) for frame in frames)
+        self._remaining_characters += sum(len(frame.text) for frame in frames)
         return frames
 
     def push(self, frame: Frame) -> None:
@@ -130,12 +130,12 @@ class Subscription:
             return
         # An empty queue accepts a frame of any size. Otherwise no subscriber could ever get past a large
         # frame.
-        too_large = bool(self._frames) and len(frame.text) > self._characters_left
+        too_large = bool(self._frames) and len(frame.text) > self._remaining_characters
         if too_large or len(self._frames) >= self._limit:
             self.end(End.OVERRUN)
             return
         self._frames.append(frame)
-        self._characters_left -= len(frame.text)
+        self._remaining_characters -= len(frame.text)
         self._changed.set()
 
     def end(self, reason: End) -> None:
@@ -198,7 +198,7 @@ class LocalPubSub:
         subscription = Subscription(self._queue_frames)
         self._subscriptions[channel].add(subscription)
         for frame, since in self._standing.get(channel, {}).values():
-            subscription.push(replace(frame, kept_seconds=time.monotonic() - since))
+            subscription.push(replace(frame, age_seconds=time.monotonic() - since))
         try:
             yield subscription
         finally:

@@ -225,13 +225,13 @@ def as_of_now(frame: Frame) -> Frame:
     announces that a model call will be tried again, the remaining seconds until the next attempt are
     updated. Other frames are returned unchanged.
     """
-    if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
+    if frame.subject != RETRY or not frame.stands or not frame.age_seconds:
         return frame
     aborted = ItemAbortedFrame.model_validate_json(frame.text)
     if aborted.retry is None:
         return frame
-    left = max(0.0, aborted.retry.wait_seconds - frame.kept_seconds)
-    retry = aborted.retry.model_copy(update={"wait_seconds": left})
+    remaining_seconds = max(0.0, aborted.retry.wait_seconds - frame.age_seconds)
+    retry = aborted.retry.model_copy(update={"wait_seconds": remaining_seconds})
     return aborted.model_copy(update={"retry": retry}).frame
 
 

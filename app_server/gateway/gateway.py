@@ -115,7 +115,7 @@ class Gateway:
         # library supports this attribute only from 3.14 on.
         response.headers.append(
             "Set-Cookie",
-            f"{self._cookie}={token}; Path=/; Max-Age={_seconds_left(grant)}; "
+            f"{self._cookie}={token}; Path=/; Max-Age={_remaining_seconds(grant)}; "
             "Secure; HttpOnly; SameSite=None; Partitioned",
         )
         return response
@@ -145,7 +145,7 @@ class Gateway:
         try:
             async with (
                 connection.state.credentials_in_use.hold(grant.made_by, Permission.WORK),
-                asyncio.timeout(_seconds_left(grant)),
+                asyncio.timeout(_remaining_seconds(grant)),
             ):
                 if scope["type"] == "websocket":
                     await relay_socket(target, scope, receive, send)
@@ -376,7 +376,7 @@ def _allowed(connection: HTTPConnection) -> Response:
     return response
 
 
-def _seconds_left(grant: PreviewGrant) -> int:
+def _remaining_seconds(grant: PreviewGrant) -> int:
     return max(1, int((grant.expires_at - now()).total_seconds()))
 
 

@@ -73,10 +73,10 @@ class BoundedStream(httpx.SyncByteStream):
         self._request = request
 
     def __iter__(self) -> Iterator[bytes]:
-        left = self._max_bytes
+        remaining_bytes = self._max_bytes
         for piece in self._inner:
-            left -= len(piece)
-            if left < 0:
+            remaining_bytes -= len(piece)
+            if remaining_bytes < 0:
                 words = f"The reply is longer than {self._max_bytes} bytes."
                 raise BodyTooLong(words, request=self._request)
             yield piece

@@ -248,15 +248,15 @@ async def _read(response: Response) -> tuple[int, bool, bytes]:
     """
     started = httpx.Response(response.status_code)
     received: list[bytes] = []
-    left = MAX_REPLY_BYTES
+    remaining_bytes = MAX_REPLY_BYTES
 
     async def send(message: Message) -> None:
-        nonlocal left, started
+        nonlocal remaining_bytes, started
         if message["type"] == "http.response.start":
             started = httpx.Response(message["status"], headers=message["headers"])
         piece = message.get("body", b"")
-        left -= len(piece)
-        if left < 0:
+        remaining_bytes -= len(piece)
+        if remaining_bytes < 0:
             raise BadGateway("The model's reply has no end.", code="llm_reply_too_long")
         received.append(piece)
 

@@ -55,10 +55,10 @@ def _bounding() -> "Callable[[httpx2.Response], Awaitable[None]]":
             self._request = request
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = MAX_REPLY_BYTES
+            remaining_bytes = MAX_REPLY_BYTES
             async for piece in self._inner:
-                left -= len(piece)
-                if left < 0:
+                remaining_bytes -= len(piece)
+                if remaining_bytes < 0:
                     raise httpx2.ReadError("The reply is longer than any may be.", request=self._request)
                 yield piece
 

@@ -154,20 +154,20 @@ class ChunkReader(io.RawIOBase):
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self._left = memoryview(b"")
+        self._unread = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while not self._left:
+        while not self._unread:
             piece = next(self._pieces, None)
             if piece is None:
                 return 0
-            self._left = memoryview(piece)
-        count = min(len(buffer), len(self._left))
-        buffer[:count] = self._left[:count]
-        self._left = self._left[count:]
+            self._unread = memoryview(piece)
+        count = min(len(buffer), len(self._unread))
+        buffer[:count] = self._unread[:count]
+        self._unread = self._unread[count:]
         return count
 
 
@@ -264,15 +264,15 @@ class _Exactly(io.RawIOBase):
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
-        self._left = size
+        self._remaining_bytes = size
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        wanted = min(len(buffer), self._left)
+        wanted = min(len(buffer), self._remaining_bytes)
         buffer[:wanted] = self._file.read(wanted).ljust(wanted, b"\0")
-        self._left -= wanted
+        self._remaining_bytes -= wanted
         return wanted
 
 

@@ -80,7 +80,7 @@ class SourceOfRequest:
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
         self._loop = asyncio.get_running_loop()
-        self._left = b""
+        self._unread = b""
         self._is_over = False
 
     def read(self, size: int = -1) -> bytes:
@@ -88,13 +88,13 @@ class SourceOfRequest:
         bytes only at the end of the body. A negative `size` reads all remaining bytes. Must be called in a
         thread.
         """
-        while not self._is_over and (size < 0 or len(self._left) < size):
+        while not self._is_over and (size < 0 or len(self._unread) < size):
             piece: Any = asyncio.run_coroutine_threadsafe(self._next(), self._loop).result()
             if piece is None:
                 self._is_over = True
             else:
-                self._left += piece
-        taken, self._left = (self._left, b"") if size < 0 else (self._left[:size], self._left[size:])
+                self._unread += piece
+        taken, self._unread = (self._unread, b"") if size < 0 else (self._unread[:size], self._unread[size:])
         return taken
 
     async def _next(self) -> bytes | None:

@@ -102,15 +102,15 @@ def _packages_run(call: Call) -> Iterator[str]:
     verbs = next((one for one in begins if words[: len(one)] == one), None)
     if verbs is None:
         return
-    left, texts = list(verbs), iter(call.texts)
+    remaining_verbs, texts = list(verbs), iter(call.texts)
     for text in texts:
         option, _, value = text.partition("=")
         if option in _PACKAGE_OPTIONS and not (option == "-p" and call.name in {"uv", "uvx"}):
             yield value or next(texts, "")
         elif option in _OTHER_OPTIONS and not value:
             next(texts, "")
-        elif text in left:
-            left.remove(text)
+        elif text in remaining_verbs:
+            remaining_verbs.remove(text)
         elif not text.startswith("-"):
             yield text
             return

@@ -88,13 +88,15 @@ class Call:
 
 @dataclass
 class Calls:
-    """The programs that a script would run (`found`), and the state while the script is analysed.
-    `is_understood`: whether the list `found` is complete. `directory`: the current directory; None if not
-    known. `links`: the targets of the symbolic links that the script creates, by path. `written`: the texts
-    of the files that the script writes, by path. `scripts`: the script files that were read already.
+    """The calls of programs that a script would make, and the state while the script is analysed.
+
+    `program_calls`: the calls that were found. `is_understood`: whether the list `program_calls` is complete.
+    `directory`: the current directory; None if not known. `links`: the targets of the symbolic links that the
+    script creates, by path. `written`: the texts of the files that the script writes, by path. `scripts`: the
+    script files that were read already.
     """
 
-    found: list[Call] = field(default_factory=list)
+    program_calls: list[Call] = field(default_factory=list)
     is_understood: bool = True
     directory: str | None = None
     in_container: bool = False
@@ -135,7 +137,7 @@ def _collect(text: str, calls: Calls, depth: int) -> None:
 
 def _take(call: Call, calls: Calls, depth: int) -> None:
     call = links.through(call, calls.links)
-    calls.found.append(call)
+    calls.program_calls.append(call)
     # A name with letters that only look like ASCII is not the name of a known program.
     if depth > MAX_DEPTH or (call.command.words and not (call.name and call.name.isascii())):
         calls.is_understood = False
@@ -184,7 +186,7 @@ def _collect_script(text: str, calls: Calls, depth: int) -> None:
     inner = Calls(directory=calls.directory, scripts=calls.scripts)
     _collect(text, inner, depth)
     # Scripts of a project do much that is only known when they run. This alone is no reason to ask.
-    calls.found += [replace(one, in_script=True) for one in inner.found]
+    calls.program_calls += [replace(one, in_script=True) for one in inner.program_calls]
 
 
 def _collect_contained(text: str, calls: Calls, directory: str | None, depth: int) -> None:
@@ -195,7 +197,7 @@ def _collect_contained(text: str, calls: Calls, directory: str | None, depth: in
     inner = Calls(directory=directory, in_container=True)
     _collect(text, inner, depth)
     calls.is_understood = calls.is_understood and inner.is_understood
-    calls.found += inner.found
+    calls.program_calls += inner.program_calls
 
 
 def _files_run(call: Call) -> Iterator[str]:

@@ -69,9 +69,9 @@ class IdleWatch:
                 await self._wakeup.wait()
                 continue
             oldest = min(self._last_used, key=self._last_used.__getitem__)
-            left = self._last_used[oldest] + ttl_seconds - time.monotonic()
-            if left > 0:
-                await asyncio.sleep(left)
+            remaining_seconds = self._last_used[oldest] + ttl_seconds - time.monotonic()
+            if remaining_seconds > 0:
+                await asyncio.sleep(remaining_seconds)
             else:
                 await self._let_go(oldest)
 

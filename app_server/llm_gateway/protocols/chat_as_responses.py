@@ -3,7 +3,7 @@ protocol. This module does no I/O.
 
 Fields that the Responses protocol does not have are refused, and the error names them. Sampling parameters
 that the model refuses are left out, because many programs always send them. The messages that a program sends
-back can contain the model's earlier reasoning, which the vendor then receives again (kept_reasoning.py).
+back can contain the model's earlier reasoning, which the vendor then receives again (reasoning_details.py).
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from agent_runtime.catalogue.facts import Facts
 from agent_runtime.metering.lenient_numbers import a_dict
 from app_server.core.errors import BadRequest
 from app_server.llm_gateway.forwarding import fields
-from app_server.llm_gateway.protocols import kept_reasoning, responses
+from app_server.llm_gateway.protocols import reasoning_details, responses
 from app_server.settings.effective_values import Effective
 
 _SAME = (
@@ -86,7 +86,7 @@ def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, 
     }
     said = {name: value for name, value in optional.items() if value is not None}
     call = {**copied, **said, "input": list(_input(given["messages"], model))}
-    call["include"] = kept_reasoning.INCLUDED
+    call["include"] = reasoning_details.INCLUDED
     fields.check(call, responses.ResponsesFields)
     responses.check_input(call)
     return responses.unstored(call)
@@ -130,7 +130,7 @@ def _input(messages: Any, model: str) -> Iterator[dict[str, Any]]:
                         custom.add(str(call.get("id")))
                 said = list(_reply(message))
                 # The vendor refuses reasoning that nothing follows.
-                yield from kept_reasoning.items(message, model) if said else ()
+                yield from reasoning_details.items(message, model) if said else ()
                 yield from said
             case "tool":
                 call_id = str(message.get("tool_call_id"))

@@ -14,7 +14,7 @@ from fastapi import Response
 from agent_runtime.metering.lenient_numbers import a_dict
 from agent_runtime.metering.token_counts import Usage, usage_of_response
 from app_server.llm_gateway.protocols.converted import ConvertedReply
-from app_server.llm_gateway.protocols.kept_reasoning import detail
+from app_server.llm_gateway.protocols.reasoning_details import detail
 
 _BAD_GATEWAY = 502
 _MAX_EVENT_BYTES = 16 * 1024**2

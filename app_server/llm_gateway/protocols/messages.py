@@ -85,7 +85,7 @@ class DocumentBlock(Closed):
     cache_control: Object | None = None
 
 
-Shown = TextBlock | ImageBlock | DocumentBlock
+TextOrMediaBlock = TextBlock | ImageBlock | DocumentBlock
 
 
 class ThinkingBlock(Closed):
@@ -107,12 +107,14 @@ class ToolUseBlock(Closed):
 class ToolResultBlock(Closed):
     type: Literal["tool_result"]
     tool_use_id: str
-    content: str | list[Annotated[Shown, Field(discriminator="type")]] = ""
+    content: str | list[Annotated[TextOrMediaBlock, Field(discriminator="type")]] = ""
     is_error: bool | None = None
     cache_control: Object | None = None
 
 
-Block = Annotated[Shown | ThinkingBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")]
+Block = Annotated[
+    TextOrMediaBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")
+]
 
 
 class MessageOfTalk(Closed):
@@ -329,23 +331,26 @@ def _from_user(blocks: list[Block], marks: Marks) -> Iterator[dict[str, Any]]:
     message with all other content. In a chat completion a tool result cannot contain images, so images go
     into the user message.
     """
-    shown: list[Shown] = []
+    content_blocks: list[TextOrMediaBlock] = []
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             inner = [] if isinstance(block.content, str) else block.content
             texts = [part.text for part in inner if isinstance(part, TextBlock)]
             text = (block.content if isinstance(block.content, str) else "\n".join(texts)) or "(no output)"
             if images := [part for part in inner if not isinstance(part, TextBlock)]:
-                shown += [TextBlock(type="text", text=f"What result {block.tool_use_id} shows:"), *images]
+                content_blocks += [
+                    TextBlock(type="text", text=f"What result {block.tool_use_id} shows:"),
+                    *images,
+                ]
             result = {"role": "tool", "tool_call_id": block.tool_use_id, "content": text}
             mark = next(
                 (part.cache_control for part in (block, *reversed(inner)) if part.cache_control), None
             )
             yield marked(result, mark, marks)
-        elif isinstance(block, Shown):
-            shown.append(block)
-    if shown:
-        yield {"role": "user", "content": _parts(shown, marks)}
+        elif isinstance(block, TextOrMediaBlock):
+            content_blocks.append(block)
+    if content_blocks:
+        yield {"role": "user", "content": _parts(content_blocks, marks)}
 
 
 def _parts(blocks: Any, marks: Marks) -> list[dict[str, Any]]:
@@ -355,7 +360,7 @@ def _parts(blocks: Any, marks: Marks) -> list[dict[str, Any]]:
     ]
 
 
-def _part(block: Shown) -> dict[str, Any]:
+def _part(block: TextOrMediaBlock) -> dict[str, Any]:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
     if isinstance(block, DocumentBlock):

@@ -68,11 +68,11 @@ async def test_each_subject_stands_by_itself_with_its_age(pair: tuple[PubSub, Pu
     async with there.subscribe(channel) as first:
         here.publish(channel, [output, wait])
         async with asyncio.timeout(PATIENCE_SECONDS):
-            assert [(await first.next()).kept_seconds for _ in range(2)] == [0, 0]
+            assert [(await first.next()).age_seconds for _ in range(2)] == [0, 0]
         async with there.subscribe(channel) as late:
             told = late.drain()
         assert told == [output, wait]
-        assert all(frame.kept_seconds > 0 for frame in told)
+        assert all(frame.age_seconds > 0 for frame in told)
         for over, left in (Frame("", stands=False, subject="retry"), [output]), (Frame("", stands=False), []):
             here.publish(channel, [over])
             async with asyncio.timeout(PATIENCE_SECONDS):
