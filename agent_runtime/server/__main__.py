@@ -27,8 +27,8 @@ FACTORY = "agent_runtime.server.startup.application:application_of_environment"
 def main() -> None:
     arguments = _arguments()
     _close_calls()
-    if arguments.room:
-        _open_room(arguments.room)
+    if arguments.command_namespaces:
+        _create_command_namespaces(arguments.command_namespaces)
     leave_out_unused()
     with loading():
         build_models_late()
@@ -54,23 +54,23 @@ def _close_calls() -> None:
         logging.getLogger(__name__).warning("AF_VSOCK and io_uring stay open to commands: %s", error)
 
 
-def _open_room(conversations: Path) -> None:
-    """Creates the isolated namespaces in which the agent's commands run (the code calls them the "room"), and
-    a child process that starts programs in these namespaces. Ends this process with an error message if the
+def _create_command_namespaces(conversations: Path) -> None:
+    """Creates the command namespaces (the isolated Linux namespaces in which the agent's commands run), and a
+    child process that starts programs in these namespaces. Ends this process with an error message if the
     namespaces cannot be created. `conversations`: the directory of the conversations.
 
     This must happen before other modules are loaded, because the child process is forked from this process,
     which must have only one thread at that time.
     """
-    from agent_runtime.workspace.room import RoomError, open_room
+    from agent_runtime.workspace.command_namespaces import CommandNamespacesError, create_command_namespaces
 
     try:
-        room = open_room(conversations)
-    except RoomError as error:
+        namespaces = create_command_namespaces(conversations)
+    except CommandNamespacesError as error:
         sys.exit(str(error))
-    from agent_runtime.workspace.users import start_in_room
+    from agent_runtime.workspace.users import start_in_command_namespaces
 
-    start_in_room(room.spawner, room.spawner_pid)
+    start_in_command_namespaces(namespaces.spawner, namespaces.spawner_pid)
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
@@ -196,7 +196,7 @@ def _arguments() -> argparse.Namespace:
         help="for a start as root: the numbers of the users that the server and commands become",
     )
     parser.add_argument(
-        "--room",
+        "--command-namespaces",
         type=Path,
         metavar="CONVERSATIONS",
         help="behind bubblewrap: commands run apart from the server, and see no logs in this directory",

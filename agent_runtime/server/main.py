@@ -44,7 +44,7 @@ from agent_runtime.server.routers.workspace import (
 )
 from agent_runtime.server.services import Services
 from agent_runtime.server.startup.initialization import Initialization
-from agent_runtime.server.startup.isolation_watch import end_with_room
+from agent_runtime.server.startup.isolation_watch import end_with_spawner
 
 _KEYED = (
     conversations,
@@ -112,7 +112,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services: Services = app.state.services
     await services.start()
     app.state.port_connections = PortConnections()
-    stop_watching = end_with_room()
+    stop_watching = end_with_spawner()
     try:
         yield
     finally:

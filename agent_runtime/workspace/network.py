@@ -1,17 +1,17 @@
 """Gives the agent server access to the network in which programs of the agent run.
 
-If the sandbox is only a process, and commands run in a room (isolated namespaces, see `room.py`), there are
-two networks: the server's and the room's. A socket always belongs to the network in which it was made. So the
-spawner, a process that starts programs in the room, makes a socket of the room's network. The server gets
-this socket and listens on it or connects it. In other sandboxes, the server and the commands use the same
-network.
+If the sandbox is only a process, commands can run in the command namespaces (isolated Linux namespaces, see
+`command_namespaces.py`). Then there are two networks: the server's and the commands'. A socket always belongs
+to the network in which it was made. So the spawner, a process that starts programs in the command namespaces,
+makes a socket in the commands' network. The server gets this socket and listens on it or connects it. In
+other sandboxes, the server and the commands use the same network.
 """
 
 import asyncio
 import socket
 
 from agent_runtime.workspace import spawner_client
-from agent_runtime.workspace.users import room_spawner
+from agent_runtime.workspace.users import spawner_address
 
 
 async def listen(host: str, port: int) -> socket.socket:
@@ -44,10 +44,10 @@ async def dial(host: str, port: int) -> socket.socket:
 
 async def _new_socket(host: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    spawner = room_spawner()
-    if spawner is None:
+    address = spawner_address()
+    if address is None:
         made = socket.socket(family, socket.SOCK_STREAM)
     else:
-        made = await asyncio.to_thread(spawner_client.new_socket, spawner, family)
+        made = await asyncio.to_thread(spawner_client.new_socket, address, family)
     made.setblocking(False)
     return made

@@ -8,16 +8,22 @@ import stat
 from pathlib import Path
 from uuid import uuid4
 
-from agent_runtime.workspace.users import are_two, has_room, is_server, server_files, show_in_room
+from agent_runtime.workspace.users import (
+    are_two,
+    has_command_namespaces,
+    is_server,
+    server_files,
+    show_in_command_namespaces,
+)
 
 AGENT_DIRECTORIES = ("observations", "file_history", "checkpoints.git")
 """The directories in a conversation's directory that belong to the agent: two directories in which tools
 write and commands read, and a git repository.
 """
 FOR_COMMANDS = ".for-commands"
-"""The name of a directory beside the directories of the conversations. Commands in the room (isolated
-namespaces, see `room.py`) can read this directory. In a conversation's directory, commands see only the
-subdirectories in `room.VISIBLE_DIRECTORIES`.
+"""The name of a directory beside the directories of the conversations. Commands in the command namespaces
+(isolated Linux namespaces, see `command_namespaces.py`) can read this directory. In a conversation's
+directory, these commands see only the subdirectories in `command_namespaces.VISIBLE_DIRECTORIES`.
 """
 PASSABLE = 0o755
 _SHARED = 0o770
@@ -36,10 +42,10 @@ def make(directory: Path) -> None:
     """
     if not are_two():
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if has_room():
+        if has_command_namespaces():
             for name in AGENT_DIRECTORIES:
                 (directory / name).mkdir(mode=0o700, exist_ok=True)
-            show_in_room(directory.name)
+            show_in_command_namespaces(directory.name)
         return
     if directory.exists():
         return
@@ -62,10 +68,10 @@ def directory_for_commands(conversations: Path) -> Path:
     """Returns the directory for files that the server writes and the agent's commands read. `conversations`:
     the directory with the directories of all conversations.
 
-    If commands run in the room (isolated namespaces), they see only some subdirectories of `conversations`.
+    If commands run in the command namespaces, they see only some subdirectories of `conversations`.
     The function then returns one of these subdirectories, otherwise `conversations` itself.
     """
-    return conversations / FOR_COMMANDS if has_room() else conversations
+    return conversations / FOR_COMMANDS if has_command_namespaces() else conversations
 
 
 def make_file(path: Path) -> None:

@@ -1,10 +1,11 @@
-"""The spawner: a process that starts programs in the room (isolated namespaces for commands, see `room.py`)
-for the agent server, which is outside of the room.
+"""The spawner: a process that starts programs in the command namespaces (the isolated Linux namespaces in
+which the agent's commands run, see `command_namespaces.py`). It does this for the agent server, which is
+outside of these namespaces.
 
 Each connection is for one program. The request contains the program's description (JSON in a file, since it
 can be long) and the files that the program gets. The spawner answers with the program's pid or an error, and
 later with the exit status. If the connection is closed before the program has ended, the program is killed
-with its process group. A connection can also ask for a socket of the room's network.
+with its process group. A connection can also ask for a socket in the network of the command namespaces.
 
 The spawner has one thread and never blocks to wait for a new program. A command of the agent could stop the
 new process before the program starts in it, and the spawner would then wait for ever.
@@ -39,11 +40,11 @@ class _Program:
 
 
 class Spawner:
-    """The server loop of the spawner, the process that starts programs in the room (the isolated namespaces
-    for commands) when the agent server asks for them.
+    """The server loop of the spawner, the process that starts programs in the command namespaces when the
+    agent server asks for them.
 
-    `show`: a function that makes a conversation's directories visible in the room. `first`: the pid of the
-    room's first process.
+    `show`: a function that makes a conversation's directories visible in the command namespaces. `first`: the
+    pid of the first process of the command namespaces.
     """
 
     def __init__(self, listener: socket.socket, show: Callable[[str], None], first: int) -> None:
@@ -102,8 +103,8 @@ class Spawner:
         return {}
 
     def _give_socket(self, connection: socket.socket, family: int) -> None:
-        """Sends a new socket of the network of the room (the isolated namespaces for commands) to the agent
-        server. The socket still belongs to this network when the agent server uses it.
+        """Creates a socket in the network of the command namespaces and sends it to the agent server. The
+        socket still belongs to this network when the agent server uses it.
         """
         try:
             with socket.socket(family, socket.SOCK_STREAM) as made:
@@ -155,8 +156,9 @@ class Spawner:
             if pid == 0:
                 return
             if pid == self._first:
-                # Nothing starts in the room any more. The server notices the end of this process.
-                sys.stderr.write("The first process of the commands' room has ended.\n")
+                # No program can start in the command namespaces any more. The server notices that this
+                # process ends.
+                sys.stderr.write("The first process of the command namespaces has ended.\n")
                 self.is_over = True
             if program := self._programs.pop(pid, None):
                 program.status = os.waitstatus_to_exitcode(status)
@@ -182,10 +184,10 @@ class Spawner:
 
 
 def serve(listener: socket.socket, show: Callable[[str], None], first: int) -> None:
-    """Serves the agent server's requests to start programs in the room (the isolated namespaces for
-    commands), until this process or the room's first process ends. `listener`: the socket on which the
-    requests arrive. `show`: makes a conversation's directories visible in the room. `first`: the pid of the
-    room's first process.
+    """Serves the agent server's requests to start programs in the command namespaces, until this process or
+    the first process of the command namespaces ends. `listener`: the socket on which the requests arrive.
+    `show`: makes a conversation's directories visible in the command namespaces. `first`: the pid of the
+    first process of the command namespaces.
     """
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)

@@ -1,5 +1,6 @@
-"""The client through which the agent server asks the spawner (`spawner`) to start processes in the room, the
-isolated namespaces for commands. The started processes have the same interface as the processes of asyncio.
+"""The client through which the agent server asks the spawner (`spawner`) to start processes in the command
+namespaces, the isolated Linux namespaces in which the agent's commands run. The started processes have the
+same interface as the processes of asyncio.
 """
 
 import asyncio
@@ -75,13 +76,12 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     start_new_session: bool = True,
 ) -> Process:
-    """Starts a process in the room (the isolated namespaces for commands), like
-    `asyncio.create_subprocess_exec`. The process always leads a new session. `address`: the path of the
-    socket of the spawner, the process that starts programs in the room. Raises OSError if the process cannot
-    be started.
+    """Starts a process in the command namespaces, like `asyncio.create_subprocess_exec`. The process always
+    leads a new session. `address`: the path of the socket of the spawner, the process that starts programs
+    there. Raises OSError if the process cannot be started.
     """
     if not start_new_session:
-        raise ValueError("a process of the room leads a session")
+        raise ValueError("a process in the command namespaces must lead a session")
     words = [os.fsdecode(one) for one in (program, *arguments)]
     loop = asyncio.get_running_loop()
     with ExitStack() as stack:
@@ -114,9 +114,9 @@ async def spawn(
 
 
 def show(address: Path, name: str) -> None:
-    """Makes the new directories of a conversation visible in the room (the isolated namespaces for commands).
-    `address`: the path of the socket of the spawner, the process that does this. `name`: the name of the
-    conversation's directory. Blocks briefly. Raises OSError if this fails.
+    """Makes the new directories of a conversation visible in the command namespaces. `address`: the path of
+    the socket of the spawner, the process that does this. `name`: the name of the conversation's directory.
+    Blocks briefly. Raises OSError if this fails.
     """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SHOW, "name": name}).encode())
@@ -137,7 +137,7 @@ def new_socket(address: Path, family: int) -> socket.socket:
 
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
     """Calls `act` in the current event loop when the spawner has ended. The spawner is the process that
-    starts programs in the room (the isolated namespaces for commands). `address`: the path of its socket.
+    starts programs in the command namespaces. `address`: the path of its socket.
 
     Returns a function that stops this watch, so that `act` is no longer called. Blocks briefly. Raises
     OSError if the spawner cannot be reached.
@@ -172,17 +172,18 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command (a program and its arguments) that runs another program once in the room, the
-    isolated namespaces for commands. The command is for a library that can start programs only outside the
-    room. It ends with the exit status of the other program.
+    """Returns a command (a program and its arguments) that runs another program once in the command
+    namespaces. The command is for a library that can start programs only outside of these namespaces. It ends
+    with the exit status of the other program.
 
-    `address`: the path of the socket of the spawner, the process that starts programs in the room. `words`:
-    the other program and its arguments.
+    `address`: the path of the socket of the spawner, the process that starts programs in the command
+    namespaces. `words`: the other program and its arguments.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
         file.write(_description(words, cwd, env))
-    return sys.executable, ["-I", "-S", str(Path(__file__).with_name("enter_room.py")), str(address), name]
+    program = Path(__file__).with_name("run_in_namespaces.py")
+    return sys.executable, ["-I", "-S", str(program), str(address), name]
 
 
 def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]) -> bytes:

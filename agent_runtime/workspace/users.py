@@ -7,10 +7,10 @@ is the agent's user. So every thread accesses files with the rights of the agent
 workspace to a file of the server cannot be followed. Only `server_files` accesses the server's files, on one
 thread, inside its `with` block.
 
-If the sandbox is only a process, it has one user. There, programs start in a separate room (isolated
-namespaces, see `room`), which has neither the server's processes nor its files. A program that uses this
-package as a library has neither two users nor a room. For such a program, the functions of this module change
-no rights and start other programs as the current user.
+If the sandbox is only a process, it has one user. There, programs start in the command namespaces: isolated
+Linux namespaces (see `command_namespaces`) that have neither the server's processes nor its files. A program
+that uses this package as a library has neither two users nor command namespaces. For such a program, the
+functions of this module change no rights and start other programs as the current user.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class Users:
 
 
 _users: Users | None = None
-_room: Path | None = None
+_spawner_address: Path | None = None
 _network = Path("/proc/self/net")
 
 
@@ -74,21 +74,24 @@ def become(users: Users) -> None:
     _users = users
 
 
-def start_in_room(spawner: Path, spawner_pid: int) -> None:
-    """Makes `start_process` start all processes for the agent in the room (the isolated namespaces for
-    commands) from now on. `spawner`: the path of the socket of the spawner, the process that starts programs
-    in the room. `spawner_pid`: the id of the spawner process.
+def start_in_command_namespaces(spawner: Path, spawner_pid: int) -> None:
+    """Makes `start_process` start all processes for the agent in the command namespaces from now on.
+    `spawner`: the path of the socket of the spawner, the process that starts programs there. `spawner_pid`:
+    the id of the spawner process.
     """
-    global _room, _network
-    _room, _network = spawner, Path(f"/proc/{spawner_pid}/net")
+    global _spawner_address, _network
+    _spawner_address, _network = spawner, Path(f"/proc/{spawner_pid}/net")
 
 
-def has_room() -> bool:
-    return _room is not None
+def has_command_namespaces() -> bool:
+    return _spawner_address is not None
 
 
-def room_spawner() -> Path | None:
-    return _room
+def spawner_address() -> Path | None:
+    """Returns the path of the socket of the spawner, the process that starts programs in the command
+    namespaces. Returns None if the sandbox has no command namespaces.
+    """
+    return _spawner_address
 
 
 def network_tables() -> Path:
@@ -96,13 +99,12 @@ def network_tables() -> Path:
     return _network
 
 
-def show_in_room(name: str) -> None:
-    """Makes the agent's directories of a conversation visible in the room (the isolated namespaces for
-    commands), if there is a room. `name`: the name of the conversation's directory. Raises OSError if this
-    fails.
+def show_in_command_namespaces(name: str) -> None:
+    """Makes the agent's directories of a conversation visible in the command namespaces, if the sandbox has
+    them. `name`: the name of the conversation's directory. Raises OSError if this fails.
     """
-    if _room is not None:
-        spawner_client.show(_room, name)
+    if _spawner_address is not None:
+        spawner_client.show(_spawner_address, name)
 
 
 def are_two() -> bool:
@@ -130,11 +132,11 @@ def server_files() -> Iterator[None]:
 
 async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
     """Starts a process for the agent and returns it. The process runs as the agent's user if the sandbox has
-    this user, or in the room (the isolated namespaces for commands) if the sandbox has a room. Otherwise it
-    runs as the current user. The arguments are those of `asyncio.create_subprocess_exec`.
+    this user, or in the command namespaces if the sandbox has them. Otherwise it runs as the current user.
+    The arguments are those of `asyncio.create_subprocess_exec`.
     """
-    if _room is not None:
-        return await spawner_client.spawn(_room, program, *arguments, **options)
+    if _spawner_address is not None:
+        return await spawner_client.spawn(_spawner_address, program, *arguments, **options)
     if _users is None:
         return await asyncio.create_subprocess_exec(program, *arguments, **options)
     environment = options.get("env", os.environ)
@@ -147,14 +149,14 @@ def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
     """Returns a command with which a library can start a program for the agent: the program, its arguments
-    and its environment. The command runs the program as the agent's user, or in the room (the isolated
-    namespaces for commands). If the sandbox has neither, returns the given values.
+    and its environment. The command runs the program as the agent's user, or in the command namespaces. If
+    the sandbox has neither, returns the given values.
 
     `cwd`: the program's working directory.
     """
-    if _room is not None:
-        # The program outside of the room gets no variable, because it runs next to the server.
-        return *spawner_client.stand_in(_room, [command, *arguments], cwd, environment), {}
+    if _spawner_address is not None:
+        # The program outside of the command namespaces gets no variable, because it runs next to the server.
+        return *spawner_client.stand_in(_spawner_address, [command, *arguments], cwd, environment), {}
     if _users is None:
         return command, [*arguments], {**environment}
     program, *options = _changing_user(_users.agent, environment)

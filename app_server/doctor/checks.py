@@ -23,7 +23,7 @@ from app_server.doctor.engine_checks import check_engine, check_image, check_net
 from app_server.doctor.findings import Finding, check_disk, failed, fails_starts, warned, well
 from app_server.doctor.home_checks import check_database, check_ports, check_workspaces
 from app_server.doctor.host_checks import check_host
-from app_server.doctor.isolation_check import check_room
+from app_server.doctor.isolation_check import check_command_namespaces
 from app_server.doctor.memory_checks import check_unused_pool
 from app_server.doctor.sign_in_check import check_saml
 from app_server.sandbox_backends.backend import Backend
@@ -85,7 +85,7 @@ async def _examine_here(config: Config) -> AsyncIterator[Finding]:
         yield await asyncio.to_thread(check_ports, config, [LOOPBACK])
         if config.sandbox != "docker":
             if is_walled := walls.state == "ok" and config.process_isolation != "none":
-                yield await asyncio.to_thread(check_room)
+                yield await asyncio.to_thread(check_command_namespaces)
             yield _check_policy(config, is_walled=is_walled)
             for finding in [
                 *check_unused_pool(config),

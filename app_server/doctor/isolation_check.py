@@ -16,7 +16,7 @@ from app_server.sandbox_backends.process.bubblewrap import (
     runtime_paths,
 )
 
-_NAME = "room"
+_NAME = "command namespaces"
 _RUNTIME_ROOT = Path(__file__).resolve().parents[2]
 _FIX = (
     "Allow namespaces (sysctl user.max_net_namespaces, user.max_pid_namespaces, user.max_mnt_namespaces and "
@@ -25,11 +25,11 @@ _FIX = (
 )
 
 
-def check_room() -> Finding:
-    """Checks whether the agent's commands can be isolated from the agent server in a process sandbox, and
-    returns the result. A process sandbox runs as a process, not as a container. Must be called only if
-    bubblewrap (the program that isolates process sandboxes) works on this machine. Blocks for a few hundred
-    milliseconds.
+def check_command_namespaces() -> Finding:
+    """Checks whether a process sandbox can create the command namespaces (the isolated Linux namespaces in
+    which the agent's commands run, separate from the agent server), and returns the result. A process sandbox
+    runs as a process, not as a container. Must be called only if bubblewrap (the program that isolates
+    process sandboxes) works on this machine. Blocks for a few hundred milliseconds.
     """
     said = _try()
     if said:
@@ -44,7 +44,8 @@ def _try() -> str:
     container). Returns the error text of the command, or an empty text if the command succeeds.
     """
     with TemporaryDirectory() as folder:
-        command = [sys.executable, "-s", "-m", "agent_runtime.workspace.room", f"{folder}/conversations"]
+        program = "agent_runtime.workspace.command_namespaces"
+        command = [sys.executable, "-s", "-m", program, f"{folder}/conversations"]
         try:
             walled = find_bubblewrap().wrap(
                 command,

@@ -6,11 +6,11 @@ import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "agent_runtime"
-# The modules that start processes of a sandbox, directly or in an isolated environment, and the library's
+# The modules that start processes of a sandbox, directly or in the command namespaces, and the library's
 # module for Docker. The agent's git starts `sign_commit.py` as the user of the agent.
 ALLOWED = {
     "workspace/users.py",
-    "workspace/room.py",
+    "workspace/command_namespaces.py",
     "workspace/spawner.py",
     "client/docker_cli.py",
     "server/outgoing/sign_commit.py",

@@ -23,7 +23,7 @@ from agent_runtime.server.keys.session_keys import SessionKeys
 from agent_runtime.server.ports.listeners import hosts_of
 from agent_runtime.wire import NOT_ANSWERED_HEADER, RELAY_KEY_HEADER
 from agent_runtime.workspace.network import dial
-from agent_runtime.workspace.users import has_room
+from agent_runtime.workspace.users import has_command_namespaces
 
 _PATH = re.compile(rb"/api/ports/(\d{1,5})/relay(/.*)")
 _KEY = RELAY_KEY_HEADER.lower().encode()
@@ -36,7 +36,7 @@ class PortConnections:
     """
 
     def __init__(self) -> None:
-        self.dial = dial if has_room() else None
+        self.dial = dial if has_command_namespaces() else None
         self._transport: httpx.AsyncHTTPTransport | None = None
 
     @property

@@ -1,5 +1,6 @@
-"""Ends this server when the process that starts the agent's commands in isolated namespaces has ended, so
-that both can be started again together.
+"""Ends this server when the spawner has ended, so that both can be started again together. The spawner is the
+process that starts programs in the command namespaces, the isolated Linux namespaces in which the agent's
+commands run.
 """
 
 import logging
@@ -7,19 +8,19 @@ import signal
 from collections.abc import Callable
 
 from agent_runtime.workspace import spawner_client
-from agent_runtime.workspace.users import room_spawner
+from agent_runtime.workspace.users import spawner_address
 
 logger = logging.getLogger(__name__)
 
 
-def end_with_room() -> Callable[[], None]:
-    """Watches the process that starts the agent's commands in isolated namespaces, and ends this server when
-    that process ends. Does nothing if there is no such process. Returns a function that stops the watch.
+def end_with_spawner() -> Callable[[], None]:
+    """Watches the spawner (the process that starts programs in the command namespaces), and ends this server
+    when the spawner ends. Does nothing if there is no spawner. Returns a function that stops the watch.
 
-    Raises OSError if the process cannot be watched.
+    Raises OSError if the spawner cannot be watched.
     """
-    spawner = room_spawner()
-    return spawner_client.tell_of_end(spawner, _end) if spawner else lambda: None
+    address = spawner_address()
+    return spawner_client.tell_of_end(address, _end) if address else lambda: None
 
 
 def _end() -> None:

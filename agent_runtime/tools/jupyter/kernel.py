@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agent_runtime.workspace.private_dir import make_private_dir
 from agent_runtime.workspace.processes import exists, signal_session
-from agent_runtime.workspace.users import has_room, start_process
+from agent_runtime.workspace.users import has_command_namespaces, start_process
 
 if TYPE_CHECKING:
     from jupyter_client.asynchronous.client import AsyncKernelClient
@@ -208,9 +208,10 @@ def _own_variables(directory: Path) -> dict[str, str]:
     directory.
 
     The variable JPY_PARENT_PID makes a kernel end when the agent server has ended. It is left out if commands
-    run in isolated namespaces, because all processes there end together with the agent server.
+    run in the command namespaces (isolated Linux namespaces), because all processes there end together with
+    the agent server.
     """
-    parent = {} if has_room() else {"JPY_PARENT_PID": str(os.getpid())}
+    parent = {} if has_command_namespaces() else {"JPY_PARENT_PID": str(os.getpid())}
     return {"IPYTHONDIR": str(directory / "profile"), **parent}
 
 

@@ -274,7 +274,7 @@ class ProcessBackend(OneMachine):
         accounts = folder / "accounts"
         write_accounts(accounts, folder / "home")
         command = bubblewrap.wrap(
-            [*launch.command, "--room", str(folder / "workspace" / "conversations")],
+            [*launch.command, "--command-namespaces", str(folder / "workspace" / "conversations")],
             writable=[folder / "home", folder / "workspace"],
             readable=runtime_paths(_RUNTIME_ROOT, launch.environment),
             directory=_RUNTIME_ROOT,

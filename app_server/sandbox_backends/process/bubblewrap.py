@@ -4,8 +4,8 @@ gets separate mounts, processes, IPC and host name.
 A sandbox sees the machine's programs (read-only) and its own folder. It does not see other sandboxes, the app
 server's database, or the home directory of the operating-system user who runs the app server. The agent
 server uses the machine's network, because it connects to the app server on a loopback address. Commands of
-the agent get a network without a connection to the outside (agent_runtime/workspace/room.py). Memory is not
-limited.
+the agent run in the command namespaces, isolated Linux namespaces with a network that has no connection to
+the outside (agent_runtime/workspace/command_namespaces.py). Memory is not limited.
 """
 
 import os
@@ -24,7 +24,7 @@ SHM_BYTES = 512 * 1024**2
 _ISOLATION = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--new-session"),
     *("--cap-drop", "ALL", "--hostname", "sandbox"),
-    # The agent server needs these capabilities to isolate its commands in a room. Then it gives them up.
+    # The agent server needs these capabilities to create the command namespaces. Then it gives them up.
     *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_CHROOT", "--cap-add", "CAP_SETPCAP"),
     *("--cap-add", "CAP_NET_ADMIN"),
 )

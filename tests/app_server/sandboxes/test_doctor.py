@@ -65,7 +65,7 @@ async def test_where_processes_work_all_is_well_and_nothing_stays(tmp_path: Path
 
     of_the_machine = ("browser", "vscode", "desktop")
     states = {name: finding.state for name, finding in found.items() if name not in of_the_machine}
-    well = ("disk", "git", "bubblewrap", "room", "network", "ports", "probe sandbox")
+    well = ("disk", "git", "bubblewrap", "command namespaces", "network", "ports", "probe sandbox")
     assert states == dict.fromkeys(well, "ok")
     assert "only through the app server: SLIPWAY_EGRESS=allowlist" in found["network"].cause
     assert list((config.home / "sandboxes").iterdir()) == []
@@ -100,13 +100,13 @@ async def test_walls_that_are_switched_off_are_a_warning(tmp_path: Path) -> None
 async def test_without_walls_the_network_is_said_to_be_open(tmp_path: Path) -> None:
     found = await findings_of(config_in(tmp_path, sandbox="process", process_isolation="none"))
 
-    assert "room" not in found
+    assert "command namespaces" not in found
     assert found["network"].state == "warning"
     assert "programs that use http_proxy" in found["network"].cause
 
 
 @pytest.mark.bubblewrap
-async def test_a_machine_that_gives_commands_no_room_is_told_apart(
+async def test_a_machine_that_allows_no_command_namespaces_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bubblewrap = shutil.which("bwrap")
@@ -122,9 +122,9 @@ async def test_a_machine_that_gives_commands_no_room_is_told_apart(
     found = await findings_of(config_in(tmp_path, sandbox="process"))
 
     assert found["bubblewrap"].state == "ok"
-    assert found["room"].state == found["probe sandbox"].state == "error"
-    assert "cannot be kept apart" in found["room"].cause
-    assert "user.max_net_namespaces" in found["room"].fix
+    assert found["command namespaces"].state == found["probe sandbox"].state == "error"
+    assert "cannot be kept apart" in found["command namespaces"].cause
+    assert "user.max_net_namespaces" in found["command namespaces"].fix
 
 
 async def test_a_home_that_cannot_be_used_fails_the_probe(tmp_path: Path) -> None:

@@ -239,8 +239,8 @@ async def test_what_a_killed_agent_server_left_is_ended_before_it_comes_back(
 
 
 @walled
-@pytest.mark.parametrize("victim", ["what starts commands", "the first process of the room"])
-async def test_without_its_room_an_agent_server_ends_and_comes_back(
+@pytest.mark.parametrize("victim", ["what starts commands", "the first process of the command namespaces"])
+async def test_without_its_command_namespaces_an_agent_server_ends_and_comes_back(
     house: House, sandboxes: Sandboxes, running: RunningSandbox, victim: str
 ) -> None:
     await output_of(running, "echo kept > file")

@@ -1,12 +1,13 @@
-"""A program that starts another program in the room: the isolated namespaces in which commands of the agent
-run (`room.py`). It is for a library that can start programs only outside the room. The library starts this
-program, and this program asks the spawner (`spawner.py`) to start the wanted program in the room.
+"""A program that starts another program in the command namespaces: the isolated Linux namespaces in which the
+agent's commands run (`command_namespaces.py`). It is for a library that can start programs only outside of
+these namespaces. The library starts this program. This program asks the spawner (`spawner.py`) to start the
+wanted program in the command namespaces.
 
-Usage: `python -I -S enter_room.py SOCKET DESCRIPTION`. SOCKET is the path of the spawner's socket, and
-DESCRIPTION is a file with the program to start. This program passes its streams, SIGTERM and SIGINT to the
-program in the room. It ends with the exit status of that program, or with 128 plus the number of the signal
-that ended that program. If this program ends first, the program in the room is killed. This program removes
-the file DESCRIPTION.
+Usage: `python -I -S run_in_namespaces.py SOCKET DESCRIPTION`. SOCKET is the path of the spawner's socket, and
+DESCRIPTION is a file that describes the wanted program. This program passes its streams, SIGTERM and SIGINT
+to the wanted program. It ends with the exit status of the wanted program, or with 128 plus the number of the
+signal that ended the wanted program. If this program ends first, the wanted program is killed. This program
+removes the file DESCRIPTION.
 """
 
 import json

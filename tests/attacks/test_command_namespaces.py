@@ -1,5 +1,5 @@
-"""In a process sandbox, no process that runs for the agent can reach the agent server, its
-log or its keys.
+"""In a process sandbox, the agent's commands run in the command namespaces: isolated Linux namespaces. No
+process there can reach the agent server, its log or its keys.
 """
 
 import json
@@ -25,8 +25,8 @@ from tests.support.server import (
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.timeout(300)]
 
-# The script tries all these attacks and prints those that succeed. The first process of the isolated
-# environment is attacked as well.
+# The script tries all these attacks and prints those that succeed. The first process of the command
+# namespaces is attacked as well.
 PROBE = r"""
 import ctypes, json, os, signal, sys
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_commands_and_cells_of_a_process_sandbox_do_not_reach_the_server(
     assert "begun" in text_of(seen[1]), text_of(seen[1])
     assert seen[2]["exit_code"] == 130
     assert "tried []" in text_of(seen[3]), text_of(seen[3])
-    # The server still answers, and the processes that it starts still run in the isolated environment.
+    # The server still answers, and the processes that it starts still run in the command namespaces.
     url = f"/app-conversations/{conversation_id}/execute-bash-command"
     everything = {"command": "kill -9 -1", "timeout": 60}
     client.post(url, json=everything).raise_for_status()

@@ -1,14 +1,16 @@
-"""Creates the room: isolated namespaces in one sandbox, in which the agent's commands run. The room has
-processes, mounts and a network that are separate from the agent server's.
+"""Creates the command namespaces: the isolated Linux namespaces of one sandbox in which the agent's commands
+run. They have processes, IPC, mounts and a network that are separate from the agent server's.
 
-In the room, commands cannot see the server's processes or files, such as its logs, its keys, and the socket
-over which the server requests the start of programs. A process outside of the room, the spawner (`spawner`),
-starts programs in the room, so commands cannot see the spawner either. The room's network has only a loopback
-interface: the server listens and connects there with sockets that it gets from the spawner (`network`). No
-additional user and no rights on the machine are needed: the server starts with some rights within the
-namespaces of its sandbox, and this module gives these rights up.
+In the command namespaces, commands cannot see the server's processes or files, such as its logs, its keys,
+and the socket over which the server requests the start of programs. The spawner (`spawner`) is the process
+that starts programs there. It is outside of the commands' process namespace, so commands cannot see it
+either. The network of the commands has only a loopback interface. The server listens and connects there with
+sockets that it gets from the spawner (`network`). No additional user and no rights on the machine are needed:
+the server starts with some rights within the namespaces of its sandbox, and this module gives these rights
+up.
 
-`python -m agent_runtime.workspace.room CONVERSATIONS` tests whether a room can be created.
+`python -m agent_runtime.workspace.command_namespaces CONVERSATIONS` tests whether the command namespaces can
+be created.
 """
 
 import os
@@ -24,18 +26,16 @@ from pathlib import Path
 from agent_runtime.workspace import namespaces, spawner
 from agent_runtime.workspace.private_tree import FOR_COMMANDS
 
-OFFICE = Path("/run/agent-server")
-"""A directory that only the server can see. In the room (the isolated namespaces for commands), /run is
-empty.
-"""
+SERVER_DIRECTORY = Path("/run/agent-server")
+"""A directory that only the server can see. In the command namespaces, /run is empty."""
 VISIBLE_DIRECTORIES = {"observations": True, "checkpoints.git": False}
-"""The directories of each conversation that are visible in the room (the isolated namespaces for commands).
-The value for a directory is True if commands can only read it, and False if they can also write to it.
+"""The directories of each conversation that are visible in the command namespaces. The value for a directory
+is True if commands can only read it, and False if they can also write to it.
 """
 _WHOLE_PROC = Path("/run/proc")
-"""Where the machine's complete /proc is mounted. The kernel allows to mount a new /proc in the room (the
-isolated namespaces for commands) only while a complete /proc is visible. After this mount, an empty directory
-is mounted over the complete /proc.
+"""Where the machine's complete /proc is mounted. The kernel allows the mount of a new /proc in the command
+namespaces only while a complete /proc is visible. After this mount, an empty directory is mounted over the
+complete /proc.
 """
 _HIDDEN = Path("/run/conversations")
 _READY = b"ready"
@@ -43,30 +43,29 @@ _READY = b"ready"
 Show = Callable[[str], None]
 
 
-class RoomError(Exception):
+class CommandNamespacesError(Exception):
     """The error that is raised when commands cannot be isolated on this machine. The text says why."""
 
 
 @dataclass(frozen=True)
-class Room:
-    """The room that was created: the isolated namespaces in which commands of the agent run. `spawner`: the
-    path of the socket of the spawner, the process that starts programs in the room. `spawner_pid`: the id of
-    the spawner process.
+class CommandNamespaces:
+    """The command namespaces that were created. `spawner`: the path of the socket of the spawner, the process
+    that starts programs in the command namespaces. `spawner_pid`: the id of the spawner process.
     """
 
     spawner: Path
     spawner_pid: int
 
 
-def open_room(conversations: Path) -> Room:
-    """Creates the room, the isolated namespaces for commands, and returns it. `conversations`: the directory
-    with the directories of all conversations. This process must have only one thread. After the call, it has
-    no capabilities (special rights). Raises RoomError if the room cannot be created.
+def create_command_namespaces(conversations: Path) -> CommandNamespaces:
+    """Creates the command namespaces and returns them. `conversations`: the directory with the directories of
+    all conversations. This process must have only one thread. After the call, it has no capabilities (special
+    rights). Raises CommandNamespacesError if the command namespaces cannot be created.
     """
-    address = OFFICE / "spawner"
+    address = SERVER_DIRECTORY / "spawner"
     try:
         (conversations / FOR_COMMANDS).mkdir(mode=0o700, parents=True, exist_ok=True)
-        OFFICE.mkdir(mode=0o700)
+        SERVER_DIRECTORY.mkdir(mode=0o700)
         namespaces.unshare(namespaces.NEW_MOUNTS)
         namespaces.receive_mounts_only()
         pid, said = _fork(lambda tell: _spawn_for(address, conversations, tell))
@@ -74,10 +73,14 @@ def open_room(conversations: Path) -> Room:
             namespaces.mount_new("tmpfs", _WHOLE_PROC, "mode=0500,size=4k")
         namespaces.give_up_all()
     except OSError as error:
-        raise RoomError(f"The commands of this sandbox cannot be kept apart: {error}.") from error
+        raise CommandNamespacesError(
+            f"The commands of this sandbox cannot be kept apart: {error}."
+        ) from error
     if said != _READY:
-        raise RoomError(f"The commands of this sandbox cannot be kept apart: {said.decode(errors='replace')}")
-    return Room(address, pid)
+        raise CommandNamespacesError(
+            f"The commands of this sandbox cannot be kept apart: {said.decode(errors='replace')}"
+        )
+    return CommandNamespaces(address, pid)
 
 
 def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
@@ -107,7 +110,7 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(str(address))
     listener.listen(64)
-    first, show = _furnish(conversations)
+    first, show = _enter_new_namespaces(conversations)
     namespaces.end_with_parent()
     os.write(tell, _READY)
     # Closes the pipe but keeps the number in use, so that `_fork` cannot write to another file.
@@ -130,20 +133,20 @@ def _leave_files_of_server(*retained_descriptors: int) -> None:
                 continue
 
 
-def _furnish(conversations: Path) -> tuple[int, Show]:
-    """Creates the namespaces of the room, in which the agent's commands run. Moves this process into the
-    room's mount and network namespaces. Returns the pid of the room's first process, and a function that
-    makes the directories of a conversation visible in the room.
+def _enter_new_namespaces(conversations: Path) -> tuple[int, Show]:
+    """Creates the command namespaces. Moves this process into the new mount and network namespaces. Returns
+    the pid of the first process of the command namespaces, and a function that makes the directories of a
+    conversation visible there.
     """
-    # Opened now and used by its number: soon /proc will be the one of the room, which does not show this
-    # process.
+    # Opened now and used by its number: soon, /proc is the one of the command namespaces. It does not show
+    # this process.
     own = os.open(f"/proc/{os.getpid()}/ns", os.O_RDONLY)
     kinds = namespaces.NEW_MOUNTS | namespaces.NEW_IPC | namespaces.NEW_PIDS | namespaces.NEW_NETWORK
     namespaces.unshare(kinds)
     namespaces.start_loopback()
     namespaces.hide_from_others()
     namespaces.receive_mounts_only()
-    first, said = _fork(_be_first)
+    first, said = _fork(_run_first_process)
     if said != _READY:
         raise OSError(said.decode(errors="replace"))
     namespaces.protect_proc()
@@ -174,10 +177,10 @@ def _furnish(conversations: Path) -> tuple[int, Show]:
     return first, show
 
 
-def _be_first(tell: int) -> None:
-    """Runs as the first process of the room (the isolated namespaces for commands). This process becomes the
-    parent of processes whose parent has ended. When this process ends, all processes of the room end. `tell`:
-    the descriptor of the pipe to which a message is written when the process is ready.
+def _run_first_process(tell: int) -> None:
+    """Runs as the first process of the command namespaces. This process becomes the parent of processes whose
+    parent has ended. When this process ends, all processes of the command namespaces end. `tell`: the
+    descriptor of the pipe to which a message is written when the process is ready.
     """
     namespaces.mount_new("proc", Path("/proc"))
     # The first process of a namespace gets signals from inside only if it has a handler for them.
@@ -197,9 +200,9 @@ def _be_first(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """Makes the directories of a conversation visible in the room (the isolated namespaces for commands), but
-    only those directories that the agent may see. A second call changes nothing. `name`: the name of the
-    conversation's directory in `conversations`.
+    """Makes the directories of a conversation visible in the command namespaces, but only those directories
+    that the agent may see. A second call changes nothing. `name`: the name of the conversation's directory in
+    `conversations`.
     """
     if name == FOR_COMMANDS:
         _show_directory(_HIDDEN / name, conversations / name, is_read_only=True)
@@ -215,8 +218,8 @@ def _show_directory(source: Path, target: Path, *, is_read_only: bool) -> None:
     target.mkdir(parents=True, exist_ok=True)
     if not target.is_mount():
         if is_read_only:
-            # The mount is made read-only before it appears in the room, because later changes of a mount do
-            # not reach the room.
+            # The mount is made read-only before it appears in the command namespaces, because later changes
+            # of a mount have no effect there.
             namespaces.mount_again(source, source, read_only=True)
         namespaces.mount_again(source, target)
 
@@ -230,8 +233,8 @@ def _is_directory(path: Path) -> bool:
 
 def _try() -> None:
     try:
-        open_room(Path(sys.argv[1]))
-    except RoomError as error:
+        create_command_namespaces(Path(sys.argv[1]))
+    except CommandNamespacesError as error:
         sys.exit(str(error))
 
 
