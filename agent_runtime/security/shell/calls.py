@@ -88,12 +88,10 @@ class Call:
 
 @dataclass
 class Calls:
-    """The calls of programs that a script would make, and the state while the script is analysed.
-
-    `program_calls`: the calls that were found. `is_understood`: whether the list `program_calls` is complete.
-    `directory`: the current directory; None if not known. `links`: the targets of the symbolic links that the
-    script creates, by path. `written`: the texts of the files that the script writes, by path. `scripts`: the
-    script files that were read already.
+    """The programs that a script would run (`program_calls`), and the state while the script is analysed.
+    `is_understood`: whether `program_calls` is complete. `directory`: the current directory; None if not
+    known. `links`: the targets of the symbolic links that the script creates, by path. `written`: the texts
+    of the files that the script writes, by path. `scripts`: the script files that were read already.
     """
 
     program_calls: list[Call] = field(default_factory=list)

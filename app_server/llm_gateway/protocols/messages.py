@@ -85,7 +85,7 @@ class DocumentBlock(Closed):
     cache_control: Object | None = None
 
 
-TextOrMediaBlock = TextBlock | ImageBlock | DocumentBlock
+InputBlock = TextBlock | ImageBlock | DocumentBlock
 
 
 class ThinkingBlock(Closed):
@@ -107,14 +107,12 @@ class ToolUseBlock(Closed):
 class ToolResultBlock(Closed):
     type: Literal["tool_result"]
     tool_use_id: str
-    content: str | list[Annotated[TextOrMediaBlock, Field(discriminator="type")]] = ""
+    content: str | list[Annotated[InputBlock, Field(discriminator="type")]] = ""
     is_error: bool | None = None
     cache_control: Object | None = None
 
 
-Block = Annotated[
-    TextOrMediaBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")
-]
+Block = Annotated[InputBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")]
 
 
 class MessageOfTalk(Closed):
@@ -331,26 +329,23 @@ def _from_user(blocks: list[Block], marks: Marks) -> Iterator[dict[str, Any]]:
     message with all other content. In a chat completion a tool result cannot contain images, so images go
     into the user message.
     """
-    content_blocks: list[TextOrMediaBlock] = []
+    inputs: list[InputBlock] = []
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             inner = [] if isinstance(block.content, str) else block.content
             texts = [part.text for part in inner if isinstance(part, TextBlock)]
             text = (block.content if isinstance(block.content, str) else "\n".join(texts)) or "(no output)"
             if images := [part for part in inner if not isinstance(part, TextBlock)]:
-                content_blocks += [
-                    TextBlock(type="text", text=f"What result {block.tool_use_id} shows:"),
-                    *images,
-                ]
+                inputs += [TextBlock(type="text", text=f"What result {block.tool_use_id} shows:"), *images]
             result = {"role": "tool", "tool_call_id": block.tool_use_id, "content": text}
             mark = next(
                 (part.cache_control for part in (block, *reversed(inner)) if part.cache_control), None
             )
             yield marked(result, mark, marks)
-        elif isinstance(block, TextOrMediaBlock):
-            content_blocks.append(block)
-    if content_blocks:
-        yield {"role": "user", "content": _parts(content_blocks, marks)}
+        elif isinstance(block, InputBlock):
+            inputs.append(block)
+    if inputs:
+        yield {"role": "user", "content": _parts(inputs, marks)}
 
 
 def _parts(blocks: Any, marks: Marks) -> list[dict[str, Any]]:
@@ -360,7 +355,7 @@ def _parts(blocks: Any, marks: Marks) -> list[dict[str, Any]]:
     ]
 
 
-def _part(block: TextOrMediaBlock) -> dict[str, Any]:
+def _part(block: InputBlock) -> dict[str, Any]:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
     if isinstance(block, DocumentBlock):
