@@ -55,7 +55,7 @@ _DELETED = {
 @router.get("")
 async def list_given_items(user: CurrentUser, session: ReadSession) -> list[GivenItem]:
     """Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
-    Items are secrets, MCP servers, network rules and sandbox specs (images and resources for new sandboxes).
+    Items are secrets, MCP servers, network rules and sandbox specs (images and plugins for new sandboxes).
     Values of secrets and URLs of MCP servers are left out.
     """
     return await given_items(session, user.id)
@@ -66,7 +66,7 @@ async def list_administered_items(
     user: CurrentUser, session: ReadSession, cipher: ServerCipher
 ) -> list[AdministeredItem]:
     """Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
-    specs (images and resources for new sandboxes). For each item, the reply says which teams and how many
+    specs (images and plugins for new sandboxes). For each item, the reply says which teams and how many
     people have replaced it for themselves with an item of the same name.
     """
     return await administered_items(session, cipher, user.organisation_id)
@@ -178,7 +178,7 @@ async def save_sandbox_spec_of_level(
     team_id: UUID | None = None,
 ) -> AdministeredItem:
     """Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. A sandbox
-    spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
+    spec describes from which image and with which plugins a sandbox is started. New sandboxes can use the
     spec. The image is built when the first sandbox with this spec is created.
 
     400 `image_not_allowed` if the image is one of Slipway's own images. 403 `sandbox_specs_not_allowed` if
@@ -207,7 +207,7 @@ async def delete_item_of_level(
     team_id: UUID | None = None,
 ) -> None:
     """Deletes an item of a team, or of the organisation if `team_id` is left out. An item is a secret, an MCP
-    server, a network rule or a sandbox spec (image and resources for new sandboxes). Agents cannot use the
+    server, a network rule or a sandbox spec (image and plugins for new sandboxes). Agents cannot use the
     item any more. 404 `item_not_set` if there is no such item. 404 `team_not_found` if there is no such team.
     """
     owner = await _owner(user, session, team_id)

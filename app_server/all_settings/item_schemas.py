@@ -12,7 +12,7 @@ from app_server.sandbox_specs.schemas import GivenSandboxSpec
 
 class GivenItem(BaseModel):
     """An item that the organisation or a team gives to the current user: a secret, an MCP server, a network
-    rule or a sandbox spec (image and resources for new sandboxes).
+    rule or a sandbox spec (image and plugins for new sandboxes).
 
     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
@@ -34,7 +34,7 @@ class GivenItem(BaseModel):
 
 class AdministeredItem(BaseModel):
     """An item of the organisation or a team, as administrators see it: a secret, an MCP server, a network
-    rule or a sandbox spec (image and resources for new sandboxes).
+    rule or a sandbox spec (image and plugins for new sandboxes).
 
     `allows`: whether a network rule allows the host or denies it. `mcp_server`: the MCP server without the
     values of headers and variables. `allows`, `mcp_server` and `sandbox_spec` are null for other kinds of
