@@ -1,6 +1,6 @@
-"""Contains the code for calls of the library litellm that the agent engine and the app server's model gateway
-(which forwards requests to models) share: loading the library, building the arguments of a call, and reading
-its errors.
+"""Contains functions for calls of the library litellm: they load the library, build the arguments of a call,
+and read the errors of a call. Two parts of Slipway use these functions: the agent engine, and the gateway of
+the app server that forwards requests to models.
 
 The engine and the gateway make the calls themselves, because the engine must be able to cancel a call, and
 the gateway must limit a call to the network addresses of the vendor.
@@ -73,9 +73,9 @@ def status_of(error: Exception) -> int | None:
 
 
 def refusal_in(error: Exception) -> Exception:
-    """Returns the exception that contains the vendor's HTTP reply: `error` itself, or the exception that
-    `error` wraps. If the vendor refuses during a stream, litellm wraps the exception in another one, which
-    has no headers.
+    """Returns the exception that contains the vendor's HTTP reply. This is the exception that `error` wraps,
+    or `error` itself if it wraps none. litellm wraps an exception if the vendor refuses during a stream; the
+    outer exception has no HTTP headers.
     """
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, Exception) else error

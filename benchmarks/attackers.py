@@ -27,8 +27,8 @@ _SHALLOW = b"0035shallow " + b"a" * 40 + b"\n"
 @dataclass(frozen=True)
 class Target:
     """The ports of the app server, and the attacker's credentials and conversation. `inner_port`: the port
-    for sandboxes. `silent_port`: the port at which the model profile `silent` expects its model.
-    `session_key`: the key of a sandbox.
+    for sandboxes. `silent_port`: the port of a model server that accepts calls and never answers; the model
+    profile `silent` names it. `session_key`: the key of a sandbox.
     """
 
     port: int
@@ -104,8 +104,8 @@ async def _pushes(client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _reports(client: httpx.AsyncClient, target: Target) -> None:
-    """Sends the first 200 events of a conversation's log, each with a long text. The server already knows
-    most of these events.
+    """Sends the first 200 events of a conversation's log to the app server, as a sandbox does. Each event has
+    a long text. Each call sends the same events, so the app server already has most of them.
     """
     event = {"timestamp": "2026-11-20T20:55:11.603891", "source": "agent", "kind": "PauseEvent"}
     frames = [
@@ -118,7 +118,7 @@ async def _reports(client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _ways_out(_client: httpx.AsyncClient, target: Target) -> None:
-    """Asks for a tunnel to a host that is not allowed. Each call uses another host name."""
+    """Asks the egress proxy for a tunnel to a host that is not allowed. Each call uses another host name."""
     host = f"host-{time.monotonic_ns()}.example:443"
     reader, writer = await asyncio.open_connection("127.0.0.1", target.inner_port)
     writer.write(_tunnel_to(host, target))
@@ -159,8 +159,8 @@ async def _requests_one_by_one(_client: httpx.AsyncClient, target: Target) -> No
 
 
 async def _calls_of_a_silent_model(client: httpx.AsyncClient, target: Target) -> None:
-    """Begins 50 calls to a model that never answers, at once. Calls that the server accepts stay open for
-    five seconds.
+    """Begins 50 calls at the same time to a model that never answers. Calls that the app server accepts stay
+    open for five seconds.
     """
 
     async def take(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -181,7 +181,9 @@ async def _calls_of_a_silent_model(client: httpx.AsyncClient, target: Target) ->
 
 
 async def _new_events(client: httpx.AsyncClient, target: Target) -> None:
-    """Sends 200 new events of a conversation. The sequence numbers continue after the end of the log."""
+    """Sends 200 new events of a conversation to the app server, as a sandbox does. Their sequence numbers
+    begin at 201 in the first call, and continue in each further call.
+    """
     event = {"timestamp": "2026-11-20T20:55:11.603891", "source": "agent", "kind": "PauseEvent"}
     first = _next_seqs.setdefault(target.conversation_id, 201)
     _next_seqs[target.conversation_id] = first + 200
@@ -194,7 +196,9 @@ async def _new_events(client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _slow_ways_out(_client: httpx.AsyncClient, target: Target) -> None:
-    """Asks for 50 tunnels at once to allowed hosts whose names cannot be resolved."""
+    """Asks the egress proxy for 50 tunnels at the same time. The hosts are allowed, but their names cannot be
+    resolved.
+    """
 
     async def ask(number: int) -> None:
         host = f"host-{time.monotonic_ns()}-{number}.{ZONE}:443"

@@ -6,7 +6,7 @@ server is killed (kill -9) once.
 The receiver refuses each message once. After a third of the messages, the server is killed and started again.
 The command fails if a message is lost. A message may arrive twice, if the server is killed after the call and
 before it has stored the result. Calls that were running when the server was killed are repeated when their
-lease has ended.
+lease (the time for which the killed server had reserved them) has ended.
 """
 
 import asyncio

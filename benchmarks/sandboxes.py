@@ -4,9 +4,12 @@ sandbox image is prepared, is left out.
     .venv/bin/python -m benchmarks.sandboxes [docker|process] [RUNS]
 
 The first part calls the app server's sandbox service directly. It measures the time from the request until
-the agent server answers, for a new sandbox, a sandbox from the pool, a sandbox that was ended and a sandbox
-that was halted. It also measures how long it takes to halt a sandbox. The second part starts an app server,
-requests conversations, and measures the time until their first tool has run.
+the agent server answers, for four kinds of sandboxes: new, from the pool, halted and ended. A halted sandbox
+is a paused container, and an ended sandbox is a stopped container. With `process`, both are stopped
+processes. The first part also measures how long it takes to halt a sandbox.
+
+The second part starts an app server, requests conversations, and measures the time until their first tool has
+run.
 """
 
 import asyncio

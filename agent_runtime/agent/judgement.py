@@ -61,9 +61,9 @@ async def ask_verdict(
 
 
 def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
-    """Returns the messages of a conversation for a judge (a model that checks the agent's work), as text,
-    without the system prompt, shortened to about `max_chars` characters. First, long messages are cut. Then,
-    messages in the middle are left out.
+    """Returns the messages of a conversation as text, for a model that judges the agent's work. The system
+    prompt is left out. The result has about `max_chars` characters at most: first, long messages are cut.
+    If this is not enough, messages in the middle are left out.
     """
     found: list[dict[str, str]] = []
     for chars in _MESSAGE_CHARS:

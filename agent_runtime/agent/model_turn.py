@@ -129,11 +129,12 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
-    """Returns the data that the model's vendor added to a reply, such as signatures, and that the vendor
-    expects back in later prompts. Returns None if the reply has no such data; then a later prompt with this
-    reply can be sent to any vendor's model. `call`: the tool call for which the data is returned; None if the
-    event is a message. `is_first`: whether the event is the first one of the reply; the first event also has
-    the data of the whole reply.
+    """Returns the vendor's data for one event of a reply. This is data, such as signatures, that the vendor
+    added to the reply and expects back in later prompts. Returns None if the event has no such data; then a
+    later prompt with the event can be sent to any vendor's model.
+
+    `call`: the tool call of the event; None if the event is a message. `is_first`: whether the event is the
+    first one of the reply; the first event also has the data of the whole reply.
     """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))

@@ -3,8 +3,10 @@ message of the agent; the conversation's state contains the list of steps (`Trai
 
 At the first repetition, a message in the event log advises the agent to do something else. At the next
 repetition, the agent must ask the user, if a user can reply. If the agent repeats itself even after the
-user's reply, it is stuck and is stopped. Waiting for a running command is not a step. Every message of the
-user except this reply clears the list of steps.
+user's reply, it is stuck and is stopped. Waiting for a running command is not a step.
+
+Every message of the user clears the list of steps. If the message is the reply to the agent's question, it is
+then the first step of the new list.
 """
 
 import re

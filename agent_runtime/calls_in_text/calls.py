@@ -39,8 +39,10 @@ parameter.
 
 def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str, str]]:
     """Yields the tool calls in the text. Each call is yielded as its index in the text, the name of the tool,
-    and the arguments as JSON. If words follow the closing tag of a call, this call is the last one: the model
-    does not know the call's result yet, so it has invented the rest of the text.
+    and the arguments as JSON.
+
+    If words follow the closing tag of a call, ignores the rest of the text, with all calls in it. The model
+    does not know the result of the call yet, so it has invented the rest of the text.
 
     `types`: the known tools with the types of their parameters. `was_cut`: whether the model's reply ended
     because it reached its maximum length.

@@ -31,10 +31,11 @@ def hidden(text: str, *, was_cut: bool) -> str:
     """Replaces inner tool calls by dots, one dot for each character, and returns the text. An inner call is a
     tool call inside a parameter's value of another call. A parser then finds only the outer calls.
 
-    A call counts as inside a value only if the value's closing tag follows the call. If this tag is missing,
-    the model may have forgotten the closing tags of the outer call. The second call then counts as a separate
-    call. `was_cut`: whether the reply was cut off. If True, the cut may have removed the closing tag of the
-    last value, so calls inside this value are replaced, too.
+    A call is inside a value only if the value's closing tag follows the call. If this tag is missing, the
+    call is not replaced: the model may have forgotten the closing tags of the call before it.
+
+    `was_cut`: whether the reply was cut off. If True, the cut may have removed the closing tag of the last
+    value, so calls inside this value are replaced even without this tag.
     """
     scan, found = _Scan(), list[tuple[int, int]]()
     for tag in _TAG.finditer(text):

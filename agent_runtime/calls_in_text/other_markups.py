@@ -153,9 +153,9 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[FoundCall]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Yields, for each place where a tool call begins, a pair: the match of the pattern `head`, and a
-    function. The caller must call this function with the index at which the tool call ends. Then text inside
-    the tool call is not matched as the beginning of another call.
+    """Searches the text for the beginnings of tool calls, with the pattern `head`. Yields a pair for each:
+    the match, and a function. The caller calls this function with the index at which the tool call ends. The
+    search then continues at this index, so that it finds no other call inside the tool call.
     """
     end = 0
 

@@ -53,9 +53,9 @@ from agent_runtime.wire import (
 class Conversation:
     """A dialogue with an agent. Use the object in a `with` block, or call `close` at the end.
 
-    A run is the agent's work from its start until it stops. All methods can be called from any thread. But a
-    callback must not call `close` or a method that waits for a run: `wait`, or one of `run`, `pursue_goal`
-    and `resume_goal` with `blocking=True`. A method that fails raises a ConversationError.
+    A run is the agent's work from its start until it stops. All methods can be called from any thread. A
+    method that fails raises a ConversationError. A callback must not wait for a run, so it must not call
+    `close` or `wait`, and may call `run`, `pursue_goal` and `resume_goal` only with `blocking=False`.
     """
 
     def __init__(

@@ -223,9 +223,9 @@ async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Repl
 
 
 def usage_llm(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> LLM:
-    """Returns the model that the condenser (an object that shortens the prompt) uses, without streaming. The
-    returned model has another usage id (the name under which the cost is counted) than the agent's model. So
-    the cost of summaries is counted separately.
+    """Returns the model that the condenser (an object that shortens the prompt) uses for summaries. The
+    returned model does not stream its replies. Its usage id (the name under which the cost is counted)
+    differs from that of the agent's model, so that the cost of summaries is counted separately.
     """
     own = condenser.llm.usage_id
     usage_id = USAGE_ID if own == agent_llm.usage_id else own
@@ -271,9 +271,9 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Returns the index of the first group of messages (passage) at the end of the prompt that is not
-    summarized. All later passages are not summarized, either. Together, they are as many as fit into
-    `max_events` and `max_tokens`, but at least one.
+    """Returns the index of the first group of messages (passage) in the last part of the prompt, which is not
+    summarized. This part contains as many passages as fit into `max_events` and `max_tokens`, but at least
+    one.
     """
     events = tokens = 0
     for index in reversed(range(len(passages))):

@@ -171,10 +171,13 @@ def _add_skills(
     rules_below: Path | None = None,
     prefix: str | None = None,
 ) -> None:
-    """Adds the skills in a directory to `found`. `rules_below`: the directory to which the paths of path
-    rules (skills for certain files) are relative; None means the agent's working directory. `prefix`: a text
-    that is put before the name of a skill if a repository that was searched before has a skill of the same
-    name. If `prefix` is None, such a skill is left out.
+    """Adds the skills in a directory to `found`. `root`: the repository, or another directory, that contains
+    `directory`. `origin`: who provides the skills, such as the project or the user. `rules_below`: the
+    directory to which the file paths in path rules (skills for certain files) are relative; None means the
+    agent's working directory.
+
+    `prefix`: a text that is put before the name of a skill if a repository that was searched before has a
+    skill of the same name. If `prefix` is None, such a skill is left out.
     """
     try:
         paths = _skill_files(directory)

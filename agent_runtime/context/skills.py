@@ -79,9 +79,9 @@ class Skill(BaseModel):
         return of_repository(full_text, self.name) if self.is_of_repository else full_text
 
     def as_read(self) -> "Skill":
-        """Returns a copy of the skill with the text that the agent gets if the agent, not the user, asks for
-        the skill. In this text, the inputs have their default values, and the required inputs without a value
-        are listed.
+        """Returns a copy of the skill with the text that the agent gets when the agent itself, and not the
+        user, calls the skill. In this text, the inputs have their default values, and the required inputs
+        without a value are listed.
         """
         filled = fill(self.content, self.inputs, "")
         content = render("read_skill.j2", text=self.prompt_text(filled.text), missing=_missing(self, filled))

@@ -87,9 +87,10 @@ class View:
         return [message for passage in self._passages for message in passage.messages]
 
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
-        """Adds the chat messages that are made from an event to the messages for the model. `seq`: the
-        position of the event in the log. `seen_seq`: for an event that the model wrote, the position of the
-        last event that the model had seen when it wrote the event; None if not known.
+        """Updates the chat messages for the model with the next event of the log. For example, a message adds
+        a chat message, and a Condensation replaces chat messages by a summary. `seq`: the position of the
+        event in the log. `seen_seq`: the position of the last event that the model had seen when it wrote
+        this event; None if this is not known, or if the model did not write this event.
         """
         match event:
             case SystemPromptEvent():
@@ -167,8 +168,9 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index at which a new passage is inserted in the list `passages`. It is the first index
-    before which the passages contain at least `offset` events. A passage is the messages of a few events.
+    """Returns the index at which a new passage (a group of chat messages) is inserted in `passages`. It is
+    the smallest index before which the passages contain at least `offset` events, or the end of the list if
+    there are fewer events.
     """
     for index, passage in enumerate(passages):
         if offset <= 0:

@@ -159,17 +159,17 @@ def _skill_reader(spec: Spec) -> dict[str, AnyTool]:
 
 
 def _delegating(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """Creates the tools that start sub-agents, if the agent's configuration contains such tools. The
-    descriptions of these tools list the available sub-agents.
+    """Creates the tools that start sub-agents and returns them by name. Returns an empty dictionary if the
+    agent's configuration contains no such tools. The descriptions of the tools list the available sub-agents.
     """
     wanted = [one for one in agent.tools if one.name == "task_tool_set"]
     return create_tools(wanted, context, spec.request.tool_module_qualnames)
 
 
 def _make_tools(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """Creates the agent's tools: the tools in its configuration, the client tools (executed by a client), a
-    tool that reads skills if there are skills, and tools for memory notes (texts for later conversations) if
-    the agent has a memory.
+    """Creates the agent's tools and returns them by name: the tools in the agent's configuration and the
+    client tools (executed by a client). If there are skills, adds a tool that reads them. If the agent has a
+    memory, adds tools for memory notes (texts for later conversations).
     """
     tools = create_tools(agent.tools, context, spec.request.tool_module_qualnames)
     for given in spec.request.client_tools:

@@ -71,10 +71,12 @@ def reject(
 
 
 def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
-    """Starts the parent conversations of a sub-agent again after the user has approved or rejected the
-    sub-agent's actions: the parent of `conversation`, the parent's parent, and so on. They had waited for
-    this decision. A parent that has another sub-agent which asks the user continues to wait, and so do the
-    parents above it.
+    """Starts the parent conversations of a sub-agent again: the parent of `conversation`, the parent's
+    parent, and so on. They have waited because the sub-agent has asked the user to approve actions. The
+    caller calls this function after the user has decided.
+
+    A parent is not started if another of its sub-agents still waits for the user. Then the parents above it
+    are not started either.
 
     `conversation`: the conversation of the sub-agent. `host`: finds the parents' conversations.
     """

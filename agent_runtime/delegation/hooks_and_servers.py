@@ -1,9 +1,10 @@
 """Collects the hooks and MCP servers of a sub-agent: those of the topmost conversation (the one that no other
 conversation has started), and those that the sub-agent's definition adds.
 
-A sub-agent gets a server of the topmost conversation only if the sub-agent's parent also has the server and
-the sub-agent's definition names no tools. The hooks and servers of a definition apply only to the sub-agent
-with this definition, and not to sub-agents that this sub-agent starts.
+A sub-agent gets all hooks of the topmost conversation. It gets an MCP server of the topmost conversation only
+if two conditions are met: the sub-agent's parent has the same server, and the sub-agent's definition names no
+tools. The hooks and servers of a definition apply only to the sub-agent with this definition, and not to
+sub-agents that this sub-agent starts.
 """
 
 from collections.abc import Sequence

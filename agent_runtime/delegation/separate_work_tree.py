@@ -65,10 +65,11 @@ def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
 
 
 def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
-    """Returns a directory of the repository to which the sub-agents' git work trees belong: the working
-    directory of the topmost conversation (the one that no other conversation has started). This directory
-    certainly exists. The working directory of `parent` may already be removed if `parent` is a sub-agent's
-    conversation, too.
+    """Returns the working directory of the topmost conversation (the one that no other conversation has
+    started). The git work trees of all sub-agents belong to the repository in this directory.
+
+    The working directory of `parent` is not used, because it may already be removed if `parent` is the
+    conversation of a sub-agent.
     """
     above = parent.spec.parent_conversation_id
     while above is not None and (found := host.find(above)) is not None:

@@ -61,7 +61,8 @@ class AtifWriter:
     reply of the model becomes one step, too.
 
     Call `begin` first. Then call `add`, in order, for each event of the current chat and for each state
-    update. Leave out the events that a return to an earlier event has abandoned. Call `end` last.
+    update. If the user has returned to an earlier event, leave out the later events that no longer belong to
+    the chat. Call `end` last.
 
     The writer writes a reply only when all its tool calls have results. Messages that arrive before these
     results are written after the reply. The writer ignores updates of `stats` (the token usage and cost) with

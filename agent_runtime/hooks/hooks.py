@@ -132,10 +132,12 @@ class Hooks:
         return of_command(done.exit_code, done.stdout, done.stderr)
 
     def _payload(self, occasion: Occasion, directory: Path) -> JsonObject:
-        """Returns the JSON data that a hook gets as its input. The data contains the input of `occasion` (the
-        moment in the conversation at which the hook runs) and general fields, such as `session_id`. The
-        fields `hook_event_name`, `cwd` and `prompt` are for hooks that were written for Claude Code.
-        `directory`: the directory where the hook runs.
+        """Returns the JSON data that a hook gets as its input. The data contains `occasion.input` and general
+        fields, such as `session_id`. The fields `hook_event_name`, `cwd` and `prompt` are for hooks that were
+        written for Claude Code.
+
+        `occasion`: the moment in the conversation at which the hook runs. `directory`: the directory where
+        the hook runs.
         """
         return {
             "event_type": occasion.point.value,

@@ -11,8 +11,8 @@ from agent_runtime.llm.retry import retries, wait_seconds
 
 class Attempts:
     """The attempts of one model call. Chooses the model of each attempt, and reports the attempts to the
-    listener of the call (the object that receives the pieces of the reply). The listener learns of an attempt
-    when its first piece of the reply arrives, or when the attempt fails.
+    listener of the call (the object that receives the pieces of the reply). The listener is informed about an
+    attempt when the first piece of the reply arrives, or when the attempt fails.
 
     `candidates`: the model, and after it the fallback models in their order. The attribute `llm` is the model
     of the current attempt. The attribute `passed_over` holds the models that have failed for good.

@@ -14,9 +14,11 @@ _WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
 
 @dataclass(frozen=True)
 class Limit:
-    """The rule of a model vendor for the ids of tool calls. `accepted`: a pattern that matches a whole
-    accepted id. `shortened`: a function that returns an accepted id for the SHA-256 digest of an id that is
-    not accepted.
+    """The rule of a model vendor for the ids of tool calls. An id that the vendor does not accept is replaced
+    by another id.
+
+    `accepted`: a pattern that matches each id that the vendor accepts, from its first to its last character.
+    `shortened`: a function that makes the new id. Its argument is the SHA-256 digest of the old id.
     """
 
     accepted: re.Pattern[str]

@@ -29,8 +29,8 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class CompletionLog:
-    """The log of one model call. `filename`: the name of the log file in the folder that the model's settings
-    name.
+    """The log of one model call. `filename`: the name of the log file, without a folder. The settings of the
+    model contain the folder.
     """
 
     llm: LLM

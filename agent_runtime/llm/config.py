@@ -112,8 +112,8 @@ class FallbackStrategy(BaseModel):
 
 
 class Route(BaseModel):
-    """A rule that sends certain calls to another model: all calls that meet all conditions of the rule. Every
-    call meets a condition that is None.
+    """A rule that sends certain calls to the model `llm`: the calls that meet all conditions of the rule. The
+    other fields are the conditions. A condition that is None is not checked.
 
     `role`: the purpose of the call, such as `agent` or `condenser`. `pattern`: a regular expression that is
     searched in the user's last message.

@@ -26,7 +26,8 @@ class Prompt:
     `tools`: function schemas.
 
     `role`: the purpose of the call; routes (rules in the configuration) may choose different models for
-    different purposes. `cache_key`: a text that is equal for requests which begin with the same messages.
+    different purposes. `cache_key`: a text by which the vendor recognises requests that begin with the same
+    messages, so that it can reuse its cache; None means no such text.
     """
 
     messages: Sequence[bytes]
@@ -66,9 +67,10 @@ class PassedOver:
 class Reply:
     """A complete reply of a model.
 
-    `thinking_blocks`: signed by the vendor; they must be sent back unchanged. `reasoning_item`: the reasoning
-    of a reply without tool calls, from the Responses protocol. `vendor_state`: data of the vendor about the
-    message, see vendor_state.py. `was_cut`: whether the reply ended because it reached its maximum length.
+    `thinking_blocks`: parts of the model's reasoning that the vendor has signed; they must be sent back
+    unchanged. `reasoning_item`: the reasoning of a reply without tool calls, from the Responses protocol.
+    `vendor_state`: data of the vendor about the message, see vendor_state.py. `was_cut`: whether the reply
+    ended because it reached its maximum length.
 
     `LLMClient.complete` sets the last three fields. `answered_by`: the model that replied. `passed_over`: the
     models that were asked before and gave no reply. `context_window`: the size of the model's context in

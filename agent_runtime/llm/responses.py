@@ -183,7 +183,8 @@ def _input_part(part: dict[str, Any]) -> dict[str, Any]:
 def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[str, Any] | None]:
     """Returns the tool calls in the output of a response. Each call contains the reasoning item that precedes
     it (the model's reasoning, which the vendor needs back in later requests). The second returned value is
-    the reasoning item of a reply without tool calls; otherwise None.
+    the last reasoning item of a reply without tool calls. It is None if the reply has tool calls or has no
+    reasoning item.
     """
     calls: list[RequestedCall] = []
     reasoning: dict[str, Any] | None = None

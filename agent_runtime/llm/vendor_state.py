@@ -1,10 +1,10 @@
 """Collects the data that a vendor returns for later requests. The data is sent back to this vendor unchanged,
 and to no other vendor.
 
-Examples of the data are the `reasoning_details` of OpenRouter, and the thought signatures of Gemini. These
-are in `extra_content` in Google's own compatible protocol, and in `provider_specific_fields` behind litellm.
-Other examples are the ids that a vendor gives to tool calls, and the name of the field in which a server
-sends the reasoning. This module has no side effects.
+Examples of the data are the `reasoning_details` of OpenRouter, and the thought signatures of Gemini. The
+thought signatures are in the field `extra_content` if Google's own compatible protocol is used, and in the
+field `provider_specific_fields` if litellm is used. Other examples are the ids that a vendor gives to tool
+calls, and the name of the field in which a server sends the reasoning. This module has no side effects.
 """
 
 import re

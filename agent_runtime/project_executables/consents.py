@@ -41,10 +41,10 @@ def project_named(request: StartConversationRequest, directory: str | None) -> P
 
 
 def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
-    """Returns, for each project of the conversation, the project and the hashes of its executables (hooks,
-    MCP servers and so on) that may run. The conversation's main repository comes first. Raises
-    UnknownProjectError if the request contains a consent for a directory that is not a repository of the
-    conversation.
+    """Returns pairs of a project and the hashes of its executables (hooks, MCP servers and so on) that may
+    run. The conversation's main repository comes first. An additional repository is in the result only if the
+    request contains a consent for it. Raises UnknownProjectError if the request contains a consent for a
+    directory that is not a repository of the conversation.
     """
     return [
         (Path(request.workspace.working_dir), request.consent),
@@ -53,7 +53,9 @@ def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[
 
 
 def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str]:
-    """Returns the hashes of the executables (hooks, MCP servers and so on) of this project that may run."""
+    """Returns the hashes of those executables (hooks, MCP servers and so on) of the project that the user has
+    allowed to run. Returns an empty list if there are none.
+    """
     return [one for path, hashes in consents_of(request) if path == project for one in hashes]
 
 

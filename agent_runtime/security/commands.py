@@ -87,11 +87,11 @@ def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> st
     """Returns a text that is equal for similar commands. If the user approves a command, later commands with
     the same text need no confirmation.
 
-    A command with the risk HIGH or UNKNOWN is similar only to itself: the result is its text with single
-    blanks. The same applies if a program's name does not show what the program does. Examples are an
-    interpreter, a program with a path, and a program that sudo starts. For other commands, the result
-    consists of the names of the programs (with a subcommand, as in `git push`) and of the security rules that
-    found a risk.
+    For some commands, the result is the exact text of the command, except that several blanks become one. So
+    no other command is similar to them. These are commands with the risk HIGH or UNKNOWN, and commands with a
+    program whose name does not show what it does: an interpreter, a program with a path, and a program that
+    sudo starts. For other commands, the result consists of the names of the programs (with a subcommand, as
+    in `git push`) and of the security rules that found a risk.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

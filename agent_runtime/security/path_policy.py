@@ -50,7 +50,8 @@ def _real(path: str) -> str:
 
 def is_whole_tree(path: str, workspace: str) -> bool:
     """Returns whether deleting the path would delete the whole workspace or the user's files. Such paths are
-    the workspace, a directory above it, its git history, a home directory and a system directory.
+    the workspace, the `.git` directory in the workspace, a directory above the workspace, a home directory
+    and a system directory.
     """
     target, root = PurePosixPath(path), PurePosixPath(workspace)
     if root.is_relative_to(target) or target == root / ".git":
@@ -93,8 +94,8 @@ def is_metadata_host(host: str) -> bool:
 
 
 def _as_address(host: str) -> str:
-    """Returns the IP address in dotted form if the host is written as a single number. Otherwise returns an
-    empty text. Programs also accept a single number as an address.
+    """Returns the IP address in dotted form if the host is written as a single number, such as `127.0.0.1`
+    for `2130706433`. Otherwise returns an empty text. Programs accept both forms of an address.
     """
     try:
         number = int(host, 0)

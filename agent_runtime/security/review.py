@@ -32,9 +32,9 @@ class Review:
 class Reviewer:
     """An object that decides which actions of a model's reply need the user's confirmation.
 
-    `directory`: the current directory of the agent's shell; None if not known. `approved`: the `likeness` (a
-    text that is equal for similar actions) of each action that the user has approved together with all
-    similar actions. These actions need no confirmation any more.
+    `directory`: the current directory of the agent's shell; None if not known. `approved`: texts that are
+    equal for similar actions (see `Judgement.likeness`). Actions with one of these texts need no
+    confirmation, because the user has approved all similar actions.
     """
 
     policy: Policy

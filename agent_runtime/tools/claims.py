@@ -12,8 +12,9 @@ _ROOT = PurePosixPath()
 
 @dataclass(frozen=True)
 class Claim:
-    """A resource that a tool call uses, such as a directory with all its content. An empty path means all
-    resources.
+    """A resource that a tool call uses, such as a directory with all its content.
+
+    `resource`: the name of the resource, in the form of a path. An empty path means all resources.
 
     `is_shared`: whether the call only reads the resource. Calls that only read the same resource may run at
     the same time.

@@ -1,8 +1,8 @@
 """Defines the effects of a tool call, as the tool declares them: for example, it writes a file or runs a
 command. The package `security` rates the risk of these effects.
 
-Every built-in tool overrides `Tool.effects`. If another tool declares neither effects nor annotations, the
-effects and the risk of its calls are unknown.
+Every built-in tool overrides the method `Tool.effects`. Another tool may declare annotations (hints about its
+effects) instead. If it declares neither, the effects and the risk of its calls are unknown.
 """
 
 from dataclasses import dataclass

@@ -74,11 +74,11 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Returns the directory to search, and the glob pattern relative to this directory. A directory of None
-    means the working directory.
+    """Returns the directory to search, and the glob pattern relative to this directory. If None is returned
+    for the directory, the working directory is searched.
 
-    If the pattern of the tool call is not an absolute path, returns the path and the pattern of the call
-    unchanged. Otherwise splits the pattern: the directory is the part before the first wildcard.
+    A relative pattern is returned unchanged, together with the `path` of the tool call. A pattern that is an
+    absolute path is split: the directory is the part before the first component with a wildcard.
     """
     if not action.pattern.startswith("/"):
         return action.path, action.pattern

@@ -84,9 +84,12 @@ def create_command_namespaces(conversations: Path) -> CommandNamespaces:
 
 
 def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
-    """Starts a child process that runs `work`. Returns the process id of the child and the first message that
-    the child sends. `work`: a function that does not return; it gets the descriptor of a pipe to which it
-    writes the first message and which it then closes.
+    """Starts a child process that runs `work`. Waits for the first message from the child. Returns the
+    process id of the child and this message.
+
+    `work`: a function that runs in the child and does not return. Its argument is the file descriptor of a
+    pipe. The function writes the first message to the pipe and then closes the pipe. If the function raises
+    an error, the text of the error is the message.
     """
     reader, writer = os.pipe()
     pid = os.fork()
@@ -134,9 +137,9 @@ def _leave_files_of_server(*retained_descriptors: int) -> None:
 
 
 def _enter_new_namespaces(conversations: Path) -> tuple[int, Show]:
-    """Creates the command namespaces. Moves this process into the new mount and network namespaces. Returns
-    the pid of the first process of the command namespaces, and a function that makes the directories of a
-    conversation visible there.
+    """Creates the command namespaces. Moves this process into the new mount, network and IPC namespaces.
+    Returns the pid of the first process of the command namespaces, and a function that makes the directories
+    of a conversation visible there.
     """
     # Opened now and used by its number: soon, /proc is the one of the command namespaces. It does not show
     # this process.

@@ -281,8 +281,8 @@ def parse_name_status(output: bytes) -> list[Change]:
 @asynccontextmanager
 async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
     """Yields environment variables that make git use a copy of the index. The copy also contains the names of
-    untracked files. New git objects are written to a separate directory, because git writes an empty object
-    for each of these names.
+    untracked files. Git writes an empty object for each of these names. So new git objects are written to a
+    temporary directory, and the repository does not change.
     """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:

@@ -303,8 +303,8 @@ class Shadow:
         return found
 
     def _size(self, path: str) -> int | None:
-        """Returns the file's size in bytes. Returns None if there is no such file, and -1 if it cannot be
-        read.
+        """Returns the file's size in bytes. Returns -1 if the file cannot be read. Returns None if the path
+        is not a regular file or a symbolic link, or if it leads through a symbolic link.
         """
         try:
             if is_beyond_link(self.work_tree, path):

@@ -172,12 +172,14 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command (a program and its arguments) that runs another program once in the command
-    namespaces. The command is for a library that can start programs only outside of these namespaces. It ends
-    with the exit status of the other program.
+    """Returns a command (a program and its arguments) that runs another program in the command namespaces.
+    The command is for a library that can start programs only outside of these namespaces. It ends with the
+    exit status of the other program. The command can run only once, because it removes the temporary file
+    that describes the other program.
 
     `address`: the path of the socket of the spawner, the process that starts programs in the command
-    namespaces. `words`: the other program and its arguments.
+    namespaces. `words`, `cwd`, `env`: the other program and its arguments, its working directory and its
+    environment.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:

@@ -40,9 +40,9 @@ class AuditTrail:
     ) -> None:
         """Adds an entry to the audit log.
 
-        target: the kind of the changed object, and its id or name; None if no object was changed.
-        of_organisation: the organisation whose administrators may read the entry; None means the actor's
-        organisation. details: further facts; never a secret. Details with the value None are left out.
+        `target`: the kind of the changed object, and its id or name; None if no object was changed.
+        `of_organisation`: the organisation whose administrators may read the entry; None means the actor's
+        organisation. `details`: further facts; never a secret. Details with the value None are left out.
         """
         kind, id_ = target or (None, None)
         entry = NewEntry(
@@ -89,7 +89,7 @@ async def record_first_use(
     """Records in the audit log that a sandbox has read the value of the secret `name`. Does nothing if the
     log already has an entry about this sandbox, this secret and this conversation.
 
-    of_conversation: the conversation to which the secret belongs, if the request that started this
+    `of_conversation`: the conversation to which the secret belongs, if the request that started this
     conversation contained the secret. None if the secret is one of the user's saved secrets.
     """
     known = select(AuditEntry.details).where(

@@ -54,8 +54,8 @@ def permissions_of(
     """Returns the permissions of a request. They follow from the user's role, from the organisation, and from
     the scopes of the API key.
 
-    scopes: None (for an API key without scopes, or for a browser session) gives all permissions of the role.
-    Only administrators of the default organisation, who administer the whole installation, have the
+    `scopes`: None (for an API key without scopes, or for a browser session) gives all permissions of the
+    role. Only administrators of the default organisation, who administer the whole installation, have the
     permission INSTALLATION.
     """
     allowed = OF_ROLE[role]

@@ -76,8 +76,8 @@ def permission_missing(permission: Permission) -> Forbidden:
 
 def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
     """Checks that one of `dependencies` is a RouteAccess, which checks the permission of each request. So no
-    router can be added to the app without such a check. Raises RuntimeError with the paths of the router's
-    routes if there is none.
+    router can be added to the app without such a check. Raises RuntimeError if `dependencies` contains no
+    RouteAccess. The error's text names the paths of the router's routes.
     """
     if not any(isinstance(one.dependency, RouteAccess) for one in dependencies):
         paths = ", ".join(sorted({str(getattr(route, "path", route)) for route in router.routes}))

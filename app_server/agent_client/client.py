@@ -108,8 +108,8 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Makes the agent server and this client use the session key `key` from now on. known: the keys that
-        the agent server may accept at present; they are tried in order. seconds: how long `key` is valid.
+        """Makes the agent server and this client use the session key `key`, and returns the outcome. known:
+        the keys that the agent server may accept now, tried in order. seconds: how long `key` is valid.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -207,7 +207,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """Sets when the agent asks the user (`policy`), and the `analyzer` of risks (None: no analyzer)."""
+        """Sets when the agent asks the user (`policy`) and what rates risks (`analyzer`; None: nothing)."""
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})

@@ -1,5 +1,5 @@
 """HTTP routes for items that the organisation and teams give to their members: secrets, MCP servers, network
-rules and sandbox specs (images and resources for new sandboxes). Users read the items that apply to them;
+rules and sandbox specs (images and plugins of new sandboxes). Users read the items that apply to them;
 administrators change the items.
 """
 

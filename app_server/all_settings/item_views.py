@@ -1,5 +1,5 @@
 """Builds the lists of items of the organisation and of teams that members and administrators see. Items are
-secrets, MCP servers, network rules and sandbox specs (images and resources for new sandboxes).
+secrets, MCP servers, network rules and sandbox specs (images and plugins of new sandboxes).
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ by the kind of the item.
 
 async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
     """Returns the items that the organisation and the person's teams give to the person, sorted by kind and
-    name. Items are secrets, MCP servers, network rules and sandbox specs (images and resources for new
+    name. Items are secrets, MCP servers, network rules and sandbox specs (images and plugins of new
     sandboxes).
     """
     own = await _own(session, user_id)
@@ -62,7 +62,7 @@ async def administered_items(
     session: AsyncSession, cipher: Cipher, organisation_id: UUID
 ) -> list[AdministeredItem]:
     """Returns the items of the organisation and of all its teams: secrets, MCP servers, network rules and
-    sandbox specs (images and resources for new sandboxes). For each item, the result says which teams and how
+    sandbox specs (images and plugins of new sandboxes). For each item, the result says which teams and how
     many people have replaced it for themselves with an item of the same name.
     """
     return await _administered(session, cipher, organisation_id)

@@ -46,7 +46,7 @@ NEW_PROFILE = "default"
 class SettingsStore:
     """The service that reads and changes the settings of one user. default_mode: the confirmation mode of
     users who have not chosen one; it says when the agent asks before it acts. specs: which sandbox specs
-    (images and resources for new sandboxes) the user may choose.
+    (images and plugins of new sandboxes) the user may choose.
     """
 
     session: AsyncSession

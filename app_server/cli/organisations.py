@@ -92,7 +92,8 @@ def move(
     home: Home = None,
 ) -> None:
     """Move a person, with all that the person owns, to another organisation. The person leaves all teams. The
-    sharing of conversations and model profiles ends, by the person and with the person.
+    person no longer shares conversations or model profiles with others, and others no longer share theirs
+    with the person.
     """
     from app_server.organisations.moving import move_person
     from app_server.organisations.schemas import MovePerson

@@ -48,9 +48,9 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
 
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
-    """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The log of the
-    network requests of sandboxes (egress log) shows these conversations next to a request, because the server
-    does not know which of them sent the request.
+    """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The egress log
+    (the list of network requests of sandboxes) shows these conversations next to each request, because the
+    server does not know which conversation sent the request.
     """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)

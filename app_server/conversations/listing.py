@@ -189,8 +189,8 @@ async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
 
 
 async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> list[Any]:
-    """Returns the most frequent combinations of values in these columns, sorted by value. Counts only the
-    conversations that the user may see.
+    """Returns the most frequent combinations of values in these columns, at most _MAX_CHOICES (200), sorted
+    by value. Counts only conversations that the user may see and that have a value in the first column.
     """
     query = (
         select(*columns)

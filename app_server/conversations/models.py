@@ -171,9 +171,9 @@ class Conversation(Base):
 
     @property
     def chosen_repository(self) -> dict[str, str | None]:
-        """The repository, branch, folder and git provider of this conversation, by the names of the fields of
-        a start request. With these values, a new conversation uses the same repository. Empty if this
-        conversation has no repository.
+        """Returns the repository, branch, folder and git provider that this conversation uses. The keys are
+        the names of fields of a start request, so that a new conversation can use the same repository.
+        Returns an empty dict if this conversation has no repository.
         """
         if self.selected_repository is None:
             return {}

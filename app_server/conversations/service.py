@@ -318,9 +318,9 @@ async def workplace(
 ) -> Workplace:
     """Returns the conversation's directories in the sandbox, with an API client for its agent server. Raises
     NotFound if the user may not see the conversation. Raises Forbidden if the user's access is lower than
-    `access`. Raises Conflict `sandbox_holds_private_work` if the access to another conversation in the
-    sandbox is lower than `access`, `sandbox_not_running` if the sandbox does not run, and
-    `repository_not_ready` if the repository is not fetched yet.
+    `access`. Raises Conflict `sandbox_holds_private_work` if the user's access to another conversation in the
+    sandbox is lower than `access`. Raises Conflict `sandbox_not_running` if the sandbox does not run. Raises
+    Conflict `repository_not_ready` if the repository is not fetched yet.
     """
     conversation = await require(session, user_id, conversation_id, access)
     await require_no_private_neighbours(session, user_id, conversation, access)

@@ -94,9 +94,8 @@ class Database:
     """The connections to the database. The methods open database sessions for reading and for writing.
 
     There are ordinary sessions and brief sessions. Brief sessions are only for short statements that find
-    their rows by an index. For example, each model call has to wait for such statements. On SQLite,
-    statements of brief sessions run in the event loop's thread. A long statement there would block all other
-    work.
+    their rows by an index. On SQLite, such statements are faster in a brief session, because they run in the
+    event loop's thread. A long statement in this thread would block all other work.
     """
 
     def __init__(self, url: str) -> None:

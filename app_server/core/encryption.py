@@ -113,9 +113,9 @@ def add_key(path: Path) -> None:
 
 
 def _make_key_file(path: Path) -> None:
-    """Creates the file with a new encryption key. The file is never created without its content, because an
-    empty file, for example on a full disk, would make every later start fail. Does nothing if another process
-    has created the file.
+    """Creates the file with a new encryption key. Does nothing if another process has created the file. The
+    key is first written to a temporary file. Otherwise a full disk could leave an empty key file, and every
+    later start would fail.
     """
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:

@@ -290,8 +290,8 @@ async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_body(error: ValidationError) -> RequestValidationError:
-    """Returns the error with which the server replies that the request's body is not valid. A route raises it
-    if the route itself reads and validates the body. `error`: the error of the validation.
+    """Converts pydantic's error about a request body to the error that FastAPI raises for a body that is not
+    valid. Code that validates a request body itself raises the returned error. `error`: pydantic's error.
     """
     return RequestValidationError(
         [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]

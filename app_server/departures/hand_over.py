@@ -46,9 +46,9 @@ async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User)
 async def hand_over_conversations(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> list[UUID]:
-    """Gives the person's conversations to another person, the heir, with their sandboxes, archives, pull
-    requests and network settings, and with the records of their pushes, network requests and costs. Returns
-    the ids of the conversations. People who could see a conversation can still see it.
+    """Gives the person's conversations to another person, the heir, and returns the ids of the conversations.
+    The heir also gets their sandboxes, archives, pull requests and network settings, and the records of their
+    pushes, network requests and costs. People who could see a conversation can still see it.
 
     renamed: the new names of renamed model profiles (saved models with their options), keyed by the old
     names.

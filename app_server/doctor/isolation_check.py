@@ -26,10 +26,12 @@ _FIX = (
 
 
 def check_command_namespaces() -> Finding:
-    """Checks whether a process sandbox can create the command namespaces (the isolated Linux namespaces in
-    which the agent's commands run, separate from the agent server), and returns the result. A process sandbox
-    runs as a process, not as a container. Must be called only if bubblewrap (the program that isolates
-    process sandboxes) works on this machine. Blocks for a few hundred milliseconds.
+    """Checks whether a process sandbox can isolate the agent's commands from the agent server, and returns
+    the result. A process sandbox runs as a process, not as a container. It runs the commands in separate
+    Linux namespaces, and the check tests whether these can be created.
+
+    Must be called only if bubblewrap, the program that isolates process sandboxes, works on this machine.
+    Blocks for a few hundred milliseconds.
     """
     said = _try()
     if said:

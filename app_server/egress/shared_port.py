@@ -147,11 +147,11 @@ class _SharedPort(asyncio.Protocol):
 
 
 def _is_decided(begun: bytes) -> bool:
-    """Returns whether it is certain that a connection does not begin with a request to the egress proxy.
-    Returns False if more bytes are needed to decide this.
+    """Returns whether a connection is certainly not for the egress proxy. Returns False if more bytes are
+    needed to decide this.
 
     `begun`: all bytes that were received on the connection until now. The caller has already checked that
-    they do not contain the beginning of such a request.
+    these bytes alone do not show that the connection is for the egress proxy.
     """
     method, space, rest = begun.partition(b" ")
     if not space:

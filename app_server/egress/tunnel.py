@@ -27,8 +27,8 @@ async def join(
     """Copies data between the connections `sandbox` and `world` (the host) until both have ended. Adds the
     numbers of bytes to `traffic`.
 
-    first_words: a function that returns the first data of the sandbox, or raises an error to refuse it. If
-    `first_words` raises an error, raises this error. Raises OSError if a connection is lost. Raises
+    first_words: a function that returns the first data that the sandbox sends. It raises an error if this
+    data is not allowed; `join` then ends with the same error. Raises OSError if a connection is lost. Raises
     TimeoutError after IDLE_SECONDS without data.
     """
     loop = asyncio.get_running_loop()

@@ -49,8 +49,8 @@ class EventFilter:
 
 
 async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> Appended:
-    """Appends those events to the conversation's log that are not in the log yet. A sandbox may send the same
-    events again.
+    """Appends events to the conversation's log. Skips events that are already in the log, because a sandbox
+    may send the same events again.
 
     `frames`: the events with their positions (seq), sorted by seq. The caller must hold the lock of the
     conversation's row, so that only one caller appends at a time.
@@ -233,9 +233,9 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of events that are already in the log, by event id. `frames`: the messages of a
-    sandbox, each with one event. The result contains the events at the positions from the first to the last
-    frame, and the events whose id also occurs in a frame.
+    """Returns the positions of events that are already in the log, by event id. These events are the events
+    at the positions from the first to the last frame, and the events with the same id as the event of a
+    frame. `frames`: the messages of a sandbox, each with one event.
     """
     if not frames:
         return {}

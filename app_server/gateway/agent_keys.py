@@ -34,8 +34,8 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns the part of the URL of a sandbox's agent server that names the sandbox: `agent-` and the id of
-    the sandbox. The URL of a link to a port of the sandbox has the token of the link in place of this part.
+    """Returns `agent-` and the id of the sandbox. The URL of the sandbox's agent server contains this text.
+    The URL of a link to a port of the sandbox contains the link's token in the same place.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 

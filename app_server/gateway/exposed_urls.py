@@ -31,7 +31,8 @@ def exposed_urls(
 
     Requests to the URL of the agent server need a key (`agent_server_key`). Requests to the other URLs need
     no key. `made_by`: the API key or browser session for which the links are made; the links become invalid
-    when this key or session ends. `folder`: the directory that VS Code opens.
+    when this key or session ends. `folder`: the directory that VS Code opens; None means no
+    particular directory.
     """
     have_names = has_names(request.state.config, request.headers["host"])
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)

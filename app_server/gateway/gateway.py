@@ -229,8 +229,8 @@ class Gateway:
 
 
 async def _require_shown_there(client: AgentClient, grant: PreviewGrant, location: PreviewLocation) -> None:
-    """Raises Conflict `host_name_needed` if VS Code runs on the link's port and the link's address
-    (`location`) is below a path. VS Code needs a separate host name. `grant`: the access that the link gives.
+    """Checks that the page of the link's port can be shown at the address `location`. Raises Conflict
+    `host_name_needed` if the page is VS Code and has no separate host name. `grant`: what the link opens.
     """
     if not (isinstance(location, Below) and needs_name(grant.port)):
         return
@@ -247,9 +247,9 @@ async def _start_plugin(
     location: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin (such as VS Code) of the link's port. Raises `error`, with which the request
-    has failed, if no plugin can be started. Raises Conflict `host_name_needed` if the plugin cannot be shown
-    at this address. Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not have the plugin.
+    """Starts the runtime plugin (such as VS Code) of the link's port. `error`: why the request failed; raised
+    again if no plugin can be started. Raises Conflict `host_name_needed` if the plugin cannot be shown at the
+    address `location`. Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not have the plugin.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
     if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
@@ -288,9 +288,9 @@ async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plug
 
 
 async def require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Checks that the API key or browser session that made the link or key in the request is still valid and
-    has the permission `work`. If not, raises Gone `link_expired` for a link. For a key
-    (`gateway/agent_keys.py`), raises NotAuthenticated `session_key_invalid`.
+    """Checks the API key or browser session that made the access `grant`: it must still be valid and have
+    the permission `work`. If not, raises Gone `link_expired` if the access was given by a link, or
+    NotAuthenticated `session_key_invalid` if the access was given by a key (`gateway/agent_keys.py`).
     """
     try:
         await connection.state.credentials_in_use.require(grant.made_by, Permission.WORK)
@@ -334,9 +334,9 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, location: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns the scripts that make a sandbox's page work at its address `location`. Returns None if no page
-    is requested, if a page with a separate host name is not in a frame, or if the program itself uses URLs
-    with the path of the link.
+    """Returns the scripts that make a sandbox's page work at its address `location`. Returns None in three
+    cases: the request is not for a page; the page has a separate host name and is not shown in a frame; the
+    address is below a path, and the program itself uses URLs with this path.
     """
     is_below = isinstance(location, Below)
     program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)
@@ -348,8 +348,8 @@ def _addition(connection: HTTPConnection, location: PreviewLocation, grant: Prev
 
 
 def _require_own_page(connection: HTTPConnection, location: OwnName) -> None:
-    """Checks the origin of a request with a link's cookie. Raises Forbidden `origin_not_allowed` if a page of
-    another origin has sent the request. Pages on other ports of the same sandbox may send requests.
+    """Checks the origin of a request with a link's cookie. Raises Forbidden `origin_not_allowed` if the
+    request may change something and comes from a page that is not a page of the same sandbox.
     """
     origin = connection.headers.get("origin")
     if origin is None or is_safe(connection.scope) or origin == location.origin:

@@ -105,8 +105,9 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, location: PreviewLocation, port: int) -> bytes:
-    """Converts a URL of the sandbox's page, as the browser sees it, to the URL that the program in the
-    sandbox knows: `http://localhost:PORT`. Returns other URLs unchanged.
+    """Returns the URL by which the program in the sandbox knows its page, such as `http://localhost:PORT/a`.
+    `url`: the URL of the page in the browser. The URL `null` is the opaque origin of a page below a path; it
+    is converted, too. Other URLs are returned unchanged.
     """
     here = location.origin.encode() + (location.prefix.encode() if isinstance(location, Below) else b"")
     local = f"http://localhost:{port}".encode()

@@ -31,8 +31,8 @@ class LinkInUse:
 async def find_link_in_use(
     cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
 ) -> LinkInUse | None:
-    """Returns the link whose path the first page of the program on this port contains. Returns None if the
-    page contains no such path.
+    """Reads the first page of the program on this port. If the page contains the path of a link, returns this
+    link. Otherwise returns None.
 
     Considers only links to this port of this sandbox that were made with the API key or browser session
     `made_by`. These links must have `keeps_prefix`, which means that the program receives the whole path,

@@ -25,7 +25,7 @@ _REFS = "/info/refs?service=git-upload-pack"
 
 async def moved_address(url: str, credentials: Credentials | None, guard: Guard | None) -> str | None:
     """Returns the address to which the git host redirects requests for a repository. Returns None if the host
-    does not redirect the repository, or if the redirect leads to another origin.
+    does not redirect the repository or does not reply, or if the redirect leads to another origin.
 
     `url`: the repository's address over http or https. `guard`: refuses private network addresses; None means
     that the host may be private.

@@ -61,7 +61,7 @@ class GitHosts:
 
     async def at(self, session: AsyncSession, origin: str) -> ConnectedHost:
         """Returns the git host with this origin (such as `https://github.com`), with the API client for it.
-        Raises Forbidden `no_git_credential` if the user of this object has no token for the host.
+        Raises Forbidden `no_git_credential` if the user has no token for the host.
         """
         row = await credentials.credential_of_origin(session, self.user_id, origin)
         if row is None:
@@ -70,15 +70,15 @@ class GitHosts:
 
     async def named(self, session: AsyncSession, host: str) -> ConnectedHost:
         """Returns a git host with the API client for it. `host`: the name of the host, such as `github.com`,
-        or its origin, such as `https://github.com`. Raises Forbidden `no_git_credential` if the user of this
-        object has no token for the host.
+        or its origin, such as `https://github.com`. Raises Forbidden `no_git_credential` if the user has no
+        token for the host.
         """
         return await self.at(session, host if "://" in host else f"https://{host}")
 
     async def of_provider(self, session: AsyncSession, provider: GitProvider) -> ConnectedHost:
-        """Returns a git host of this provider for which the user of this object has a token, with the API
-        client for it. Prefers the provider's public host, such as `gitlab.com`; if the user has no token for
-        it, returns the first of the other hosts in alphabetical order. Raises Forbidden `no_git_credential`
+        """Returns a git host of this provider for which the user has a token, with the API client for it.
+        Prefers the provider's public host, such as `gitlab.com`. If the user has no token for the public
+        host, returns the first of the other hosts in alphabetical order. Raises Forbidden `no_git_credential`
         if the user has no token for any host of the provider.
         """
         rows = [
@@ -90,7 +90,7 @@ class GitHosts:
         raise _no_token(provider)
 
     async def all(self, session: AsyncSession) -> Sequence[ConnectedHost]:
-        """Returns all git hosts for which the user of this object has stored a token, sorted by origin."""
+        """Returns all git hosts for which the user has stored a token, sorted by origin."""
         return [self._connected(row) for row in await self._rows(session)]
 
     async def _rows(self, session: AsyncSession) -> Sequence[GitCredential]:

@@ -95,8 +95,8 @@ async def called(
     `git-upload-pack` for a fetch or `git-receive-pack` for a push. `url`: the repository's address after
     redirects. `given`: the headers of the sandbox's request.
 
-    Raises Refusal if the host refuses the request, redirects it, does not reply (HostSilent), or has a
-    certificate or an address that is not allowed.
+    Raises Refusal if the host refuses the request, redirects it, or has a certificate or an address that is
+    not allowed. Raises HostSilent (a subclass of Refusal) if the host does not reply.
     """
     headers = _headers(target, given) | {
         "content-type": f"application/x-{service}-request",

@@ -13,22 +13,22 @@ from app_server.core.config import Config
 
 @dataclass(frozen=True)
 class EncryptedCookie:
-    """A cookie with an encrypted value. The class reads, sets and removes the cookie. `name`: the cookie's
-    name without the prefix `__Host-`.
+    """A cookie whose value the caller has encrypted. The class reads, sets and removes the cookie, but does
+    not encrypt or decrypt. `name`: the cookie's name without the prefix `__Host-`.
     """
 
     name: str
     lifetime: timedelta
 
     def read(self, request: HTTPConnection, config: Config) -> str | None:
-        """Returns the encrypted value of the cookie in a request. Returns None if the request has no such
-        cookie.
+        """Returns the value of the cookie in a request, which is still encrypted. Returns None if the request
+        has no such cookie.
         """
         return request.cookies.get(self._full_name(config))
 
     def keep(self, value: str, reply: Response, config: Config) -> None:
-        """Sets the cookie in the HTTP response `reply`, so that the browser stores `value`, the encrypted
-        value.
+        """Sets the cookie in the HTTP response `reply`, so that the browser stores `value`. The caller has
+        encrypted `value`.
         """
         reply.set_cookie(
             self._full_name(config),

@@ -23,7 +23,8 @@ async def quota_of_calls(
     Raises Forbidden `quota_reached` if the conversation already has as many events as the quota for events
     allows. The HTTP status is not 429, because the agent would then repeat a call that is always refused.
     Raises PaymentRequired `llm_administrator_limit_reached` if a budget of a team or of the organisation is
-    spent.
+    spent. Raises PaymentRequired `llm_price_unknown` if there is such a budget and the price of the model in
+    `profile` (a saved model with its options) is not known.
     """
     calls, events = SettingName.PARALLEL_MODEL_CALLS, SettingName.EVENTS_PER_CONVERSATION
     budget = SettingName.MONTHLY_BUDGET

@@ -27,10 +27,11 @@ _LINES = 400
 
 
 def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a test call. The call shows a colour in an image if `with_image`, and otherwise
-    names a colour in the text. The model must call a tool with this colour. `is_native`: whether the tool is
-    in the field for tools; otherwise a system prompt describes the tool, as agents do for models without tool
-    calls.
+    """Returns the body of a test call, which asks the model to call a certain tool with a colour.
+
+    `with_image`: True means that an image shows the colour; False means that the text names it. `is_native`:
+    True means that the tool is in the body's field `tools`; False means that a system prompt describes the
+    tool, as in the prompts of agents for models without tool calls.
     """
     seen = "Which colour fills this image?" if with_image else f"The colour is {COLOUR_IN_TEXT}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
@@ -44,8 +45,8 @@ def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[s
 def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
     """Returns the body of a test call with a long system prompt. If this call is sent twice, the vendor can
     read the prompt from its cache the second time. `key`: the text at the beginning of the prompt; with a
-    new text, the prompt is not yet in any cache. `is_native`: whether the call contains the tool of the
-    test in the field for tools.
+    new text, the prompt is not yet in any cache. `is_native`: whether the body has the field `tools`, which
+    then contains the same tool as the other test calls.
     """
     lines = (
         f"Line {number}: nothing in this long text matters, it is only read." for number in range(_LINES)

@@ -98,8 +98,8 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """Returns whether the model profile (a saved model with its options) belongs to another user. Then an
-    administrator of the organisation shares the profile with this user.
+    """Returns whether an administrator of the organisation shares the model profile (a saved model with its
+    options) with this user. This is so if the profile belongs to another user.
     """
     return profile.user_id != user.id
 

@@ -72,9 +72,9 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """An HTTP response that another ASGI app (the fastmcp server) writes. This app gets the request with its
-    body, although Slipway has already read this body. While the app runs, `caller.current_request` returns
-    the request.
+    """An HTTP response that another ASGI app, the fastmcp server, writes. The fastmcp server gets the request
+    together with the body of the request, which Slipway has already read. While the fastmcp server runs,
+    `caller.current_request` returns the request.
     """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:

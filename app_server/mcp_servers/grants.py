@@ -127,7 +127,7 @@ class Grants:
         Raises SignInNeeded if there is no token or it cannot be renewed. Raises BadGateway
         `mcp_sign_in_unreachable` if the token endpoint (the address where tokens are renewed) does not reply.
         Raises Forbidden `private_address` if `http` refuses the private address of the token endpoint. A
-        private address is always refused if its origin differs from the origin of `url`.
+        private address is always refused if its origin (scheme, host and port) differs from that of `url`.
         """
         while True:
             row = await self._row(server_id)

@@ -102,11 +102,15 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
 
 
 async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:
-    """Ends the sharing of model profiles with the person and by the person. Some callbacks of the person
-    (such as webhooks) ran for the conversations of all users; from now on, they run only for the person's
-    conversations. Deletes a waiting delivery (an event that a callback has not processed yet) if either the
-    callback or the conversation belongs to the person, but not both. Ends the management of the person's
-    account by SCIM.
+    """Ends what connects the person's model profiles, callbacks and account with the former organisation.
+
+    Ends the sharing of model profiles with the person and by the person. Some callbacks of the person (such
+    as webhooks) ran for the conversations of all users; from now on, they run only for the person's
+    conversations. SCIM no longer manages the person's account.
+
+    Also deletes waiting deliveries (events that a callback has not processed yet). A delivery is deleted if
+    its callback belongs to the person and its conversation does not. It is also deleted if its conversation
+    belongs to the person and its callback does not.
     """
     theirs = select(LLMProfile.id).where(LLMProfile.user_id == person_id)
     in_use = or_(UserSettings.user_id == person_id, UserSettings.shared_profile_id.in_(theirs))

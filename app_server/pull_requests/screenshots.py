@@ -101,12 +101,12 @@ class ChosenScreenshots:
         self, client: GitHostClient, repository: str, opened: OpenedPullRequest, body: str
     ) -> list[str]:
         """Uploads the chosen screenshots to the git host and adds them to the description of the new pull
-        request. Does nothing if the git host accepts no images or if the pull request was open already.
-        `body`: the description so far. If the git host refuses a screenshot, a link to the screenshot is
-        added instead.
+        request. If the git host refuses a screenshot, adds a link to the screenshot instead. Changes nothing
+        if the git host accepts no images or if the pull request was open already. `body`: the description so
+        far.
 
-        Returns sentences about screenshots that could not be added. Raises no errors of the git host, because
-        the pull request is already open.
+        Returns sentences about screenshots that could not be added as images. The list is empty if there are
+        none. Raises no errors of the git host, because the pull request is already open.
         """
         if not self.shots:
             return []

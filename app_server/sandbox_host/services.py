@@ -52,12 +52,13 @@ class HostServices:
         return name if await self.backend.has_image(name) else None
 
     async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
-        """Lists or removes sandbox images in this host's Docker engine. Calls `ask_store` with the engine and
-        returns the result of this call.
+        """Lists the sandbox images in this host's Docker engine, or removes those that are not needed.
+        Returns the listed or the removed images.
 
-        `ask_store`: `stored_images` to list images, or `prune_images` to remove images that are not needed.
-        `bases`: the names of base images that users have chosen. This method adds the base images of this
-        host's sandboxes. Sandbox images built on these base images count as current (needed by this version).
+        `ask_store`: the function that is run: `stored_images` lists the images, `prune_images` removes
+        images. `bases`: the names of base images that users have chosen. This method adds the base images of
+        this host's sandboxes. Sandbox images built on these base images count as current (needed by this
+        version).
         """
         chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)

@@ -49,7 +49,7 @@ class BuildLimits:
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
         """Returns new limits that obey both this object and `other`: the smaller timeout and the smaller
-        maximum size. The network is the `network` of this object; if that is None, the one of `other`.
+        maximum size. The network of this object has priority over the network of `other`.
         """
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(

@@ -43,8 +43,9 @@ def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImag
     """Connects to this machine's container engine, calls `ask_store` with the connection, and returns the
     list of images that `ask_store` returns.
 
-    `ask_store`: `stored_images` or `prune_images`. `current`: the names of the images that this version of
-    Slipway needs. Blocks the thread. Raises StartFailure if the engine does not answer.
+    `ask_store`: the function `stored_images` or the function `prune_images`. `current`: the names of the
+    images that this version of Slipway needs. Blocks the thread. Raises StartFailure if the engine does not
+    answer.
     """
     with closing(connect()) as client:
         return ask(ask_store, client, current)

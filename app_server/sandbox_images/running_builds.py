@@ -38,11 +38,11 @@ class Builds:
 
     async def run(self, image: str, build: Build, report: Report, *, is_own: bool) -> None:
         """Builds the image, or waits for the running build of the same image. Returns when the image is
-        built. Raises the errors of `build`.
+        built. Raises the errors of `build`. If all callers that wait for a build are cancelled, the build is
+        cancelled too.
 
         `build`: the function that builds the image. `report`: receives the progress lines. `is_own`: whether
-        a user has chosen the base image. If all calls that wait for a build are cancelled, the build is
-        cancelled too.
+        a user has chosen the base image on which `image` is built.
         """
         running = self._running.get(image)
         if running is None:

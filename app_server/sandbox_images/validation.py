@@ -15,8 +15,8 @@ _FIX = "Set SLIPWAY_SANDBOX_IMAGE to an image that is based on Slipway's, or uns
 
 
 def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
-    """Returns the error with which sandboxes would fail to start from this image. Returns None if the image
-    can be used.
+    """Checks whether sandboxes can start from this image. Returns None if they can, otherwise the error that
+    says why they cannot.
 
     An image for another processor architecture is always an error, although some engines can emulate it.
     Blocks the thread. Raises the errors of the Docker library.

@@ -109,9 +109,9 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """Runs one round of the background task that admits waiting starts when other sandboxes have ended
-        and freed memory. If no start waits, may start one container in advance for a later sandbox. This
-        requires that fewer such containers are ready than configured, and that there is enough memory.
+        """Runs one round of the background task for sandbox starts that wait for memory. Admits the starts
+        for which there is enough memory now. If no start waits, may start one container in advance for a
+        later sandbox. Does this only if there is enough memory and too few such containers are ready.
         """
         try:
             if self._queue:
@@ -203,10 +203,10 @@ class Admission:
         """Returns the ids of the sandboxes that use memory: those that run, are paused, or are about to
         start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
 
-        If a single host has memory for all known sandboxes and for one more, does not ask the container
-        engine. Then the result also contains the known sandboxes that do not run. With several hosts, always
-        asks the container engines, because the containers on each host determine where the next sandbox
-        starts.
+        If there is only one host, and it has memory for all known sandboxes and one more, the method does
+        not ask the container engine. In this case, the result also contains known sandboxes that do not run.
+        If there are several hosts, the method always asks the container engines, because the containers on
+        each host determine where the next sandbox starts.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)

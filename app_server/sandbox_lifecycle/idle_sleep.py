@@ -36,9 +36,9 @@ class Sleep:
     async def put_to_sleep(self, sandbox_id: UUID) -> None:
         """Pauses the sandbox until it is started again. Does nothing if the sandbox is archived.
 
-        Raises StartFailure if the sandbox backend (such as Docker) fails. (The method `pause` raises
-        Unavailable in this case, and is otherwise the same.) Raises NotFound if there is no such sandbox.
-        Raises Unavailable if the sandbox belongs to another app server.
+        Raises NotFound if there is no such sandbox. Raises Unavailable if the sandbox belongs to another app
+        server. Raises StartFailure if the sandbox backend (such as Docker) fails. The method `pause` differs
+        only in this last case: it raises Unavailable.
         """
         machines = self._machines
         await machines.require(sandbox_id)

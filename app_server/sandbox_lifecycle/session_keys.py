@@ -37,8 +37,8 @@ class NewSessionKey:
     the session key, sandbox and app server authenticate to each other.
 
     `key`: the new session key. `known`: the session keys that the agent server may accept at present, the
-    most likely key first. `first`: the text that a newly started agent server gets: the session key and the
-    keys that sign stored settings of conversations (`FirstKeys`), as JSON.
+    most likely key first. `first`: the JSON text that a newly started agent server gets. It contains the
+    session key and the keys that sign the stored settings of conversations (see `FirstKeys`).
     """
 
     key: str

@@ -183,8 +183,9 @@ class Archive(Base):
     """The database row of an archive file: a copy of a workspace in the app server's home directory. The file
     was completely written and verified before the row was written.
 
-    A snapshot contains only the project, and new conversations can begin from it. A backup is used if the
-    sandbox host (another machine, on which the sandbox runs) cannot be reached.
+    `kind`: ARCHIVE is the only copy of a workspace that was archived. SNAPSHOT contains only the project; new
+    conversations can begin from it. BACKUP is an additional copy of a workspace; it is used if the sandbox
+    host (another machine, on which the sandbox runs) cannot be reached.
     """
 
     __tablename__ = "archives"

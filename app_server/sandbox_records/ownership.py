@@ -98,7 +98,7 @@ def on_other_server() -> Unavailable:
 
 def is_lost(server_id: InstrumentedAttribute[str | None]) -> ColumnElement[bool]:
     """Returns an SQL condition that is true if the app server with this id has not renewed its lease (the
-    right to use this id) for LOST_AFTER. Then this app server has probably stopped.
+    right to use this id) for longer than the time LOST_AFTER. Then this app server has probably stopped.
     """
     return (
         select(ServerLease.server_id)

@@ -176,7 +176,7 @@ class Rows:
 
     async def has_lost_server(self, sandbox: Sandbox) -> bool:
         """Returns whether the sandbox belongs to another app server that has not renewed its lease (the right
-        to use its server id) for LOST_AFTER. Then that app server has probably stopped.
+        to use its server id) for longer than the time LOST_AFTER. Then that app server has probably stopped.
         """
         query = select(Sandbox.id).where(Sandbox.id == sandbox.id, is_lost(Sandbox.server_id))
         async with self._database.read() as session:

@@ -85,9 +85,11 @@ class Lease:
 
     async def take(self) -> None:
         """Reserves the server id (the id of this app server, stored in its home directory) for this process.
+        If the database names another process for this id, watches the database row to find out whether that
+        process still runs. This takes at most about `watch_seconds`, an argument of the constructor.
+
         Raises ConfigurationError if another process uses the id, because this means that the home directory
-        was copied. May have to watch the database row of the id to find out whether another process uses it.
-        The wait takes at most about `watch_seconds`, an argument of the constructor.
+        was copied.
         """
         if self._ownership.server_id is None:
             return
@@ -146,8 +148,8 @@ class Lease:
         """Tries once to reserve the server id for this process. Returns whether the id was reserved.
 
         `row`: the current row of the id; None if there is no row. `is_over`: true if this process has watched
-        the row until the time limit and the row was not renewed; then this process may take the id, although
-        the row names another process.
+        the row until the time limit and the row has not changed. Then the process that the row names no
+        longer runs, and this process may take the id.
         """
         if row is None:
             return await self._insert(location)

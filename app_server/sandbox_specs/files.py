@@ -1,5 +1,5 @@
-"""Packs into a tar the files from which a base image is built. The files are a single Dockerfile that a user
-has entered, or files in a repository.
+"""Packs the files from which a base image is built, and writes them to a tar. The files are a single
+Dockerfile that a user has entered, or files in a repository.
 
 The app server clones the repository, reads its files and packs them. It runs no code of the repository.
 """

@@ -160,10 +160,10 @@ def _why_not(name: str) -> str:
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
     """Returns a text that tells an administrator how to make a missing runtime plugin (a program such as VS
-    Code) available in sandboxes. Returns None for process sandboxes, which have no image. For these, the text
-    comes from the agent server.
+    Code) available in sandboxes. Returns None for process sandboxes, which have no image; the agent server
+    gives the text for these sandboxes.
 
-    `spec_id`: `process` for a process sandbox; otherwise the name of the image or the backend (`docker`).
+    `spec_id`: `process` for a process sandbox; every other value means a sandbox with an image.
     """
     if spec_id == PROCESS:
         return None

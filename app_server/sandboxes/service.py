@@ -83,7 +83,7 @@ class Sandboxes:
         StartFailure if this is not possible. `on_return(sandbox_id)`: called to start an archived sandbox
         again. `on_restored(running, backup)`: called after a restore from a backup, before the sandbox is
         used; the sandbox's event logs are then as old as the backup. `position(sandbox_id)`: returns the
-        position of the last event in the logs of the sandbox's conversations.
+        number of events in the event logs of all conversations in the sandbox, added together.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address

@@ -61,9 +61,9 @@ class Groups:
         return [self._resource(row, team, members.get(team.id, [])) for row, team in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates a team for a SCIM group and returns the id of the team. If the default organisation (whose
-        administrators run the installation) already has a team with this name, and the identity provider does
-        not manage that team yet, uses that team instead of creating one.
+        """Creates a team for a SCIM group in the default organisation, whose administrators run the
+        installation. Returns the id of the team. If the organisation already has a team with this name that
+        the identity provider does not manage, creates no team: from then on, the provider manages that team.
 
         Raises UniquenessException if the provider already manages a team with this name. Raises
         InvalidValueException if the group is not valid. Raises Conflict `too_many_teams` if the organisation

@@ -34,9 +34,9 @@ async def save_profile(
     recording, the new profile becomes the active one.
 
     If `api_key` in `llm` is None, the stored key is not changed. An empty key deletes the stored key. The
-    stored key and headers are never sent to a new address. Therefore, raises Conflict `api_key_needed` if the
-    address changes and the request does not contain the key again. Raises Conflict `extra_headers_needed` if
-    the address changes and the request does not contain the headers again.
+    stored key and headers are never sent to another server. Therefore, if the base URL or the vendor of the
+    model changes, the request must contain the key and the headers again or delete them. Otherwise raises
+    Conflict `api_key_needed` or `extra_headers_needed`.
 
     Raises Conflict `llm_profile_built_in` if `name` is the name of the built-in demo profile. Raises Conflict
     `too_many_llm_profiles` if the user has the maximum number of profiles. Raises BadRequest

@@ -15,7 +15,7 @@ async def budget_of_task(
 ) -> float | None:
     """Returns the maximum cost of a new conversation, in dollars. Returns None if there is no limit.
 
-    asked: the budget in the request; None if the request names none. of_profile: the budget of the model
+    `asked`: the budget in the request; None if the request names none. `of_profile`: the budget of the model
     profile; None if it has none. `asked` has priority over `of_profile`. `of_profile` has priority over the
     budget that the organisation, a team or the user has set. The organisation and teams can enforce a budget,
     which is then an upper limit for users. If `of_profile` is higher than the enforced budget, the enforced
@@ -34,8 +34,8 @@ async def budget_of_task(
 
 async def require_allowed_budget(session: AsyncSession, user_id: UUID, dollars: float | None) -> None:
     """Checks that a budget in dollars is not higher than the budget that the organisation or a team enforces
-    as an upper limit. dollars: None means a budget without limit. Raises Forbidden `setting_enforced` if the
-    budget is too high.
+    as an upper limit. `dollars`: None means a budget without limit. Raises Forbidden `setting_enforced` if
+    the budget is too high.
     """
     enforced = await enforced_for(session, user_id, SettingName.MAX_BUDGET_PER_TASK)
     if enforced is not None and (dollars is None or dollars > enforced.value):

@@ -26,9 +26,9 @@ async def choose(
 ) -> None:
     """Stores the user's choice whether new conversations load the skill with this name.
 
-    repository: the repository to which the choice applies, such as `github.com/owner/name`; an empty text
-    (EVERYWHERE) means all conversations. is_enabled: True switches the skill on, False switches it off, None
-    deletes the choice. Raises Conflict `too_many_skill_choices` if the user has 1000 choices already.
+    `repository`: the repository to which the choice applies, such as `github.com/owner/name`; an empty text
+    (EVERYWHERE) means all conversations. `is_enabled`: True switches the skill on, False switches it off,
+    None deletes the choice. Raises Conflict `too_many_skill_choices` if the user has 1000 choices already.
     """
     row = await session.get(SkillChoice, (user_id, name, repository))
     if is_enabled is None:
@@ -53,7 +53,7 @@ def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, st
     the skill. The value is the repository for which the user has switched off the skill; an empty text
     (EVERYWHERE) means that the user has switched it off for all conversations.
 
-    A choice for this repository overrides a choice for all conversations. choices: all choices of one user.
+    A choice for this repository overrides a choice for all conversations. `choices`: all choices of one user.
     """
     counting: dict[str, SkillChoice] = {}
     for choice in choices:

@@ -269,9 +269,10 @@ async def _threads_of(
     """Returns the open review threads of the event's pull request in which the reviewer has written, and the
     head commit of the pull request. The reviewer is the person who caused the event.
 
-    Returns an empty list and None in four cases. No conversation has opened the pull request. The event is
-    not about a review. The reviewer has written in no open thread. Or the git host does not let Slipway read
-    the threads; then the reviewer's text is still sent to the agent, but Slipway cannot reply in the threads.
+    Returns an empty list and None if no conversation has opened the pull request, if the event is not about
+    a review, or if the reviewer has written in no open thread. Returns the same if the git host does not let
+    Slipway read the threads. In this last case, the reviewer's text is still sent to the agent, but Slipway
+    cannot reply in the threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):

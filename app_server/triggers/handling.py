@@ -146,9 +146,9 @@ class Handling:
     async def _check_conversation_limit(self, trigger: Trigger) -> None:
         """Checks that the trigger may start one more conversation at the moment.
 
-        If triggers for this repository have started too many conversations that are still active, raises
-        _ConversationLimitReachedError, so that the webhook delivery waits. If in this case 100 deliveries of
-        the trigger already wait, raises Conflict `too_many_waiting` instead.
+        Raises _ConversationLimitReachedError if triggers for this repository have started too many
+        conversations that are still active. The webhook delivery then waits. If 100 deliveries of the trigger
+        already wait, raises Conflict `too_many_waiting` instead.
         """
         async with self._setting.database.read() as session:
             count = await conversation_limit.at_work(session, trigger)

@@ -1,4 +1,6 @@
-"""Measures the speed, the CPU time and the refusals when many conversations run at the same time."""
+"""Measures a server on which many conversations run at the same time: the speed, the CPU time, and how many
+conversations are refused or not finished in time.
+"""
 
 import time
 from collections.abc import Iterator

@@ -29,8 +29,8 @@ def measure(kit: Kit) -> Iterator[Figure]:
 
 
 def _fill(server: Server, script: Script, size: int) -> str:
-    """Creates a conversation with `size` messages and returns its id. Both products get the same messages,
-    although each product stores them in its own format.
+    """Creates a conversation with `size` messages and returns its id. The benchmark compares two
+    products. Both get the same messages, although each product stores them in its own format.
     """
     conversation = server.create(script)
     for number in range(size):

@@ -1,5 +1,5 @@
-"""Measures a long run of one conversation: the cost of a step, and whether the last steps cost as much as the
-first ones.
+"""Measures a long run of one conversation: the CPU time and the duration of each step, the duration of a
+command in the terminal, and whether the last steps use as much CPU time as the first ones.
 """
 
 from collections.abc import Iterator, Sequence

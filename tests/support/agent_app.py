@@ -1,5 +1,5 @@
-"""Runs the agent server inside the test's own process and event loop. This is quick; only the network is not
-real.
+"""Runs the agent server inside the test's own process and event loop, which is fast. The server is real, but
+HTTP calls reach it without a network.
 """
 
 import asyncio

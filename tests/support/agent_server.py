@@ -25,10 +25,12 @@ class AgentServer:
     """A real agent server process. Its files below `path` stay when the process ends. Calls carry the session
     key.
 
-    python: the Python interpreter that runs the server; empty for the interpreter of the tests.
-    prefix: the beginning of the command, before the interpreter.
-    files: the directory of conversations and workspace; None for `path`.
-    With neither `python` nor `prefix`, the server is forked from a process that has loaded its modules.
+    `python`: the Python interpreter that runs the server; empty for the interpreter of the tests. `prefix`:
+    the beginning of the command, before the interpreter. `files`: the directory of conversations and
+    workspace; None for `path`.
+
+    If neither `python` nor `prefix` is given, the server starts faster: it is forked from another process
+    that has already loaded the modules of the server.
     """
 
     path: Path

@@ -61,10 +61,11 @@ class Visitor:
         expect(self.page).to_have_url(re.compile(r"://[^/]+/$"))
 
     def check_layout(self, name: str) -> None:
-        """Fails if the page is wider than the window, for a window of a phone and one of a desktop.
+        """Fails if the page is wider than the browser window. Checks this with a window of the size of a
+        phone, and with a window of the size of a desktop screen.
 
-        If screenshots are wanted, saves some of both windows, in the light and dark themes. `name`: the begin
-        of their file names.
+        If screenshots are wanted, saves screenshots in both sizes, each in the light and in the dark theme.
+        `name`: the first part of the file names of the screenshots.
         """
         # Turns animations off: otherwise a picture is taken in the middle of a change of colours.
         self.page.emulate_media(reduced_motion="reduce")

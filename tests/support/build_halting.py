@@ -42,7 +42,9 @@ class BuildHalt:
 
 
 class BuildHalts:
-    """The proxy. seen: the names of all calls of builds, in order."""
+    """A proxy in front of the Docker engine that can halt an image build. seen: the names of all calls that
+    image builds have made, in order.
+    """
 
     def __init__(self, directory: Path) -> None:
         path = directory / "builds.sock"
@@ -65,7 +67,9 @@ class BuildHalts:
         self._server.server_close()
 
     def halt(self, when: When, call: str) -> BuildHalt:
-        """Halts the next call with this name, before or after the engine carries it out."""
+        """Sets a halt for the next call with this name, and returns the halt. when: whether the call is
+        halted before or after the engine carries it out.
+        """
         self._halt = BuildHalt(when, call)
         return self._halt
 
@@ -110,7 +114,9 @@ class BuildHalts:
         return f"look {named[2]}" if named and named[1] in self._looks else None
 
     def _is_halted(self, when: When, call: str) -> bool:
-        """Waits if a halt is set for this call. Returns True if it waited: the caller is dead by then."""
+        """If a halt is set for this call, waits until the halt ends, and returns True. The test ends the halt
+        after it has killed the calling process, so the call is then dropped. Returns False if no halt is set.
+        """
         if when == "before":
             self.seen.append(call)
         halt = self._halt
@@ -122,7 +128,8 @@ class BuildHalts:
 
 
 def _answer(engine: socket.socket, client: socket.socket) -> bytes:
-    """Returns the whole answer of the engine, and passes on the rest of the request meanwhile.
+    """Returns the whole answer of the engine. While it waits for the answer, it forwards the rest of the
+    client's request to the engine.
 
     Raises ConnectionError if the client closes the connection.
     """

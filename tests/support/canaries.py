@@ -36,10 +36,11 @@ def shown(text: str, canaries: dict[str, str]) -> list[str]:
 
 
 def look_into_container(sandbox_id: str, canaries: dict[str, str]) -> str:
-    """Returns what a search finds: files of the container with a canary, and canaries in what the engine
-    reports.
+    """Searches a sandbox for canaries (the credentials of a test). Returns the paths of the files in the
+    container that contain a canary, and the canaries that `docker inspect` or `docker logs` shows. Returns an
+    empty text if no canary is found.
 
-    The search in the container runs as root. The result is empty if there is no canary.
+    The search in the container runs as root.
     """
     name = f"slipway-sandbox-{sandbox_id}"
     # grep reads the canaries from its input: on its command line it would find itself.
@@ -77,8 +78,8 @@ def everything_listed(client: httpx.Client, conversation_id: str) -> str:
 
 
 def _told(client: httpx.Client, url: str, query: dict[str, str]) -> str:
-    """Returns the body of the reply. For an endless event stream it returns the first message, which holds
-    the state.
+    """Returns the body of the reply. If the reply is an event stream, which never ends, returns only the
+    first message of the stream.
     """
     with client.stream("GET", url, params=query) as reply:
         if reply.headers.get("content-type", "").startswith("text/event-stream"):

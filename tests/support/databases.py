@@ -30,9 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Chooses the databases of a test, unless the test parametrizes `database_kind` itself.
 
-    A test of stored data runs on SQLite or on PostgreSQL: a hash of its name decides, always in the same way.
-    So each feature is tested on both. A test that starts programs runs on SQLite. A test that is marked
-    `both_databases` runs on both; with the option `--both-databases` each test does.
+    A test of stored data runs on SQLite or on PostgreSQL. A hash of the test's name decides which one, so the
+    choice is the same in each run, and each feature is tested on both. A test that starts programs runs on
+    SQLite. A test with the marker `both_databases` runs on both databases. With the option
+    `--both-databases`, all tests run on both.
     """
     if "database_kind" not in metafunc.fixturenames or _names_kinds(metafunc.definition):
         return
@@ -71,8 +72,8 @@ async def empty_database_url(database_kind: str, tmp_path: Path) -> AsyncIterato
 async def database_url(
     database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[str]:
-    """Yields the URL of a new database with all tables. It is a copy: that takes a tenth of a migration's
-    time.
+    """Yields the URL of a new database with all tables. The database is a copy of a finished one, because a
+    copy takes only a tenth of the time of a migration.
     """
     if database_kind == "sqlite":
         file = tmp_path / "slipway.sqlite3"

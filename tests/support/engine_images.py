@@ -22,10 +22,10 @@ _UNUSED_SECONDS = 3 * 3600
 
 @contextmanager
 def stored_image(image: str) -> Iterator[Path]:
-    """Yields the folder for the data of an engine that has only this image.
+    """Yields the path of the folder that stores the data of an engine with only this image.
 
-    The folder may not exist yet: then the caller must store the data there. A lock lets in one caller at a
-    time.
+    If the folder does not exist yet, the caller must store the data there. A lock makes other callers wait
+    until the `with` block ends.
     """
     command = ["docker", "image", "inspect", "--format", "{{.Id}}", image]
     image_id = subprocess.check_output(command, text=True).strip().removeprefix("sha256:")

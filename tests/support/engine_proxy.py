@@ -25,9 +25,11 @@ Rule = Callable[[], bytes | None]
 
 
 class EngineProxy:
-    """The proxy. It has rules; the first one that matches a request decides.
+    """A proxy in front of the Docker engine that answers some requests in place of the engine, by rules. If
+    several rules match a request, the first of them is used. A request without a matching rule goes to the
+    engine.
 
-    A rule names the beginning of the request: the method, and the path without the API version.
+    A rule matches a request by its beginning: the method, and the path without the API version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,9 +112,10 @@ class _Connection(socketserver.BaseRequestHandler):
     request: socket.socket
 
     def handle(self) -> None:
-        """Handles one request per connection: the engine is asked to close after its answer.
+        """Handles the single request of a connection. Asks the engine to close the connection after its
+        answer.
 
-        The client then opens a new connection for its next request, and the proxy sees that request too.
+        So the client opens a new connection for its next request, and the proxy can also check that request.
         """
         head = read_head(self.request)
         if not head:

@@ -23,7 +23,7 @@ _TIME = "2026-11-01T10:00:00Z"
 
 
 class Nullable(HostContract):
-    """Like `HostContract`, but ignores null fields in answers.
+    """A `HostContract` (the check of calls against an OpenAPI document) that ignores null fields in answers.
 
     The OpenAPI documents do not say which fields may be null. Forgejo is written in Go, which writes null for
     an absent object or list.

@@ -62,7 +62,9 @@ class ForkedAgentServer(ForkedProcess):
 
 
 def fork_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on the app server forks the agent servers of process sandboxes that are not isolated."""
+    """Makes the app server start some agent servers by a fork, until the test ends. These are the agent
+    servers of process sandboxes that are not isolated.
+    """
     from app_server.sandbox_backends.process import agent_server_process
 
     spawn = agent_server_process._spawn

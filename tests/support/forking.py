@@ -42,8 +42,8 @@ _OF_THE_INTERPRETER = ("PYTHON", "LD_")
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
-    """Returns False if the environment changes a variable that the interpreter or the loader reads at its
-    start.
+    """Returns whether a process with this environment can be forked. This is not possible if the environment
+    changes a variable that the Python interpreter or the program loader reads only at its start.
     """
     changed = {*environment.items()} ^ {*os.environ.items()}
     return not any(name.startswith(_OF_THE_INTERPRETER) for name, _ in changed)
@@ -152,12 +152,14 @@ def run_slipway(
 
 
 class NurseryEndedError(Exception):
-    """The process that forks has ended. The text has its exit code and what it printed."""
+    """The error that is raised if the nursery, the process that forks, has ended. The text contains the exit
+    code and the output of the nursery.
+    """
 
 
 class Nursery:
-    """A process that runs `module`, prepares itself, and forks on request until our end of the socket is
-    closed.
+    """A separate process that runs `module` and forks a new process for each request. The requests are sent
+    through a socket. The nursery ends when this process closes the socket.
     """
 
     def __init__(self, module: str) -> None:
@@ -181,12 +183,15 @@ class Nursery:
             return self._process.poll() is not None
 
     def fork(self, order: dict[str, Any], files: list[int]) -> int:
-        """Forks a process and returns its id. Raises NurseryEndedError."""
+        """Makes the nursery fork a process, and returns the id of the forked process. `order`: the command
+        line, the environment and other data of the forked process. `files`: the file descriptors in this
+        process that the forked process gets. Raises NurseryEndedError if the nursery has ended.
+        """
         return self._ask(order, files)
 
     def code_of(self, pid: int) -> int:
-        """Returns the exit code of a forked process that has ended. A negative code is the number of a
-        signal. Raises NurseryEndedError.
+        """Returns the exit code of a forked process that has ended. A negative code is the number of the
+        signal that ended the process. Raises NurseryEndedError if the nursery has ended.
         """
         return self._ask({"ended": pid}, [])
 
@@ -214,8 +219,9 @@ class Nursery:
 
 
 def nursery_of(module: str) -> Nursery:
-    """Returns the nursery that runs `module` for this process. Starts one if there is none, or if the last
-    one has ended. So after such an end one test fails and says why, and not all tests after it.
+    """Returns the nursery (the process that forks) that runs `module`. Starts a nursery if there is none, or
+    if the last one has ended. So if a nursery ends, one test fails with the reason, and later tests use a new
+    nursery.
     """
     key = (module, os.getpid())  # a fork of this process must not use the same nursery
     with _starting:
@@ -247,8 +253,8 @@ def load_and_fork(orders: socket.socket, load: Callable[[], None]) -> list[str] 
 
 
 def _wait_for_threads() -> None:
-    """Waits for the end of all other threads, which a forked process would lack. A thread that has done its
-    work may take a moment to end.
+    """Waits until all other threads of this process have ended, because a fork does not copy them into the
+    new process. A thread that has finished its work may take a moment to end.
     """
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     deadline = time.monotonic() + PATIENCE_SECONDS / 2
@@ -310,9 +316,10 @@ _ASKED = (
 
 
 async def _warm_up(home: Path) -> None:
-    """Sends a few requests to the apps, so that the work of the first requests is done before a fork.
+    """Sends a few requests to the apps before the first fork. The first request to a route takes longer than
+    later requests. Forked processes then answer their first requests without this delay.
 
-    The routes do not depend on the configuration.
+    The prepared routes fit every forked process, because they do not depend on the configuration.
     """
     import httpx
 

@@ -40,11 +40,11 @@ class Asked:
 
 
 class GitHost:
-    """The git host. tokens: "read" or "write" for each token. redirects: a new URL for each beginning of a
-    path.
+    """A git host on loopback. tokens: the access that each token gives, "read" or "write". redirects: the URL
+    to which requests are redirected, for each beginning of a path.
 
-    cut_after: the bytes of an answer after which the connection is cut; None for no cut. store: the origin
-    that is reported as the place of large files; None for this host itself.
+    cut_after: the number of bytes of an answer after which the connection is cut; None for no cut. store: the
+    origin of the server that stores the large files, as reported to clients; None for this host itself.
     """
 
     def __init__(
@@ -193,8 +193,8 @@ class _Handler(BaseHTTPRequestHandler):
             host.finished.release()
 
     def _batch(self) -> None:
-        """Answers a batch request of Git LFS: the URLs of the files, with the key of the store in their
-        headers.
+        """Answers a batch request of Git LFS with the URLs of the large files. Each URL comes with a header
+        that contains the access key of the file store.
         """
         host, asked = self.server.host, json.loads(b"".join(self._body()))
         found = []

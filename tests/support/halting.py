@@ -40,7 +40,9 @@ _IDS = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a start: the nth successful request of this name in one stage of the start."""
+    """One call in the start of a conversation. `nth`: 1 for the first successful request with this name in
+    the stage, 2 for the second, and so on.
+    """
 
     stage: str
     request: str
@@ -68,7 +70,7 @@ class Halt:
 
 
 class Abandoned(Exception):
-    """The process that made the halted call is dead, so the call is dropped."""
+    """The error that is raised if the process that made a halted call was killed. The call is dropped."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,8 @@ Place = tuple[socket.AddressFamily, Any]
 
 
 class Wires:
-    """All proxies of a test. made: the containers and volumes that the engine has created for conversations.
-
-    halts: the newest halt of each conversation.
+    """All proxies of a test. `made`: the containers and volumes that the Docker engine has created for
+    conversations. `halts`: the newest halt of each conversation, by the id of the conversation.
     """
 
     def __init__(self, directory: Path, git_port: int, stage_of: Callable[[str], str]) -> None:
@@ -156,7 +157,9 @@ class Wires:
         self._owners[container] = conversation
 
     def owner(self, text: str) -> str | None:
-        """Returns the conversation whose sandbox container is named in the text, or None."""
+        """Returns the id of the conversation whose sandbox container is named in the text. Returns None if
+        the text names no such container.
+        """
         if named := _OF_SANDBOX.search(text):
             return named[1]
         return next((owner for each, owner in self._owners.items() if each in text), None)
@@ -184,7 +187,7 @@ class Wires:
 
 
 class _Wire:
-    """A proxy. Each connection to it carries one request."""
+    """The base class of the proxies. Each connection to a proxy carries one request."""
 
     target: Place
 
@@ -217,7 +220,9 @@ class _Wire:
         return request.method not in {"GET", "HEAD"}
 
     def owner(self, request: Request, whole: bytes) -> str | None:
-        """Returns the conversation that the request belongs to, or None."""
+        """Returns the id of the conversation to which the request belongs. Returns None if it belongs to
+        none.
+        """
         raise NotImplementedError
 
     def answer(self, request: Request, whole: bytes) -> bytes:
@@ -272,8 +277,8 @@ class _EngineWire(_Wire):
         return answer
 
     def _through_us(self, answer: bytes) -> bytes:
-        """Returns the answer about a container, with the address of its agent server replaced by that of the
-        proxy.
+        """Returns the Docker engine's answer about a container, changed so that clients reach the agent
+        server through the proxy: the address of the agent server is replaced by the address of its proxy.
         """
         if not answer.startswith(b"HTTP/1.1 200"):
             return answer
@@ -366,7 +371,9 @@ def _rest_of_body(client: socket.socket, head: bytes) -> bytes:
 
 
 class _Said(io.BytesIO):
-    """An answer in the form of a socket, as http.client needs it."""
+    """An object that contains a received HTTP answer and behaves like a socket, because http.client reads
+    answers only from sockets.
+    """
 
     def makefile(self, _mode: str) -> io.BytesIO:
         return self

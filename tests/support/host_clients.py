@@ -21,7 +21,8 @@ def client_of(
     username: str | None = None,
     api_url: str | None = None,
 ) -> Client:
-    """Returns the client that `factory` makes for this origin. Its requests go to the contract.
+    """Returns the client of a git host that `factory` makes for this origin. The requests of the client go to
+    `contract`, which checks and answers them.
 
     token: None for an arbitrary token.
     """

@@ -31,13 +31,15 @@ It is inside the working copy in which the command runs, because a sandbox can w
 
 
 def marking(kind: str) -> str:
-    """Returns a shell command that creates the mark file of this kind."""
+    """Returns a shell command that creates a mark file: an empty file with the name `kind` in the folder
+    MARKS. The file shows that a command of this kind has run.
+    """
     return f"mkdir -p {MARKS}; touch {MARKS}/{kind}"
 
 
 class HostileRepository:
-    """The repository. serves: True if its MCP server works, which takes time to start; False if it ends at
-    once.
+    """A git repository with files that could run commands. serves: True if the MCP server of the repository
+    works, which takes time to start; False if it ends at once.
     """
 
     def __init__(self, path: Path, *, serves: bool = True) -> None:
@@ -66,7 +68,7 @@ class HostileRepository:
         shutil.rmtree(self.path / MARKS, ignore_errors=True)
 
     def edit(self, kind: str) -> None:
-        """Changes the file of this kind without a commit."""
+        """Changes the file that commands of this kind run (see FILES). Does not commit the change."""
         file = self.path / FILES[kind]
         file.write_text(f"# edited\n{file.read_text()}")
 

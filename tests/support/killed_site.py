@@ -244,7 +244,9 @@ def what_is_wrong(site: Site, conversation_id: str) -> list[str]:
 
 
 def containers() -> list[str]:
-    """Returns one line per container: the value of its label, and its name."""
+    """Returns one line for each container of the Docker engine: the value of Slipway's label, and the name of
+    the container.
+    """
     return _docker("ps", "--all", "--format", f'{{{{.Label "{LABEL}"}}}} {{{{.Names}}}}')
 
 

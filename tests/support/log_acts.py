@@ -57,7 +57,9 @@ async def interrupted_command(stage: Stage) -> ConversationEngine:
 
 
 async def asked_once(stage: Stage, *turns: Turn) -> ConversationEngine:
-    """Returns a conversation that works and has asked the model for its first reply. `turns`: the replies."""
+    """Starts a conversation and returns it when the agent has sent its first request to the model. `turns`:
+    the replies that the model will give.
+    """
     conversation = stage.create()
     stage.llm.script(*turns)
     conversation.send(user("Go."))

@@ -38,7 +38,10 @@ SKILL = "---\nname: {0}\ndescription: How to {0}.\n{1}---\nFirst think, then {0}
 
 @dataclass(frozen=True)
 class Scene:
-    """A run. turns: replies of the model, or one callable for all. act: None to send just `messages`."""
+    """A scene: a run of the agent engine whose event log is recorded. turns: the replies of the model; if it
+    has only one item and this is a function, the function makes all replies. act: a function that plays the
+    scene; None if the scene only sends `messages` one after the other.
+    """
 
     name: str
     turns: tuple[Any, ...] = ()
@@ -68,7 +71,9 @@ def scene(name: str, *turns: Any, **fields: Any) -> Scene:
 
 
 def at_workspace(tool: str, path: str, **arguments: Any) -> Callable[[Request], Turn]:
-    """Returns a callable whose turn calls the tool with an absolute path below the workspace."""
+    """Returns a function that makes a turn (a reply of the model) with a call of `tool`. The call's argument
+    `path` is the absolute path of `path` in the workspace. The function finds the workspace in the request.
+    """
 
     def answer(request: Request) -> Turn:
         system = str(request.messages[0]["content"])

@@ -55,7 +55,7 @@ def book(harbour: str, capabilities: dict[str, Any]) -> str:
 
 
 class Ship(BaseModel):
-    """The fields of FORM, as a model for the library."""
+    """The fields of the form FORM, as the pydantic model that the MCP library needs."""
 
     name: str = Field(min_length=2)
     metres: int = Field(default=12, ge=1)

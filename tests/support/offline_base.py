@@ -1,7 +1,7 @@
-"""A Dockerfile of a base image on which our layers build without network: it already has all that they
-install.
+"""A Dockerfile for a base image on which Slipway's image layers can be built without a network. The base
+image already contains all that these layers install.
 
-An engine that a test runs can reach no registry and no mirror.
+Tests need it because a Docker engine that a test starts can reach no package registry.
 """
 
 from tests.support.sandbox_image import sandbox_image

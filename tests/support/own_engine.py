@@ -98,9 +98,10 @@ class OwnEngine:
 
     @property
     def on_its_network(self) -> list[str]:
-        """Like `inside`, but only the network is that of the simulated machine.
+        """The beginning of a command line that runs a program of this machine on the network of the simulated
+        machine. The program sees the files and processes of this machine.
 
-        The command replaces the `nsenter` process, so it has that process's id.
+        The program replaces the `nsenter` process, so it has that process's id.
         """
         return ["nsenter", f"--target={self._pid}", "--net", "--"]
 

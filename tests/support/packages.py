@@ -100,7 +100,8 @@ def made_deb(web: Path, scratch: Path) -> None:
 
 
 def apt_options(root: str, extra: dict[str, str] | None = None) -> list[str]:
-    """Returns options for an apt that stores all its files below `root`, so that the calling user may run it.
+    """Returns command line options that make apt store all its files below `root`, so that the calling user
+    may run apt.
 
     extra: further options; None for none.
     """

@@ -1,9 +1,9 @@
-"""A program that an agent runs as a command: it looks for a text in everything that /proc shows of all
+"""A program that an agent runs as a command: it looks for a text in everything that /proc shows of all other
 processes.
 
-`python3 processes_probe.py TEXT_BACKWARDS`. It prints lines `PID WAY`. WAY is how it found the text, or
-`attach` if it may trace the process. It leaves itself out. The text is given backwards, so that command lines
-do not contain it.
+Start it with `python3 processes_probe.py TEXT_BACKWARDS`. The text is given backwards, so that command lines
+do not contain it. For each find, the program prints a line `PID WAY`: the process id, and the way in which
+the text was found. It also prints a line `PID attach` for each process that it may trace.
 """
 
 import ctypes

@@ -100,10 +100,10 @@ class LogoutAtProvider:
 
 
 class SamlIdentityProvider:
-    """The provider. `port`: the port of `listening`.
+    """A SAML identity provider. `port`: the port at which `listening` serves the provider's pages.
 
-    `host`: 127.0.0.1 and not the `localhost` of the app server, so that browsers treat the provider's form as
-    one of another site.
+    `host`: the address of the provider. It is 127.0.0.1, and the app server uses `localhost`, so browsers
+    treat the provider's pages as pages of another site.
     """
 
     host = "127.0.0.1"

@@ -40,11 +40,12 @@ Json = dict[str, Any]
 
 
 class AppServerProcess:
-    """The app server. Its ports stay the same after a restart, so that sandboxes and browsers find it again.
+    """An app server process. Its ports stay the same after a restart, so that sandboxes and browsers find it
+    again.
 
-    It is normally forked from a process with loaded modules (tests/support/forking.py). `python`: a command
-    prefix that ends with an interpreter. If it is given, it runs the app server without forking, as a user
-    does.
+    Normally the process is forked from a process that has loaded the modules (tests/support/forking.py).
+    `python`: the beginning of a command line, which ends with a Python interpreter. If it is given, this
+    command starts the app server as a user does, without a fork.
     """
 
     def __init__(
@@ -235,9 +236,9 @@ async def _new_link(config: Config) -> str:
 
 
 def _machines(client: httpx.Client) -> list[Json]:
-    """Returns the sandboxes that still have to be removed.
+    """Returns the sandboxes that are not removed yet, except those with the status ERROR.
 
-    A sandbox that failed to start (ERROR) is left out, because it stays until its Docker engine is back.
+    A sandbox with this status failed to start. It stays until its Docker engine is available again.
     """
     found: list[Json] = client.get("/sandboxes/search").raise_for_status().json()["items"]
     return [sandbox for sandbox in found if sandbox["status"] != "ERROR"]

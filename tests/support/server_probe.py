@@ -1,6 +1,7 @@
 """A program that an agent runs as a command: it attacks the agent server of its sandbox in many ways.
 
-`python3 server_probe.py`. It prints a line for each attack that succeeds, although none may, then `tried N`.
+Start it with `python3 server_probe.py`. It prints a line with the name of each attack that succeeds; no
+attack should succeed. The last line is `tried N`, where N is the number of attacks.
 """
 
 import ctypes

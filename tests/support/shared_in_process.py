@@ -24,8 +24,8 @@ _STATEMENTS = 10_000
 
 
 def share() -> None:
-    """Shares TLS contexts, compiled SQL and probes from now on, in this process and in processes forked from
-    it.
+    """Shares TLS contexts, compiled SQL and the results of Docker tests from now on, between all apps of this
+    process and of processes that are forked from it.
     """
     _share_tls_contexts()
     _share_compiled_sql()
@@ -75,5 +75,7 @@ _SHARING = (SQLiteDialect_aiosqlite, PGDialect_asyncpg)
 
 
 def _kind(dialect: Any) -> tuple[Any, ...]:
-    """Returns what the compiled SQL depends on: the database product and its version."""
+    """Returns a key for the compiled SQL: the type of the database dialect and the version of the database.
+    Databases with the same key can share compiled SQL.
+    """
     return type(dialect), getattr(dialect, "server_version_info", None)

@@ -26,7 +26,9 @@ _is_reachable = host_reachability.is_host_reachable
 
 
 class _Known:
-    """The good results so far. folder: has a file for each result. None: no result is known or stored."""
+    """The good results of Docker tests so far. `folder`: the folder with one empty file for each result; None
+    if results are not shared.
+    """
 
     folder: Path | None = None
 
@@ -43,7 +45,7 @@ _known = _Known()
 
 def share_probes() -> None:
     """Makes all app servers of this process, and of processes forked from it, share the results of the
-    probes.
+    probes. A probe is a test of what the Docker engine can do.
     """
     _known.folder = Path(tempfile.mkdtemp(prefix="slipway-probes-"))
     atexit.register(_remove, os.getpid(), _known.folder)
@@ -53,7 +55,9 @@ def share_probes() -> None:
 
 @contextmanager
 def real_probes() -> Iterator[None]:
-    """Turns the sharing off in this process inside the `with` block."""
+    """Turns off the sharing of test results inside the `with` block, so that each app server of this process
+    tests Docker's abilities again.
+    """
     folder, _known.folder = _known.folder, None
     try:
         yield

@@ -69,10 +69,11 @@ class OpenIssue:
 
 @dataclass
 class Items:
-    """The issues of a host and the comments on issues and pull requests. `writers`: the users who may push.
+    """The issues of a fake git host, and the comments on its issues and pull requests. `writers`: the users
+    who may push. `edits`: how many times any comment was edited.
 
-    `comments`: by comment id, the number of the issue or pull request, the author and the text. `edits`: how
-    many times a comment was edited.
+    `comments`: the key is the id of the comment. The value consists of the number of the issue or pull
+    request, the author, and the text.
     """
 
     open: dict[int, OpenIssue] = field(default_factory=dict)

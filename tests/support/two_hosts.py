@@ -82,8 +82,8 @@ class Site:
         return json.dumps(events(self.client, conversation_id))
 
     def back_up(self, sandbox_id: str, *conversation_ids: str) -> int:
-        """Waits until the backup of the sandbox contains all events of these conversations. Returns how many
-        these are.
+        """Waits until the backup of the sandbox contains all events of these conversations. Returns the
+        number of these events.
         """
 
         def said() -> int:
@@ -120,7 +120,9 @@ class Site:
         self.client.post(path, json=message).raise_for_status()
 
     def deliver(self, key: str, conversation_id: str, frames: list[Json]) -> int:
-        """Sends a report to the inner listener, as an agent server does. Returns the HTTP status."""
+        """Sends a report of events to the app server's inner listener, as an agent server does. Returns the
+        HTTP status. `key`: the API key of the agent server. `frames`: the content of the report.
+        """
         url = f"http://127.0.0.1:{self.server.inner_port}/api/v1/webhooks/events/{conversation_id}"
         body = {"frames": frames}
         return httpx.post(url, json=body, headers={API_KEY_HEADER: key}, trust_env=False).status_code

@@ -109,9 +109,9 @@ class Checkpoints:
         """Makes a checkpoint (a snapshot) of the workspace's current files. A failure is logged and raises no
         error.
 
-        `kind`: why the checkpoint is made. `end` means after a run (the work of the agent until it stops);
-        `edits` means between two runs. Checkpoints of these two kinds are made only if files have changed
-        since the last checkpoint. `position`: the point in the log at which the checkpoint is made.
+        `kind`: why the checkpoint is made, for example because the agent begins to work. A checkpoint of the
+        kind `end` or `edits` is made only if files have changed since the last checkpoint. `position`: the
+        point in the log at which the checkpoint is made.
 
         `by_others`: True if the changes since the last checkpoint were made by the user or other programs;
         False if they were made by this agent.

@@ -12,9 +12,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
-    """Returns the tool calls that must not be executed again after a crash: either all calls in `pending`, or
-    none. `pending`: the tool calls without a result. Some of these calls may have begun before the crash. If
-    each of them is safe to repeat, the result is empty.
+    """Returns the tool calls that must not be executed again after a crash. `pending`: the tool calls without
+    a result. Returns an empty sequence if all calls that may have begun before the crash are safe to repeat.
+    Otherwise returns all calls in `pending`.
     """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)

@@ -32,8 +32,8 @@ class EventFrame:
     None if the frame contains no event.
 
     `seq`: the event's position in the log; None for a frame that is not logged. `is_reported`: whether the
-    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames in which
-    `is_whole` is True. It is True only for frames with the output of running tool calls.
+    frame is also sent to the app server. `is_whole`: True only for frames that show the current output
+    of all running tool calls. Such a frame replaces all earlier frames of this kind.
     """
 
     wire: bytes

@@ -1,6 +1,4 @@
-"""The event log of one conversation: an SQLite file with one writer. Event positions are 1, 2, 3 … without
-gaps.
-"""
+"""The event log of one conversation: an SQLite file with one writer. Positions are 1, 2, 3 … without gaps."""
 
 import fcntl
 import sqlite3
@@ -148,8 +146,9 @@ class LogReader:
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:
-        """Returns up to `limit` records after `after_seq`, at most `max_bytes` in total. A first record above
-        this size is returned alone. `through_seq`: the last position to read; None means the end of the log.
+        """Returns the records after the position `after_seq`: at most `limit` records, and at most
+        `max_bytes` bytes in total. A first record that is larger than this is returned alone. `through_seq`:
+        the last position to read; None means the end of the log.
         """
         last = self.last_seq if through_seq is None else through_seq
         rows = self._db.execute(
@@ -166,8 +165,8 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields the chat that ends with the event `leaf` (an event id), and all state updates, in log order.
-        `leaf`: None means only state updates. `through_seq`: the last position to read.
+        """Yields, in log order, the records of all state updates, and of the chat that ends with one event.
+        `leaf`: the id of this event; None means no chat. `through_seq`: the last position to read.
         """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
@@ -261,9 +260,10 @@ class EventLog(LogReader):
     """
 
     def __init__(self, directory: Path, *, create: bool = False, signer: SpecSigner = UNSIGNED) -> None:
-        """Opens this directory's log. If there is no log, creates one if `create` is True; otherwise raises
-        LogMissingError. `signer` signs and checks the specification in the log. Raises LogInUseError if
-        another process has the log open. Raises sqlite3.DatabaseError if the log is damaged.
+        """Opens the log in `directory`. `create`: whether to create a missing log; if it is False, a
+        missing log raises LogMissingError. `signer`: signs and checks the specification (the data with which
+        the conversation was created). Raises LogInUseError if another process has the log open. Raises
+        ForeignLogError if the agent's commands can write it. Raises sqlite3.DatabaseError if it is damaged.
         """
         self.signer = signer
         self._name = directory.name

@@ -74,8 +74,9 @@ class OpenSession:
         self._admitted: set[str] = set()
 
     async def admit(self, context: RunContext, messages: Sequence[MessageEvent]) -> None:
-        """Runs the SessionStart hooks at the first call of this method. Runs the UserPromptSubmit hooks for
-        each new message of the user, before the model sees the message.
+        """Runs the UserPromptSubmit hooks for each new message of the user, before the model sees the
+        message. The first call of this method, and the first call after `end`, first runs the SessionStart
+        hooks.
 
         `messages`: the user's messages that the model has not seen yet.
         """
@@ -103,8 +104,9 @@ class OpenSession:
                 context.emit(runtime_message(f"A hook looked at what `{action.tool_name}` did: {refused}"))
 
     async def object_to_stop(self, context: RunContext) -> bool:
-        """Runs the Stop hooks when the agent says that it is done. Returns whether a hook demands that the
-        agent continues. In this case, the hook's reason is logged as a message to the agent.
+        """Runs the Stop hooks when the agent says that it is done. Returns True if the agent must continue
+        because a hook demands this. In this case, the hook's reason is logged as a message to the agent. If
+        hooks have already made the agent continue MAX_STOP_DENIALS times, the agent may stop nevertheless.
         """
         denials = context.state.stop_denials
         occasion = Occasion(HookPoint.STOP, {"stop_hook_active": denials > 0})

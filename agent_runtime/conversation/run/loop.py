@@ -242,8 +242,8 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
 
 
 async def _ask(context: RunContext) -> ModelTurn | None:
-    """Asks the model for one reply and logs the reply. Returns None if older events must be condensed first.
-    Events that are logged while the model writes its reply count as not seen by the model.
+    """Asks the model for one reply, logs it and returns it. Returns None if older events must be condensed
+    first. Events that are logged while the model writes its reply count as not seen by the model.
     """
     await prepare_tools(context)
     seen_seq = context.state.last_seq

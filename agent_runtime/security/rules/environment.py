@@ -47,10 +47,10 @@ def loads_code(call: Call, workspace: str) -> bool:
 def hides_programs(call: Call, workspace: str) -> bool:
     """Returns whether the command sets a search path in which a file of the agent can replace a system
     program or library of the same name. This is the case if a directory to which the agent can write comes
-    before other directories, or if the path contains only such directories.
+    before a directory to which it cannot write, or if the agent can write to all directories of the path.
 
-    The search paths are PATH and those for libraries. A search path for libraries does not count if the
-    program that gets it is in the workspace.
+    The checked search paths are PATH and the search paths for libraries. A search path for libraries does not
+    count if the command starts a program that is in the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None
@@ -96,7 +96,8 @@ def _puts_writable_first(value: str, directory: str | None, workspace: str) -> b
 
 def _is_writable(entry: str, directory: str | None, workspace: str) -> bool:
     """Returns whether the agent can write to a directory of a search path. Returns False for entries with
-    unknown parts, and for the directories where package managers install programs.
+    unknown parts, and for the directories where package managers install programs. Returns True for a
+    relative entry if the current directory is not known.
 
     `entry`: the entry of the search path; an empty entry means the current directory. `directory`: the
     current directory; None if not known.

@@ -52,8 +52,8 @@ def deletes_outside(call: Call, workspace: str) -> bool:
 
 
 def deletes_in_container(call: Call, workspace: str) -> bool:
-    """Returns whether a command such as `docker exec` deletes files in another container (not in the agent's
-    own) recursively or irrecoverably. The temporary directories of that container do not count.
+    """Returns whether a command such as `docker exec` deletes files recursively or irrecoverably in a
+    container that is not the agent's own. The temporary directories of that container do not count.
     """
     del workspace
     if not call.in_container or not (call.has(*_RECURSIVE) or call.name in {"shred", "srm"}):

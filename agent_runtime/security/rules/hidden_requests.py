@@ -26,9 +26,9 @@ _HARMLESS_SETTING = re.compile(r"\s*(robots|quiet|verbose|continue|tries|timeout
 
 
 def is_configured(call: Call, workspace: str) -> bool:
-    """Returns whether a download program reads settings from a configuration file, or gets settings from
-    `wget -e` that are not known to be harmless. Such settings can make the program send, write and run
-    anything.
+    """Returns whether a download program reads settings from a configuration file, or gets a setting from
+    `wget -e` that is not in the list of harmless settings. Other settings can make the program send, write
+    and run anything.
     """
     del workspace
     if any(name in _CONFIGURING.get(call.name, ()) for name, _ in assignments(call)):

@@ -161,8 +161,8 @@ class _Lexer:
                 return [self._expansion(is_quoted=False)]
 
     def _until(self, end: str) -> str:
-        """Returns the text from the current character to the next `end`, and moves the current position
-        behind `end`. Raises ShellSyntaxError if there is no `end`.
+        """Returns the text between the current character, such as a quote, and the next `end`. Moves the
+        current position behind `end`. Raises ShellSyntaxError if there is no `end`.
         """
         close = self._text.find(end, self._at + 1)
         if close < 0:
@@ -251,8 +251,9 @@ class _Lexer:
         return re.sub(r"\\([`$\\])", r"\1", self._text[start:end])
 
     def _balanced(self, opening: str, closing: str) -> str:
-        """Returns the text from the current opening bracket to the matching closing bracket. Brackets in
-        quotes do not count.
+        """Returns the text between the current opening bracket and the matching closing bracket. Moves the
+        current position behind the closing bracket. Brackets in quotes do not count. Raises ShellSyntaxError
+        if there is no matching bracket.
         """
         start, depth, cases = self._at + 1, 0, list[int]()
         at, text = self._at, self._text
@@ -311,8 +312,8 @@ def _variable(name: str, *, is_quoted: bool) -> Piece:
 
 
 def _substitutions(text: str) -> list[str]:
-    """Returns the scripts in the substitutions, such as `$(…)`, of a text that is not itself a script, such
-    as a here-document.
+    """Returns the scripts in the substitutions, such as `$(…)`, that `text` contains. The text itself is not
+    a script. For example, it is the text of a here-document.
     """
     if "$" not in text and "`" not in text:
         return []

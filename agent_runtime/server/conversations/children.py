@@ -90,8 +90,8 @@ class Children:
 
     def model(self, name: str) -> LLM | None:
         """Returns the model of the saved model profile `name` (saved model settings with a name), for a
-        sub-agent. Returns None if the profile does not exist. The cost statistics have no separate entry for
-        this model: its calls are counted under the `usage_id` `agent`.
+        sub-agent. Returns None if the profile does not exist. The model gets the `usage_id` `agent`, which
+        means that the cost statistics count its calls in the entry `agent`.
 
         Raises DelegationError if the profile is not valid.
         """

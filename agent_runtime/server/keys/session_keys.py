@@ -58,8 +58,8 @@ class SessionKeys:
 
     def may_replace(self, given: str | None) -> bool:
         """Returns whether a caller with the key `given` may replace the current session key (the key that
-        callers must send). This is allowed only with the current key, even if the current key has expired.
-        The current key expires if the app server could not reach this server for a long time.
+        callers must send). This is allowed only with the current key. It is allowed even if the current key
+        has expired, because the app server may have been unable to reach this server in time to extend it.
         """
         return self.present is not None and _is_same(given, self.present)
 

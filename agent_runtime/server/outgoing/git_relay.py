@@ -98,8 +98,9 @@ class GitRelay:
     model gateway (which forwards requests to models). The relay listens from `open` to `close`.
     `session_key`: a function that returns the current session key, which the relay sends to the app server.
 
-    The paths of its URLs begin with a random text that only files of this sandbox contain, because other
-    sandboxes may use the same loopback address.
+    Programs of other sandboxes may reach this relay, because several sandboxes may use the same loopback
+    address. Therefore the paths of the relay's URLs begin with a random text. Only files of this sandbox
+    contain this text.
     """
 
     def __init__(self, report_url: str, session_key: Callable[[], str | None]) -> None:

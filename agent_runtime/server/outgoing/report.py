@@ -37,7 +37,8 @@ class Reporter:
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
         """Compares the conversation's log with the events that the app server has. Calls the function `then`
-        if the log lacks none of them. The log of a restored sandbox may lack some. See `Outbox.when_current`.
+        if the log contains all these events. The log may contain fewer events if the sandbox was restored
+        from a backup. See `Outbox.when_current`.
         """
         self._outboxes[conversation_id].when_current(then)
 

@@ -48,9 +48,9 @@ class Startable(RuntimePlugin, Protocol):
     """The interface of a runtime plugin that starts when a user opens it. Users reach the plugin through the
     URLs `/api/ports/{port}/relay/…`.
 
-    No program listens on the port with the number `port`. The plugin listens on the Unix socket `socket`,
-    which no other user, no other sandbox and no web page can reach. The port relay (the part of the server
-    that handles these URLs) uses the number to find this socket.
+    `port`: the number in these URLs; no program listens on this TCP port. The plugin listens on the Unix
+    socket `socket`, which no other user, no other sandbox and no web page can reach. The port relay (the part
+    of the server that handles these URLs) uses the number to find this socket.
     """
 
     port: int

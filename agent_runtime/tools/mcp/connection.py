@@ -367,9 +367,9 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns the reason that an HTTP error reply of the app server (which forwards MCP calls) contains. The
-    text begins with ": ", followed by the fields `detail` and `fix` of the problem document (RFC 9457).
-    Returns "" if the reply contains no such document.
+    """Returns the reason in an HTTP error reply. The app server, which forwards MCP calls, sends the reason
+    as a problem document (RFC 9457). The text is ": ", followed by the fields `detail` and `fix` of this
+    document. Returns "" if the reply contains no such document.
     """
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""

@@ -1,8 +1,9 @@
-"""The colours of a terminal's output, stored apart from its plain text as styles of character ranges.
+"""Stores the colours and other styles of a terminal's output separately from the plain text of the output.
 
-A style consists of the parameters of a terminal's escape sequence, such as `1;31` for bold red. The plain
-text stays without colours. A shown line gets the styles of the output line with the same text. So a line in
-which a secret was masked has no styles.
+A style is stored with the range of characters to which it applies. It consists of the parameters of a
+terminal's escape sequence, such as `1;31` for bold red. A line that is shown gets the styles of the output
+line with the same text. If a secret in the line was masked, the text is not the same, so the line has no
+styles.
 """
 
 import re
@@ -93,8 +94,8 @@ class Paint:
     """
 
     def __init__(self, max_chars: int) -> None:
-        """Creates the object without lines. `max_chars`: the limit in characters, once for the stored first
-        lines and once for the stored last lines.
+        """Creates the object without lines. `max_chars`: about how many characters of the first
+        lines are stored. The same number of characters of the last lines is stored, too.
         """
         self._max_chars = max_chars
         self._pen = Pen()

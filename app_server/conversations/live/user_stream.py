@@ -226,9 +226,11 @@ class UserStream:
         return task.user_id == self.user_id
 
     def _is_news(self, key: _Key, shown: BaseModel) -> bool:
-        """Stores a hash of `shown`, the state of a conversation or start task (the progress of starting a
-        conversation) that will now be sent to the client. Returns whether this state differs from the state
-        that was sent last. `key`: identifies the conversation or start task.
+        """Returns whether `shown` differs from what the client received last about the same conversation or
+        start task (the progress of starting a conversation). Also stores a hash of `shown` for the next
+        comparison.
+
+        `key`: identifies the conversation or start task. `shown`: its current state.
         """
         content = hash(shown.model_dump_json())
         before = self._known.pop(key, None)

@@ -31,9 +31,9 @@ _PAGE = 500
 async def copied_frames(
     database: Database, conversation_id: UUID, positions: Sequence[int]
 ) -> AsyncIterator[list[DurableFrame]]:
-    """Yields copies of the events at these positions of the conversation's log, in lists and numbered from 1.
-    Each list is small enough for one call of `bulk_append.fill`, which writes the events into the log of the
-    fork. No transaction is open while the caller uses a list.
+    """Yields lists with copies of the events at these positions of the conversation's log. The copies are
+    numbered from 1, without gaps. Each list is small enough for one call of `bulk_append.fill`, which writes
+    the events into the log of the fork. No transaction is open while the caller uses a list.
     """
     seq = 0
     for begin in range(0, len(positions), PER_TRANSACTION):

@@ -25,10 +25,11 @@ class FoldedState:
     """The positions of the events that determine a conversation's settings, task list and open tool calls
     after the event at `seq`.
 
-    parts: for each setting or other part of the state, by its name, the position of the last event about it.
-    tasks: for each task, by its id, the position of the last event about it. calls: tool calls whose result
-    is not in the log yet, by id of the tool call; each value is the id and the position of the action event.
-    status: the last execution status. goal_has_ended: whether the conversation's last goal has ended.
+    parts: the position of the last event about each setting or other part of the state; the keys are the
+    names of the parts. tasks: the position of the last event about each task; the keys are the ids of the
+    tasks. calls: the tool calls whose result is not in the log yet. The keys are the ids of the tool calls;
+    each value is the id and the position of the action event. status: the last execution status.
+    goal_has_ended: whether the conversation's last goal has ended.
     """
 
     seq: int = 0

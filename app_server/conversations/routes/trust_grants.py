@@ -202,9 +202,10 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 
 
 async def _executables_of(workplace: Workplace, task: StartTask) -> list[_FoundExecutables]:
-    """Returns the executables that need the user's trust grant (the decision that they may run), for each
-    project directory of the conversation. The directory in which the agent works comes first. `workplace`:
-    the conversation's directories and the API client for its agent server. `task`: the record of the
+    """Returns the executables that need the user's trust grant (the decision that they may run), grouped by
+    the folder that contains them. The folder in which the agent works comes first.
+
+    `workplace`: the conversation's folders and the API client for its agent server. `task`: the record of the
     conversation's start.
     """
     found = [(checkout, await _executables_in(workplace, task, checkout)) for checkout in workplace.projects]

@@ -140,7 +140,8 @@ async def require_no_private_neighbours(
     conversation's sandbox. This is necessary because an agent can read all files of its sandbox. If the user
     is the owner of the conversation, nothing is checked.
 
-    Raises Conflict `sandbox_holds_private_work` if the user's access to one of them is lower than `wanted`.
+    Raises Conflict `sandbox_holds_private_work` if the user's access to one of the other conversations is
+    lower than `wanted`.
     """
     if conversation.user_id == user_id:
         return

@@ -36,12 +36,13 @@ class TeamOfStart:
 async def team_for_start(
     session: AsyncSession, user: User, first: Address | None, further: Sequence[Address]
 ) -> TeamOfStart | None:
-    """Returns the user's team that owns the first repository of a new conversation. From then on, the
-    settings of this team take priority over those of the user's other teams in this database session. Returns
-    None if no team of the user owns the repository.
+    """Returns the user's team that owns the first repository of a new conversation. Returns None if no team
+    of the user owns it. Also changes `session`: when settings are read in this session later, the settings of
+    the returned team take priority over those of the user's other teams.
 
-    Raises Forbidden `repository_of_team` if another team allows one of the repositories only to its own
-    members.
+    `first`: the address of the first repository; None if there is none. `further`: the addresses of the other
+    repositories. Raises Forbidden `repository_of_team` if another team allows one of the repositories only to
+    its own members.
     """
     identities = [first.identity if first else None, *(each.identity for each in further)]
     owner, *others = await require_member(session, user.id, identities)
@@ -93,10 +94,10 @@ async def refuse_submodules_of_other_teams(
 async def _other_team(
     session: AsyncSession, conversation: Conversation, named: OwningTeam | None
 ) -> UUID | None:
-    """Returns the id of the conversation's team if this team must lose its access to the conversation, and
-    None otherwise. It must lose its access if the conversation gets a new repository that a different team
-    owns and allows only to its own members. `named`: the team that owns the new repository; None if no team
-    owns it.
+    """Returns the id of the conversation's team if this team must lose its access to the conversation.
+    Otherwise returns None. The team must lose its access if the conversation gets a new repository that a
+    different team owns and allows only to its own members. `named`: the team that owns the new repository;
+    None if no team owns it.
     """
     if named is None or not named.members_only:
         return None

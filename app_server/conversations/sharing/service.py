@@ -144,8 +144,8 @@ async def candidates(
 
 
 def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
-    """Returns the error for a conversation that is already shared with the maximum number of people
-    or teams.
+    """Returns the error for a conversation that is already shared with the maximum number of people or teams.
+    `limit`: this maximum number.
     """
     return Conflict(
         f"The conversation is shared with {limit} {receivers}, which is the limit.",
@@ -158,7 +158,7 @@ async def record_shared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
     """Writes into the audit log that the conversation was shared. Returns the people and teams that now have
-    access.
+    access. `details`: further fields of the audit log entry, such as the id of the person or team.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_SHARED, target, **details)
@@ -170,7 +170,8 @@ async def record_unshared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
     """Writes into the audit log that the conversation is no longer shared with a person or team. Returns the
-    people and teams that now have access.
+    people and teams that still have access. `details`: further fields of the audit log entry, such as the id
+    of the person or team.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, **details)

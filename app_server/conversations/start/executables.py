@@ -136,11 +136,11 @@ class CheckoutExecutables:
 def without_outer(
     found: Sequence[tuple[Checkout, Sequence[ProjectExecutable]]],
 ) -> list[tuple[Checkout, list[ProjectExecutable]]]:
-    """Returns the project executables of each folder, with at most one setup script and one Git hook for
-    nested folders. If a folder has a setup script, the setup scripts of the folders around it are left out.
-    Git hooks are treated in the same way.
+    """Returns the project executables of each folder without the setup scripts and Git hooks that an inner
+    folder replaces. If a folder has a setup script, the setup scripts of the folders that contain this folder
+    are left out. The same rule applies to Git hooks.
 
-    `found`: the folders with their executables; an inner folder comes before the folders around it.
+    `found`: the folders with their executables; an inner folder comes before the folders that contain it.
     """
     remaining: list[tuple[Checkout, list[ProjectExecutable]]] = []
     for checkout, executables in found:

@@ -36,9 +36,11 @@ from app_server.users.models import User
 
 def with_task(request: StartRequest) -> StartRequest:
     """Returns a copy of the start request for the suggested task in the request (such as an open issue). The
-    copy has the task's repository, and a first message that describes the task. Raises BadRequest
-    `two_messages` if the request also has a first message or a repository. Raises BadRequest
-    `git_host_missing` if the task needs a git host and names no host.
+    copy has the task's repository, and a first message that describes the task. A request without a suggested
+    task is returned unchanged.
+
+    Raises BadRequest `two_messages` if the request also has a first message or a repository. Raises
+    BadRequest `git_host_missing` if the task needs a git host and names no host.
     """
     task = request.suggested_task
     if task is None:
@@ -181,11 +183,12 @@ async def with_spec(
     permission: SpecPermission,
 ) -> StartRequest:
     """Returns a copy of the start request with a sandbox spec (the image and settings of new sandboxes). If
-    the request names no spec, the spec is taken from the user's present settings.
+    the request names no spec, the spec is taken from the user's present settings. `permission`: which specs
+    the user may choose.
 
-    There is one exception: a request that begins from a snapshot and names no spec is returned unchanged, so
-    that the image of the snapshot is used. The exception applies only if the user may choose a spec and no
-    spec is enforced by the user's organisation or team. `permission`: which specs the user may choose.
+    A request that begins from a snapshot and names no spec is returned unchanged, so that the image of the
+    snapshot is used. But if the user may not choose a spec, or if the user's organisation or team enforces a
+    spec, such a request also gets a spec.
 
     Raises NotFound `sandbox_spec_not_found` if the spec does not exist. Raises Forbidden
     `sandbox_specs_not_allowed` if the user may not choose a spec. Raises Forbidden `setting_enforced` if

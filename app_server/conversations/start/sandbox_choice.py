@@ -37,9 +37,9 @@ MAX_LOOKED_AT = 50
 class NewConversation:
     """A new conversation for which a sandbox is chosen.
 
-    backend: the name of the kind of sandboxes that this server creates. origin: the base image or snapshot
-    from which a new sandbox would be created. takes_any_image: whether the conversation may also use a
-    sandbox with another base image than `origin` names. repository: the identity (`host/owner/name` or a
+    backend: the kind of sandboxes that this server creates, such as `docker`. origin: the base image or
+    snapshot from which a new sandbox would be created. takes_any_image: whether the conversation may also use
+    a sandbox with another base image than `origin` names. repository: the identity (`host/owner/name` or a
     path) of the conversation's repository. team_id: the user's team that owns the repository; None if no team
     owns the repository.
     """
@@ -136,8 +136,9 @@ async def _has_the_same_way_out(
     already in the sandbox.
 
     Always returns False in two cases. In the first case, the conversations have different repositories, and
-    the user has saved a network credential for one of these repositories (the egress proxy adds such
-    credentials to requests). In the second case, the repositories belong to different teams.
+    the user has saved a network credential for one of these repositories. The egress proxy adds such
+    credentials to requests. In the second case, the repositories belong to different teams, or only some of
+    them belong to a team.
     """
     user_id, there = new_conversation.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
@@ -227,9 +228,9 @@ def _require_status(sandbox: Sandbox) -> None:
 
 
 async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
-    """Checks that the sandbox is not being deleted. Raises NotFound `sandbox_gone` if the sandbox had
-    conversations and all of them are deleted, because the sandbox is then deleted, too. `residents`: the
-    conversations that use the sandbox now.
+    """Checks that the sandbox is not being deleted. A sandbox is deleted when its last conversation is
+    deleted. `residents`: the conversations that use the sandbox now. Raises NotFound `sandbox_gone` if the
+    sandbox had conversations and `residents` is empty.
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):

@@ -66,13 +66,13 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
 def _allowed(
     per_checkout: Sequence[CheckoutExecutables], kind: ExecutableKind
 ) -> list[tuple[Checkout, ProjectExecutable | None, str]]:
-    """Returns the set-up scripts or Git hooks (`kind`) in the folders of the conversation, with the
-    information whether each of them may run. For each script, there is one tuple: the checkout (the
-    repository's directory in the sandbox), the script, and an empty text.
+    """Finds the set-up scripts or Git hooks (`kind`) in the folders of the conversation and returns whether
+    each of them may run. The result has one tuple for each script that is found.
 
-    If the script may not run, for example because the user has not allowed its present version, the tuple
-    contains None in place of the script, and the reason as a sentence. A repository without a script has a
-    tuple with None and a sentence that says so.
+    If the script may run, the tuple contains the checkout (the repository's directory in the sandbox), the
+    script, and an empty text. If the script may not run, the tuple contains the checkout, None, and a
+    sentence with the reason, for example that the user has not allowed this version of the script. A
+    repository without a script also has a tuple: the checkout, None, and a sentence that says so.
     """
     found: list[tuple[Checkout, ProjectExecutable | None, str]] = []
     for one in per_checkout:

@@ -91,9 +91,9 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. If the previous worker of this home directory (the data directory of a server)
-        was killed, first ends the leases of that worker, which are its rights to work on starts. So these
-        starts can continue. Only one server at a time may run a worker in a home directory.
+        """Starts the worker. Only one server at a time may run a worker in a home directory (the data
+        directory of a server). If the previous worker of this home directory was killed, first ends the
+        leases of that worker (its rights to work on starts), so that these starts can continue.
         """
         await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")
@@ -144,9 +144,9 @@ class StartWorker:
         await self.announce_sandbox(sandbox_id)
 
     async def _take_over(self) -> None:
-        """Releases the leases (rights to work on starts) of the worker that used this home directory (the
-        data directory of the server) before, if that worker was killed. So this worker can continue the
-        starts at once.
+        """Releases the leases (rights to work on starts) of the previous worker of this home directory, if
+        that worker was killed. So this worker can continue the starts at once. The home directory is the data
+        directory of the server.
         """
         note = self._config.home / _OWNER_FILE
         if before := await asyncio.to_thread(_exchange, note, self._owner):

@@ -234,7 +234,7 @@ async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> s
 
 async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any) -> bool:
     """Stores the outcome of an attempt to run a job, and ends the lease (the worker's time-limited right to
-    run the job). Returns True if this was done, and False if the job is no longer leased to this worker.
+    run the job). Returns whether the job was still leased to this worker; if it was not, stores nothing.
     `owner`: the id of the worker. `values`: the new values of the columns of Job.
     """
     statement = (
@@ -274,8 +274,8 @@ async def _free_held(session: AsyncSession, *held: ColumnElement[bool], **values
 
 
 async def forget_ended(session: AsyncSession, done_for: timedelta, failed_for: timedelta) -> None:
-    """Deletes jobs that ended long ago. `done_for`: how long after its end a successful job is deleted.
-    `failed_for`: how long after its end a dead or cancelled job is deleted.
+    """Deletes jobs that ended long ago, except jobs that repeat. `done_for`: for how long a successful job is
+    kept after its end. `failed_for`: for how long a dead or cancelled job is kept after its end.
     """
     moment = now()
     failed = (JobState.DEAD, JobState.CANCELLED)

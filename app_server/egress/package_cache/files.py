@@ -68,8 +68,8 @@ def is_plain(asked: ProxyRequest, replaced: str | None) -> bool:
     """Returns whether the reply depends only on the address of the request. This is so for a GET request that
     has only headers without influence on the content, such as User-Agent.
 
-    replaced: the name of a header that the request may contain in addition, because the egress proxy replaces
-    the value of this header by a credential; None if there is no such header.
+    replaced: the name of the header in which the egress proxy sets a credential; None if it sets none. The
+    request may contain this header too, because the proxy replaces its value.
     """
     names = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
     return asked.request.method == b"GET" and all(

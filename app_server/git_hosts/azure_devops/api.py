@@ -100,12 +100,12 @@ class AzureApi:
         return (await self._api.send(method, path, body, {**(query or {}), "api-version": version})).json()
 
     async def raw(self, path: str, query: Query, accept: str, max_bytes: int | None = None) -> bytes | None:
-        """Requests a resource that is not JSON, such as a file or a log, and returns its bytes. `accept`: the
-        media type that Azure DevOps shall send.
+        """Requests a resource that is not JSON, such as a file or a log, and returns its bytes. Returns None
+        if the resource does not exist (status 404) and `max_bytes` is None.
 
-        `max_bytes`: the largest accepted size of the resource; None means the limit of HostConnection. An
-        error is raised for a larger resource. `max_bytes` also decides what happens if the resource does not
-        exist (status 404). If `max_bytes` is None, the function returns None. Otherwise it raises an error.
+        `accept`: the media type that Azure DevOps shall send. `max_bytes`: the largest accepted size of the
+        resource; None means the limit of HostConnection. Raises an error if the resource is larger. Also
+        raises an error if the resource does not exist and `max_bytes` is set.
         """
         words = {**query, "api-version": VERSION}
         if max_bytes is None:

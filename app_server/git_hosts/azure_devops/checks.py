@@ -86,8 +86,8 @@ async def log(api: AzureApi, azure_repository: AzureRepository, check_id: str) -
 async def _builds(
     api: AzureApi, azure_repository: AzureRepository, pull: PullRequest, repository_id: str
 ) -> list[dict[str, Any]]:
-    """Returns one build of each pipeline: the newest build of the pull request, or, if there is none, the
-    newest build of the pull request's last commit.
+    """Returns one build of each pipeline that has built the pull request or its last commit. A build of the
+    pull request is preferred to a build of the commit, and a newer build to an older build.
     """
     path = f"{azure_repository.project_path}/build/builds"
     newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}

@@ -65,7 +65,8 @@ async def write_comment(
 async def assigned(api: AzureApi, organization: str, repositories: dict[str, str]) -> list[HostTask]:
     """Returns the open work items of an organisation that are assigned to the user, as tasks. A work item
     belongs to a project, but a task must name a repository. `repositories`: maps the name of a project to the
-    name of the repository to state in its tasks. Work items of other projects are left out.
+    name of a repository. All tasks of the project name this repository. Work items of other projects are left
+    out.
     """
     found = await api.send(
         "POST", f"/{organization}/_apis/wit/wiql", {"query": _MINE}, query={"$top": MAX_TASKS}

@@ -72,9 +72,12 @@ def is_called(account: Json, name: str) -> bool:
 
 
 def reviewers(members: list[Json], me: Json, wanted: Iterable[str]) -> tuple[list[dict[str, str]], list[str]]:
-    """Finds the wanted reviewers of a pull request among the members of a workspace. Returns the found
-    reviewers in the form that Bitbucket's API expects. Also returns a sentence about each wanted reviewer who
-    is not among them. `me`: the author, who cannot be a reviewer. `wanted`: names or ids.
+    """Finds the wanted reviewers of a pull request among the members of a workspace. Returns two lists: the
+    found reviewers in the form that Bitbucket's API expects, and one sentence for the user about each wanted
+    reviewer who was left out. A wanted reviewer is left out if no member or more than one member matches, or
+    if the reviewer is the author.
+
+    `me`: the author of the pull request. `wanted`: names or ids.
     """
     found: list[dict[str, str]] = []
     left_out: list[str] = []

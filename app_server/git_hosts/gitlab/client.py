@@ -262,7 +262,7 @@ class GitLab:
         return parsing.issue((await self._api.get(_item(repository, ItemKind.ISSUE, number))).json())
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the jobs of the merge request's newest pipeline, and the other statuses of its commit."""
+        """Returns the jobs of the newest pipeline, and the other statuses of the last commit."""
         path = _item(repository, ItemKind.PULL_REQUEST, pull_request.number)
         commit = pull_request.head_commit
         pipelines = (await self._api.get(f"{path}/pipelines")).json()
@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of forks, by their ids."""
+        """Converts merge requests from GitLab's JSON. Requests the names of forks, which the JSON lacks."""
         rows = list(found)
         forks = {
             one["source_project_id"]

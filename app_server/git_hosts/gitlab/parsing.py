@@ -210,8 +210,8 @@ def thread(found: Json, item_url: str) -> ReviewThread | None:
 
 
 def reviews(reviewers: list[Json], approvals: Json) -> list[Review]:
-    """Converts what GitLab states about a merge request's reviewers and approvals to reviews. The result also
-    contains approvals of people who were not asked to review.
+    """Returns one review for each person who has reviewed or approved a merge request, including people who
+    were not asked to review. `reviewers`, `approvals`: GitLab's JSON about the reviewers and the approvals.
     """
     found = {
         one["user"]["username"]: _VERDICTS[one["state"]]

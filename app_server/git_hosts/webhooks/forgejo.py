@@ -23,9 +23,9 @@ def events(event: str, body: Json) -> list[HostEvent]:
     The request about a review does not contain the review's comments on lines of code. The request about a
     failed commit status does not contain the name of the branch.
 
-    Forgejo reports that labels or assignees changed, but not which of them. Therefore the function returns an
-    event for each label, or for each assignee, that the issue or pull request now has. Only the labels of
-    Gitea are an exception, because Gitea states which labels are new.
+    Forgejo reports that labels or assignees changed, but not which ones. Therefore the function returns one
+    event for each label, or for each assignee, that the issue or pull request now has. Gitea states which
+    labels are new. For Gitea, the function returns events only for the new labels.
     """
     if "repository" not in body:
         return []

@@ -29,8 +29,8 @@ def unreachable(error: Exception, where: str | None) -> BadGateway:
 
 
 def wrong_base_url(where: str, status: int) -> BadGateway:
-    """Returns the error for a base URL that is not the address of a model server, because an HTML page was
-    returned from there. `where`: the base URL. `status`: the HTTP status of the page.
+    """Returns the error for a base URL at which there is a web page and no model server. `where`: the base
+    URL. `status`: the HTTP status of the page.
     """
     host = httpx.URL(where).netloc.decode()
     return BadGateway(

@@ -34,8 +34,8 @@ class Translated:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A vendor that is no real model: the app server returns stored replies from a recording in place of a
-    call. `name`: the name of the recording.
+    """A recording (stored replies of a model) that takes the place of a vendor. The app server calls no real
+    model and returns these replies. `name`: the name of the recording.
     """
 
     name: str

@@ -29,9 +29,12 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Adds a mark for the vendor's prompt cache (`cache_control`) to `result`, a message of a chat completion
-    with the text result of a tool. Returns the message. `mark`: the mark; None means that no mark is added.
-    `marks`: where the vendor reads marks; None means that no mark is added.
+    """Returns the message `result` with the field `cache_control` added. This field is a mark that tells the
+    vendor which part of the request to store in its prompt cache. `result` is not changed.
+
+    `result`: a message of a chat completion that contains the result of a tool as text. `mark`: the value of
+    the field. `marks`: where in a message the vendor reads marks. Returns `result` itself if `mark` or
+    `marks` is None.
     """
     if not marks or not mark:
         return result

@@ -155,13 +155,14 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
-    """Returns the id of a person's existing account if the account is known from SCIM, a protocol with which
-    identity providers manage accounts. The account's user name in SCIM must be the person's e-mail address.
-    Called at the person's first sign-in by the provider.
+    """Returns the id of the person's account if an identity provider manages or has managed the account by
+    SCIM. SCIM is a protocol with which identity providers manage accounts. Called at the person's first
+    sign-in by the provider.
 
-    Returns None if the option `knows_scim_people` of the provider is off, if the provider reports no e-mail
-    address, if there is no such account, or if another person at the same provider already signs in to this
-    account.
+    The account is found by its user name in SCIM, which must be the person's e-mail address. Returns None if
+    there is no such account, if the option `knows_scim_people` of the provider is off, or if the provider
+    reports no e-mail address. Also returns None if another person at the same provider already signs in to
+    this account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None

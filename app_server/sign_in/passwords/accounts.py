@@ -31,8 +31,8 @@ async def is_password_usable(session: AsyncSession, config: Config) -> bool:
 
 
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
-    """Returns whether a user who has just signed in may choose a password. This server must allow passwords.
-    The user must have been invited, and must have no password yet.
+    """Returns whether a user who has just signed in may choose a password. This is the case if the server
+    allows passwords, the user was invited and signs in for the first time, and the user has no password.
     """
     user = signed_in.user
     # The first start makes the owner of the installation. Owners of other organisations are invited.

@@ -104,9 +104,9 @@ def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentit
     """Returns the person that a verified SAML assertion (`statement`) describes. Only the configured
     attributes are read.
 
-    Raises Unacceptable if the assertion has no id of the person that stays the same at each sign-in, or if
-    the id or the e-mail address is too long. Raises Forbidden `saml_domain_not_allowed` if the domain of the
-    e-mail address is not allowed.
+    Raises Unacceptable if the assertion contains no permanent id of the person, which is the same at each
+    sign-in. Also raises it if the id or the e-mail address is too long. Raises Forbidden
+    `saml_domain_not_allowed` if the domain of the e-mail address is not allowed.
     """
     subject = statement.name_id
     if provider.subject_attribute:

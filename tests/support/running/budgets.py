@@ -19,8 +19,8 @@ _REFERENCE_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Took:
-    """What a test run took. seconds: by test id, with set-up and teardown. lanes: the name of the lane by
-    test id.
+    """The measured times of a test run. seconds: the duration of each test with set-up and teardown, by test
+    id. lanes: the name of each test's lane, by test id. workers: the number of processes that ran tests.
     """
 
     seconds: Mapping[str, float]
@@ -28,15 +28,17 @@ class Took:
     workers: int
 
     def minutes_of(self, lane: str) -> float:
-        """Returns the minutes that the lane took, if all workers were busy all the time."""
+        """Returns the time of a lane in minutes: the sum of its tests' durations, divided by the number of
+        workers. This is the time that the lane takes if all workers are busy all the time.
+        """
         return (
             sum(took for test, took in self.seconds.items() if self.lanes[test] == lane) / self.workers / 60
         )
 
 
 def pace() -> float:
-    """Measures how many times slower this machine is now than the one for which the budgets were set; at
-    least 1.
+    """Measures the speed of this machine. Returns how many times slower it is now than the machine for which
+    the budgets were set. Returns 1 if it is not slower.
     """
     began = time.perf_counter()
     for _ in range(60):

@@ -23,7 +23,9 @@ UNKNOWN_FILE_SECONDS = 10.0
 
 @dataclass
 class Durations:
-    """The record. files: seconds of all tests of a file. tests: seconds of each long test, by test id."""
+    """The record of how long tests took. files: the seconds of all tests of a file together, by file. tests:
+    the seconds of each long test, by test id.
+    """
 
     files: dict[str, float] = field(default_factory=dict)
     tests: dict[str, float] = field(default_factory=dict)

@@ -36,7 +36,9 @@ class LongestFirst(LoadScopeScheduling):
 
 
 def unit_of(test: str, durations: Durations) -> str:
-    """Returns the id of the unit that one worker gets at once: a file, or one test of a long file."""
+    """Returns the id of the unit to which the test belongs. One worker runs all tests of a unit. A unit is a
+    file, or one test of a long file.
+    """
     file = file_of(test)
     return test if durations.of_file(file) > SPLIT_SECONDS and not _stays_together(file) else file
 

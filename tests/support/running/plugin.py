@@ -77,8 +77,8 @@ def _selections(config: pytest.Config) -> list[str]:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Returns three workers for two CPUs: tests wait a third of their time, for containers, pages and
-    timeouts.
+    """Returns the number of workers: three for two CPUs. This is more than one for each CPU, because tests
+    wait for a third of their time, for containers, pages and timeouts.
     """
     return ceil(1.5 * len(os.sched_getaffinity(0)))
 

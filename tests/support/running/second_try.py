@@ -25,14 +25,18 @@ class SecondTry:
 
 
 def has_run_all(session: pytest.Session, seen: int) -> bool:
-    """Returns False for a run that was cut short: tests that did not run might have failed, too."""
+    """Returns whether all collected tests have run. In a run that was cut short, tests that did not run might
+    have failed too. `seen`: the number of tests that have run.
+    """
     distributed = session.config.pluginmanager.get_plugin("dsession")
     expected = len(distributed.sched.collection) if distributed else session.testscollected
     return seen >= expected
 
 
 def try_again(root: Path, ini: Path | None, tests: Sequence[str]) -> SecondTry:
-    """Runs these tests in one separate process."""
+    """Runs these tests again in one separate process, and returns the result. `ini`: the settings file of
+    pytest; None for the default file.
+    """
     settings = ["-c", str(ini)] if ini else []
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *settings, "-n", "0", *tests],

@@ -19,8 +19,10 @@ STEPS_FILE = ROOT / "tests" / "steps.toml"
 
 
 def run(green: Path, name: str, command: Sequence[str]) -> int:
-    """Runs the command if needed, and returns the exit code. Raises KeyError if tests/steps.toml lacks the
-    step.
+    """Runs the command of a CI step and returns its exit code. If the step has passed before with the same
+    inputs, does not run the command and returns 0. If the step must run but `command` is empty, returns 1.
+
+    green: the directory in which passed steps are stored. Raises KeyError if tests/steps.toml lacks the step.
     """
     inputs: list[str] = tomllib.loads(STEPS_FILE.read_text())[name]["inputs"]
     passed = green / key_of(f"step-{name}", ["tests/steps.toml", *inputs])

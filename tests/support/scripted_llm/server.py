@@ -222,7 +222,9 @@ def _encoded_pieces(turn: Turn, request: Request) -> Iterator[bytes]:
 
 
 def _kind(piece: bytes) -> bytes:
-    """Returns the type of an event of Anthropic's stream. Anthropic's package tells events apart by it."""
+    """Returns the type of one event of a stream in Anthropic's format, for example `message_start`. Returns
+    `message` if the event has no type. Clients need the type to distinguish the events.
+    """
     try:
         return str(json.loads(piece)["type"]).encode()
     except (ValueError, KeyError, TypeError):
