@@ -184,7 +184,7 @@ export interface paths {
         /**
          * List Administered Items
          * @description Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
-         *     specs (images and resources for new sandboxes). For each item, the reply says which teams and how many
+         *     specs (images and plugins for new sandboxes). For each item, the reply says which teams and how many
          *     people have replaced it for themselves with an item of the same name.
          */
         get: operations["list_administered_items_api_v1_administration_items_get"];
@@ -259,7 +259,7 @@ export interface paths {
         /**
          * Save Sandbox Spec Of Level
          * @description Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. A sandbox
-         *     spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
+         *     spec describes from which image and with which plugins a sandbox is started. New sandboxes can use the
          *     spec. The image is built when the first sandbox with this spec is created.
          *
          *     400 `image_not_allowed` if the image is one of Slipway's own images. 403 `sandbox_specs_not_allowed` if
@@ -311,7 +311,7 @@ export interface paths {
         /**
          * Delete Item Of Level
          * @description Deletes an item of a team, or of the organisation if `team_id` is left out. An item is a secret, an MCP
-         *     server, a network rule or a sandbox spec (image and resources for new sandboxes). Agents cannot use the
+         *     server, a network rule or a sandbox spec (image and plugins for new sandboxes). Agents cannot use the
          *     item any more. 404 `item_not_set` if there is no such item. 404 `team_not_found` if there is no such team.
          */
         delete: operations["delete_item_of_level_api_v1_administration_items__kind___name__delete"];
@@ -4235,7 +4235,7 @@ export interface paths {
         /**
          * List Given Items
          * @description Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
-         *     Items are secrets, MCP servers, network rules and sandbox specs (images and resources for new sandboxes).
+         *     Items are secrets, MCP servers, network rules and sandbox specs (images and plugins for new sandboxes).
          *     Values of secrets and URLs of MCP servers are left out.
          */
         get: operations["list_given_items_api_v1_settings_levels_items_get"];
@@ -6123,7 +6123,7 @@ export interface components {
         /**
          * AdministeredItem
          * @description An item of the organisation or a team, as administrators see it: a secret, an MCP server, a network
-         *     rule or a sandbox spec (image and resources for new sandboxes).
+         *     rule or a sandbox spec (image and plugins for new sandboxes).
          *
          *     `allows`: whether a network rule allows the host or denies it. `mcp_server`: the MCP server without the
          *     values of headers and variables. `allows`, `mcp_server` and `sandbox_spec` are null for other kinds of
@@ -8576,7 +8576,7 @@ export interface components {
         /**
          * GivenItem
          * @description An item that the organisation or a team gives to the current user: a secret, an MCP server, a network
-         *     rule or a sandbox spec (image and resources for new sandboxes).
+         *     rule or a sandbox spec (image and plugins for new sandboxes).
          *
          *     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
          *     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.

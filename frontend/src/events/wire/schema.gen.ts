@@ -925,10 +925,10 @@ export interface components {
          * @description The event with the risk analysis of all actions in one reply of the model. The keys of `risks` and
          *     `details` are the ids of the action events.
          *
-         *     The details of one action contain the `reasons` for its risk, the names of the security `rules` that these
-         *     reasons come from, whether the action needs the user's approval (`asks`), and a text that is equal for
-         *     similar actions (`likeness`). If the user approves all similar actions, later actions with this text need
-         *     no approval.
+         *     The details of one action contain the `reasons` for its risk and the names of the security `rules` that
+         *     these reasons come from. `asks` says whether the action needs the user's approval. `likeness` is a text
+         *     that is equal for similar actions. If the user approves all similar actions, later actions with this text
+         *     need no approval.
          */
         SecurityAnalysisEvent: {
             analyzer: string;
