@@ -73,9 +73,9 @@ def status_of(error: Exception) -> int | None:
 
 
 def refusal_in(error: Exception) -> Exception:
-    """Returns the exception that contains the vendor's HTTP reply. This is the exception that `error` wraps,
-    or `error` itself if it wraps none. litellm wraps an exception if the vendor refuses during a stream; the
-    outer exception has no HTTP headers.
+    """Returns the exception with the vendor's HTTP reply: the exception that `error` contains as its original
+    exception, or `error` itself if it contains none. If a vendor refuses during a stream, litellm puts the
+    vendor's exception into another one, which has no HTTP headers.
     """
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, Exception) else error

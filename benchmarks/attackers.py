@@ -147,7 +147,7 @@ async def _idle_visitors(_client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _requests_one_by_one(_client: httpx.AsyncClient, target: Target) -> None:
-    """Opens 50 connections at once and sends one request on each."""
+    """Sends 50 requests at the same time, each on a new connection. Waits for all replies."""
 
     async def visit() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", target.port)

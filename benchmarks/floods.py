@@ -64,8 +64,8 @@ def main() -> None:
 
 
 async def measure(seconds: float, floods: Sequence[str] = tuple(FLOODS)) -> list[Row]:
-    """Measures each of the floods for this number of seconds, and returns one row for each. The first row is
-    measured without a flood.
+    """Measures the server without a flood and then during each flood, for `seconds` seconds each. Returns one
+    row for each measurement; the first row is without a flood. `floods`: the names of the floods.
     """
     port, inner_port = free_ports(2)
     with tempfile.TemporaryDirectory(prefix="slipway-bench-") as directory:

@@ -29,8 +29,8 @@ class Kit:
         return Server(self.product, home, self.model)
 
     def runs(self, *, ours: int = 5, peer: int = 5) -> range:
-        """Returns a range with as many elements as there are runs of a measurement. `ours`, `peer`: the
-        number of runs for Slipway and for the OpenHands agent server. `peer` is smaller for measurements in
-        which one run of the peer takes minutes.
+        """Returns a range for a loop that makes the runs of a measurement. The length of the range is `ours`
+        for Slipway, `peer` for the OpenHands agent server, and 1 if `is_quick` is set. A measurement sets a
+        small `peer` if one run of the OpenHands agent server takes minutes.
         """
         return range(1 if self.is_quick else peer if self.is_peer else ours)

@@ -66,7 +66,9 @@ async def _next(changed: asyncio.Event) -> None:
 
 
 def call_id(key: str, step: int) -> str:
-    """Returns the id of the tool call in the plan's answer at this step. `key`: the key of the plan."""
+    """Returns the id of the tool call with which a plan answers. `key`: the id of the plan, as in its URL.
+    `step`: the number of the answer, from 0.
+    """
     return f"call_{key}_{step}"
 
 

@@ -20,8 +20,9 @@ MIB = 2**20
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of all daemons that the servers start and leave. So the daemons are
-    measured and ended together with the other processes. Raises OSError if the kernel refuses this.
+    """Makes this process the new parent of each descendant whose parent ends, for example of the daemons that
+    the servers start. So the daemons are measured and ended together with the other processes. Raises OSError
+    if the kernel refuses this.
     """
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")

@@ -150,7 +150,7 @@ async def _seconds(work: Awaitable[object]) -> float:
 
 
 def _ignore(_: str) -> None:
-    """Ignores a line of text about the progress of a sandbox's start."""
+    """Does nothing. It gets each line of text about the progress of a sandbox's start."""
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ class Product:
 
     def environment(self, home: Path, workspace: Path) -> Mapping[str, str]:
         """Returns the environment variables for the agent server. All files that the server writes are below
-        `home`. Python may store bytecode, so that both products are measured after a first start has compiled
-        their code.
+        `home` or in `workspace`. Python may store the compiled code of a first start. So later starts, which
+        are measured, do not include the time for compiling.
         """
         own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {
@@ -128,8 +128,9 @@ class Server:
         return process.cpu_seconds(self.pids)
 
     def create(self, script: Script, *, text: str | None = None) -> str:
-        """Creates a conversation with a terminal and returns its id. `text`: the first message, which starts
-        the agent; None means no message. Raises httpx.HTTPStatusError if the server refuses the conversation.
+        """Creates a conversation with a terminal and returns its id. `script`: the answers of the model in
+        this conversation. `text`: the first message, which starts the agent; None means no message. Raises
+        httpx.HTTPStatusError if the server refuses the conversation.
         """
         return str(self.post("/api/conversations", self._request(script, text))["id"])
 

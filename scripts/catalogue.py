@@ -85,7 +85,7 @@ def _price(listed: Mapping[str, Any]) -> list[float | None] | None:
     """Returns the prices of a model in dollars per million tokens: input, output, input read from the cache,
     input written to the cache, and input written to the cache for an hour. The last price is left out if
     litellm does not list it; other unknown prices are None. Returns None if the price of input or output is
-    unknown.
+    unknown. `listed`: the model's entry in litellm's list.
     """
     per_token = [listed.get(name) for name in PRICES]
     if not all(isinstance(each, int | float) for each in per_token[:2]):
@@ -97,7 +97,9 @@ def _price(listed: Mapping[str, Any]) -> list[float | None] | None:
 
 
 def _protocols(name: str, listed: Mapping[str, Any]) -> list[str]:
-    """Returns the API protocols with which the vendor serves the model, the preferred protocol first."""
+    """Returns the API protocols with which the vendor serves the model, the preferred protocol first. `name`,
+    `listed`: the model's name and entry in litellm's list.
+    """
     vendor = listed["litellm_provider"].partition("-")[0]
     if vendor in {"anthropic", "gemini"}:
         return [vendor]
@@ -135,7 +137,8 @@ def _further_efforts(listed: Mapping[str, Any]) -> Iterator[str]:
 
 def _takes_budget(name: str, listed: Mapping[str, Any], parameters: set[str]) -> bool:
     """Returns whether a call of the model may set the number of tokens for thinking (a thinking budget),
-    instead of a reasoning effort.
+    instead of a reasoning effort. `name`, `listed`: the model's name and entry in litellm's list.
+    `parameters`: the names of the API parameters that the model accepts, according to litellm.
     """
     if not listed.get("supports_reasoning") or "thinking" not in parameters:
         return False

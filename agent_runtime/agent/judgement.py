@@ -61,9 +61,11 @@ async def ask_verdict(
 
 
 def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
-    """Returns the messages of a conversation as text, for a model that judges the agent's work. The system
-    prompt is left out. The result has about `max_chars` characters at most: first, long messages are cut.
-    If this is not enough, messages in the middle are left out.
+    """Returns the messages of a conversation for a model that judges the agent's work, each as a dict with
+    `role` and `text`. The system prompt is left out. `messages`: the messages as JSON.
+
+    Together, the texts have at most about `max_chars` characters. To reach this, long messages are cut. If
+    this is not enough, messages in the middle are left out.
     """
     found: list[dict[str, str]] = []
     for chars in _MESSAGE_CHARS:
@@ -122,7 +124,7 @@ def _size(messages: Sequence[dict[str, str]]) -> int:
 
 def _without_middle(messages: list[dict[str, str]], max_chars: int) -> list[dict[str, str]]:
     """Returns the first message, which contains the task, and as many of the last messages as fit into
-    `max_chars` characters.
+    `max_chars` characters. Between them is a note that says how many messages are left out.
     """
     first, last_messages = messages[:1], []
     room = max_chars - _size(first)

@@ -173,11 +173,12 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns a Loop if each of the agent's last `limit` steps satisfies the function `fits`; otherwise
-    returns None. Messages with advice to the agent do not count as steps. `trail`: the steps, the last one at
-    the end. `fits`: gets a step and the step's age; the last step has the age 0. `advice`: the first message
-    to the agent about the loop. `may_ask`: whether the agent may be told to ask the user if it repeats the
-    steps after the advice.
+    """Returns a Loop if the function `fits` returns True for each of the agent's last `limit` steps;
+    otherwise returns None. Messages with advice to the agent do not count as steps.
+
+    `trail`: the steps, the last one at the end. `advice`: the first message to the agent about the loop.
+    `fits`: gets a step and the step's age; the last step has the age 0. `may_ask`: whether the agent may be
+    told to ask the user if it repeats the steps after the advice.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):

@@ -70,9 +70,9 @@ class _Written:
 
     @property
     def closing(self) -> int:
-        """The index in `shape` at which the closing tag of this tool call begins. It is -1 if the call has no
-        closing tag. It is also -1 if the last `</function>` is a part of a parameter's value, which is the
-        case if a `</parameter>` follows it.
+        """The index in `shape` at which the closing tag `</function>` of this tool call begins; -1 if the
+        call has no closing tag. A `</function>` inside a parameter's value does not count. Example: in
+        `<parameter=text>see </function> here</parameter>`, it is a part of the value, so the result is -1.
         """
         if proper := list(_CLOSING.finditer(self.shape)):
             return proper[-1].end() - len(_CLOSING_TAG)
@@ -101,9 +101,11 @@ def _openings(shape: str) -> list[re.Match[str]]:
 
 
 def _just_before(match: re.Match[str], found: Sequence[re.Match[str]]) -> str:
-    """Returns the text directly before the tag that `match` has found. The text begins at the end of the
-    previous tag, but has at most a fixed number of characters. `found`: the matches of the earlier tags of
-    the same kind.
+    """Returns the text directly before the opening tag `match`. From this text, the caller decides whether
+    the tag begins a call or a parameter, or is only a part of a value.
+
+    `found`: the earlier tags of the same kind that begin a call or a parameter. The result begins after the
+    last of these tags. If that text is longer than _LOOK_BACK characters, only its end is returned.
     """
     begin = found[-1].end() if found else 0
     return match.string[max(begin, match.start() - _LOOK_BACK) : match.start()]

@@ -29,10 +29,12 @@ class _Scan:
 
 def hidden(text: str, *, was_cut: bool) -> str:
     """Replaces inner tool calls by dots, one dot for each character, and returns the text. An inner call is a
-    tool call inside a parameter's value of another call. A parser then finds only the outer calls.
+    tool call inside a parameter's value of another call, the outer call. A parser then finds only the outer
+    calls.
 
-    A call is inside a value only if the value's closing tag follows the call. If this tag is missing, the
-    call is not replaced: the model may have forgotten the closing tags of the call before it.
+    Example: `<function=A><parameter=X> <function=B></function> </parameter></function>`. Call B is replaced,
+    because the closing tag `</parameter>` of the value of X follows B. Without this `</parameter>`, B is not
+    replaced, because the model may have forgotten the closing tags of call A before it wrote B.
 
     `was_cut`: whether the reply was cut off. If True, the cut may have removed the closing tag of the last
     value, so calls inside this value are replaced even without this tag.

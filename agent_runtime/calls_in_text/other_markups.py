@@ -153,9 +153,9 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[FoundCall]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Searches the text for the beginnings of tool calls, with the pattern `head`. Yields a pair for each:
-    the match, and a function. The caller calls this function with the index at which the tool call ends. The
-    search then continues at this index, so that it finds no other call inside the tool call.
+    """Searches the text for the beginnings of tool calls, with the pattern `head`. For each beginning, yields
+    its match and a function. The caller parses the call and then calls this function with the index of the
+    call's end. The search continues at this index, so it finds no call inside the parsed call.
     """
     end = 0
 

@@ -25,7 +25,8 @@ def facts_of(*names: str | None) -> Facts:
     catalogue, returns the facts about the first name that belongs to a known model family. If no name belongs
     to a known family, returns the default facts.
 
-    For example, `litellm_proxy/anthropic/claude-x` is looked up as `anthropic/claude-x`, then as `claude-x`.
+    For each name, shorter forms are looked up too: `litellm_proxy/anthropic/claude-x` is looked up in this
+    form, then as `anthropic/claude-x`, then as `claude-x`.
     """
     given = [name for name in names if name]
     found = [_facts(name) for name in given]
@@ -106,8 +107,9 @@ def _forms(name: str) -> Iterator[str]:
 
 def _family(name: str) -> Mapping[str, Any]:
     """Returns the facts of the model family to which the model `name` belongs. A model belongs to a family if
-    its name, or a part of its name, begins with the family's name. Of several such families, the one with the
-    longest name is used. Returns an empty mapping if there is none.
+    its name, or the rest of its name after one of the characters `/`, `.`, `:` and `@`, begins with the
+    family's name. Of several such families, the one with the longest name is used. Returns an empty mapping
+    if there is none.
     """
     starts = [0, *(index + 1 for index, each in enumerate(name) if each in _SEPARATORS)]
     parts = [_plain(name[start:]) for start in starts]

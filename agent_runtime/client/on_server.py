@@ -216,7 +216,8 @@ class OnServer:
 
     def _change_request(self, update: JsonObject) -> None:
         """Changes the request by which this link creates the conversation. The link stores the request,
-        because it must send the request again after a restart of the server.
+        because it must send the request again after a restart of the server. `update`: new values of the
+        request's fields, by field name.
         """
         self._request = self._request.model_copy(update=update)
 

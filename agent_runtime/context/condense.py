@@ -124,8 +124,9 @@ class CondensationPlan:
 
     def to_event(self, summary: str, response_id: str, unsummarized: str = "") -> Condensation:
         """Returns the event that records the condensation in the log. `summary`: the text that replaces the
-        messages. `response_id`: the id of the model's reply with the summary. `unsummarized`: a text that the
-        prompt contains word for word after the summary.
+        messages. `response_id`: the id of the model's reply with the summary. `unsummarized`: a text that
+        must stay in the prompt word for word, such as the user's last message; it is added to the end of the
+        summary.
         """
         summary = f"{summary}\n\n{unsummarized}" if unsummarized else summary
         return Condensation(
@@ -240,7 +241,8 @@ def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) 
 
 def _event_limit(condenser: LLMSummarizingCondenser, token_limit: int | None) -> float:
     """Returns the maximum number of events in a prompt before the prompt is condensed. Returns infinity if
-    only the number of tokens is limited.
+    the number of events is not limited: if `max_size` has its default value and the tokens are limited.
+    `token_limit`: the maximum number of tokens; None if the tokens are not limited.
     """
     is_chosen = condenser.max_size != PROTOCOL_MAX_SIZE
     return condenser.max_size if is_chosen or token_limit is None else math.inf
@@ -271,9 +273,9 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Returns the index of the first group of messages (passage) in the last part of the prompt, which is not
-    summarized. This part contains as many passages as fit into `max_events` and `max_tokens`, but at least
-    one.
+    """Returns where the last part of the prompt begins, as the index of the first passage (group of messages)
+    in this part. The last part is not summarized. It contains as many passages as fit into `max_events` and
+    `max_tokens`, but at least one.
     """
     events = tokens = 0
     for index in reversed(range(len(passages))):

@@ -56,8 +56,8 @@ class DiscoveredContext:
 
     def read(self, path: Path, root: Path) -> str:
         """Returns the text of a file below the directory `root`. Raises UnusableFileError if the file cannot
-        be used. Also raises UnusableFileError if all texts that were read so far are larger than 1 MiB in
-        total, because this is too much for a prompt.
+        be used. Also raises UnusableFileError if this text and all texts that were read before are larger
+        than 1 MiB together, because this is too much for a prompt.
         """
         return self.bounded(read_text(path, root))
 

@@ -14,8 +14,8 @@ _NOT_WALKED = {"node_modules", "vendor", "third_party", "dist", "build", "target
 
 
 def directories_below(top: Path) -> Iterator[Path]:
-    """Yields the directories below `top`, those nearest to `top` first, up to a limited number and depth.
-    Skips hidden and generated directories.
+    """Yields the directories below `top`, those nearest to `top` first: at most MAX_DIRECTORIES directories,
+    and at most MAX_DEPTH levels below `top`. Skips hidden and generated directories.
     """
     level: Iterable[Path] = [top]
     seen = 0

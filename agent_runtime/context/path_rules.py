@@ -28,8 +28,8 @@ _SPECIAL = re.compile(r"([*?\[{])")
 
 
 def whole_directory(relative: Path) -> str:
-    """Returns the glob that matches everything in a directory. Special characters in the directory's name are
-    escaped.
+    """Returns the glob that matches all files in a directory and below it. Special characters in the
+    directory's name are escaped. `relative`: the directory's path, relative to the root of the repository.
     """
     return _SPECIAL.sub(r"[\1]", relative.as_posix()) + "/**"
 

@@ -139,9 +139,10 @@ class AgentContext(BaseModel):
     `skills`: complete skills as JSON. `skill_files`: skill files that the app server sends.
     `system_message_suffix`, `user_message_suffix`: texts that are added to the end of the system prompt and
     of each user message. `further_projects`: the directories of additional repositories, whose skills are
-    also loaded. `load_*`: whether skills from this source are loaded; `load_memory`: whether memory notes
-    (texts of agents in earlier conversations) are loaded. `disabled_skills`: the names of skills that are not
-    loaded.
+    also loaded. `load_project_skills`, `load_user_skills`, `load_org_skills`, `load_public_skills`: whether
+    the skills of the project, the user, the organisation and the public are loaded. `load_memory`: whether
+    memory notes (texts of agents in earlier conversations) are loaded. `disabled_skills`: the names of skills
+    that are not loaded.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -180,8 +181,9 @@ def render_project_context(context: ProjectContext) -> str:
 
 
 def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
-    """Returns a list of skills as text, with one line per skill. The result marks the lines of skills that
-    come from the repository. `line`: returns the line for a skill.
+    """Returns a list of skills as text, with one line per skill. Skills that come from the repository are at
+    the end, between marks that tell the model where these lines come from. `line`: returns the line for a
+    skill.
     """
     lines = [line(one) for one in skills if not one.is_of_repository]
     marked = [line(one) for one in skills if one.is_of_repository]
@@ -203,7 +205,8 @@ def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> 
 
 def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[TextContent]:
     """Returns the texts of the skills that a user's message has triggered. The model gets these texts
-    together with the message. `found`: the skills with their triggers. `text`: the text of the message.
+    together with the message. `found`: the skills with their triggers. `text`: the text of the message;
+    values for the inputs of a skill are read from it.
     """
     return [TextContent(text=_render_one(skill, trigger, text)) for skill, trigger in found]
 

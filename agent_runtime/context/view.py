@@ -69,9 +69,9 @@ class View:
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
         """Creates a View (the chat messages that are sent to the model). `passages`: groups of chat messages
-        with which the View begins. They are the groups that another View has built from the first events of
-        the same log, and every tool call in them must have a result. By default, the View begins without
-        messages.
+        with which the View begins, for example groups that were stored in a snapshot. They must contain the
+        first events of the log, so that `add` is called only for the later events. Every tool call in them
+        must have a result. By default, the View begins without messages.
         """
         self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
@@ -168,9 +168,9 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index at which a new passage (a group of chat messages) is inserted in `passages`. It is
-    the smallest index before which the passages contain at least `offset` events, or the end of the list if
-    there are fewer events.
+    """Returns the index at which a summary is inserted in `passages` (groups of chat messages), so that at
+    least `offset` events, and as few more as possible, come before the summary. If the passages contain fewer
+    events, returns the end of the list.
     """
     for index, passage in enumerate(passages):
         if offset <= 0:

@@ -40,9 +40,8 @@ def add_plugin(
     with the same name. Raises HookConfigError if the hooks are not valid. Raises pydantic.ValidationError if
     a skill, a sub-agent or an MCP server is not valid.
 
-    `consent`: needed only if the plugin consists of executables of a repository, such as hooks. It is then
-    the directory of the repository and the hash of the executables, which the user has approved. Otherwise it
-    is None.
+    `consent`: None for an ordinary plugin. If the plugin was made from an executable of a repository (such as
+    a hook) that the user has approved: the directory of this repository and the approved hash.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -74,13 +73,13 @@ async def take_up(
     directory: str | None = None,
 ) -> None:
     """Adds executables of a repository (such as hooks and MCP servers) to the conversation after the user has
-    approved them. `executables`: loads the executables from the repository. `hashes`: the hashes of the
-    executables that the user has approved. An MCP server is left out if the conversation already has an MCP
-    server with the same name.
+    approved them. Leaves out an MCP server if the conversation already has an MCP server with the same name.
 
-    `directory`: the directory of an additional repository; None means the conversation's first repository.
-    Raises PluginError if the executables cannot be loaded. Raises HookConfigError if hooks are not valid.
-    Raises pydantic.ValidationError if a skill, a sub-agent or an MCP server is not valid.
+    `executables`: the object that reads the executables from the repository. `hashes`: the hashes of the
+    executables that the user has approved. `directory`: the directory of an additional repository; None means
+    the conversation's main repository. Raises PluginError if the executables cannot be loaded. Raises
+    HookConfigError if hooks are not valid. Raises pydantic.ValidationError if a skill, a sub-agent or an MCP
+    server is not valid.
     """
     request = conversation.spec.request
     project = project_named(request, directory)
@@ -96,9 +95,11 @@ async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, executables: ApprovedExecutables
 ) -> None:
     """Gives the agent's MCP servers the secrets that they lack, for example after a restart of the agent
-    server. The function loads the conversation's plugins and the approved executables of its repository
-    again, because their configurations contain the secrets. Does nothing if no secrets are missing. Raises
-    PluginError if a plugin cannot be loaded.
+    server. Does nothing if no secrets are missing.
+
+    The secrets are in the configurations of the conversation's plugins and of the approved executables of its
+    repositories. So the function loads the plugins from `store` and the executables from `executables` again.
+    Raises PluginError if one of them cannot be loaded.
     """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):

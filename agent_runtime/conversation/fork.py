@@ -95,8 +95,8 @@ def _copy(
 ) -> None:
     """Writes the log of the copied conversation into `directory`, with the agent's task list if there is one.
     Must be called in a thread, because copying a long log takes a while. `source`: the directory of the
-    original conversation. `leaf`: the id of the last event to copy. `last_seq`: the last position of the
-    original log to read.
+    original conversation. `leaf`: the id of the last event of the chat to copy; None means no events.
+    `last_seq`: the last position of the original log when the copy was requested; later events are ignored.
     """
     with reading(source) as stored:
         records = list(stored.branch(leaf, through_seq=last_seq))

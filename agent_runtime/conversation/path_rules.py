@@ -14,8 +14,11 @@ from agent_runtime.tools.tool import AnyTool
 
 def with_rules(result: ToolResult, state: State, tools: Mapping[str, AnyTool], spec: Spec) -> ToolResult:
     """Returns the tool's result together with the path rules (instructions for certain files) for the files
-    that the tool call has read or changed. Each rule is added only once in a conversation. The result is
-    returned unchanged if the call failed or no rule applies.
+    that the tool call has read or changed. The result is returned unchanged if the call failed or no rule
+    applies.
+
+    `spec`: contains all path rules of the conversation. `state`: says which rules were already added; each
+    rule is added only once in a conversation. `tools`: the agent's tools by name.
     """
     action = next((one for one in state.pending if one.tool_call_id == result.tool_call_id), None)
     if action is None or not isinstance(result, ObservationEvent):

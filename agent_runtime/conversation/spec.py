@@ -100,8 +100,9 @@ def _asterisks(_: Any) -> str:
 
 
 def mask(value: Any, hide: Hide = _asterisks) -> Any:
-    """Returns a copy of a JSON value in which the value of each field that contains a secret, such as
-    `api_key`, is replaced. `hide`: returns the replacement of a secret; by default, asterisks.
+    """Returns a copy of a JSON value in which secrets are replaced, for example the value of each field with
+    the name `api_key`. `value`: a JSON object, a list or a single value. `hide`: a function that gets a
+    secret and returns its replacement; the default returns asterisks.
     """
     if isinstance(value, list):
         return [mask(item, hide) for item in value]

@@ -115,8 +115,8 @@ class Toolbox:
     async def prepare(self, *, asks: bool) -> dict[str, JsonValue] | None:
         """Asks the MCP servers for their tools, if the tools may have changed since the last call.
 
-        Returns which tools each server offers, or why a server is not available. Returns None if nothing has
-        changed. `asks`: whether the user must approve new tools.
+        Returns, by server name, the tools that each server offers or the error that makes the server
+        unavailable. Returns None if nothing has changed. `asks`: whether the user must approve new tools.
         """
         if not self._servers.is_stale:
             return None

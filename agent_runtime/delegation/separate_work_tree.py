@@ -32,9 +32,11 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 
 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
-    """Merges the sub-agent's changes into the parent's working directory. Returns the task's result with an
-    additional text about the merge. If there are conflicts, no change is merged; the text then asks the
-    parent agent to resolve the conflicts.
+    """Merges the sub-agent's changes into the parent's working directory. Returns a copy of `result`, the
+    result of the sub-agent's task, with an additional text about the merge. If there are conflicts, no change
+    is merged; the text then asks the parent agent to resolve the conflicts.
+
+    `task_id`: the id of the task. `trees`: the directory of the sub-agents' work trees.
     """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex

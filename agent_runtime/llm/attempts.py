@@ -27,7 +27,7 @@ class Attempts:
         self._has_started = False
 
     def begin(self) -> None:
-        """Begins the next attempt."""
+        """Begins the next attempt: counts it, and does not report it to the listener yet."""
         self._number += 1
         self._number_of_model += 1
         self._has_started = False
@@ -65,12 +65,13 @@ class Attempts:
         return True
 
     def cancelled(self) -> None:
-        """Reports that the current attempt was cancelled."""
+        """Tells the listener that the current attempt was cancelled."""
         self._abort("cancelled")
 
     def _report_failure(self, error: LLMError, *, wait: float, remaining_attempts: int) -> None:
-        """Reports a failed attempt, and the model of the next one. `wait`: the seconds before the next
-        attempt. `remaining_attempts`: the number of remaining attempts with that model.
+        """Tells the listener that the current attempt has failed, and which model the next attempt asks: the
+        model in the attribute `llm`. `error`: why the attempt failed. `wait`: the seconds before the next
+        attempt. `remaining_attempts`: how often the model in `llm` can still be asked.
         """
         retry = Retry(
             code=error.code,

@@ -49,8 +49,9 @@ class LLMClient:
         self._on_log = on_log
 
     def logging_to(self, on_log: OnLog) -> "LLMClient":
-        """Returns a client that uses the same connections. It also calls `on_log` with the log of each model
-        call, if logging is turned on in the settings of the model. Do not close this client.
+        """Returns a new client that uses the connections of this client. The new client calls `on_log` with
+        the log of each model call, if logging is turned on in the settings of the model. Do not close the new
+        client, because this would close the connections of this client, too.
         """
         return LLMClient(credential_for=self._credential_for, connections=self._connections, on_log=on_log)
 

@@ -56,12 +56,12 @@ class CompletionLogger:
         self._began = time.time()
 
     def failed(self, error: LLMError) -> None:
-        """Logs that the call has failed for good."""
+        """Logs that the call has failed, and that no model is asked again. `error`: why it failed."""
         if self._on_log is not None and self._llm.log_completions:
             self._on_log(_failed(self._llm, self._prompt, error, self._began))
 
     def replied(self, reply: Reply) -> None:
-        """Logs the reply."""
+        """Logs the model's reply to the call, if logging is turned on for the model that has replied."""
         answered_by = reply.answered_by or self._llm
         if self._on_log is not None and answered_by.log_completions:
             self._on_log(_answered(answered_by, self._prompt, reply, self._began))

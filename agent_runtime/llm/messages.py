@@ -22,8 +22,9 @@ no harm.
 
 @dataclass(frozen=True)
 class Prompt:
-    """The content of one request to a model. `messages`: the chat messages, each encoded once as JSON.
-    `tools`: function schemas.
+    """The content of one request to a model. `messages`: the chat messages, each as JSON text in bytes.
+    `tools`: the descriptions of the tools that the model may call, each with its name and the JSON schema of
+    its parameters.
 
     `role`: the purpose of the call; routes (rules in the configuration) may choose different models for
     different purposes. `cache_key`: a text by which the vendor recognises requests that begin with the same

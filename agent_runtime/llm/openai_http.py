@@ -137,8 +137,8 @@ def _explanation(decoded: dict[str, Any]) -> str:
 
 
 def _reported(decoded: dict[str, Any]) -> LLMError:
-    """Returns the LLMError for an error that a server sent in place of a reply, or in the middle
-    of a reply.
+    """Returns the LLMError for an error that a server sent in place of a reply, or in the middle of a reply.
+    `decoded`: the JSON object from the server, with the error in its field `error`.
     """
     return error_of_kind(without_lone_surrogates(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
 

@@ -52,9 +52,10 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """Returns the reply with the tool calls that were found in its text. A call may be written in the form
-    that the prompt asks for, or in a form that the model was trained on. All text after the first call is
-    dropped, except further calls, because the model cannot know the call's result.
+    """Returns the reply with the tool calls that were found in its text. `tools`: the descriptions of the
+    tools that the model may call. A call may be written in the form that the prompt asks for, or in a form
+    that the model was trained on. The text of the returned reply ends before the first call. Later text is
+    dropped, because the model wrote it without the result of the call; later calls are returned.
 
     Tokens of Harmony (OpenAI's format for gpt-oss) are removed. The text of Harmony's analysis channel
     becomes the reasoning.
@@ -116,8 +117,9 @@ def until_call(on_piece: OnPiece) -> OnPiece:
 
 
 def _beginning_of_opening(text: str) -> str:
-    """Returns the last characters of the text if they may be the beginning of a tool call. Otherwise returns
-    an empty text.
+    """Returns the end of `text` that may be the beginning of a tool call, such as `<func` of `<function=`.
+    Returns an empty text if there is no such end. The returned characters must not be shown to users before
+    the next piece of the reply says whether a call begins.
     """
     lengths = range(min(max(map(len, _OPENINGS)), len(text)), 0, -1)
     ends = (text[-length:] for length in lengths)
@@ -128,9 +130,11 @@ def _beginning_of_opening(text: str) -> str:
 
 
 def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
-    """Returns the message with its tool calls, or the result of a tool, written as text. `names`: the name of
-    the tool for each call id. The function adds the calls in this message to `names`. For a tool result, the
-    function reads the tool's name from `names`.
+    """Returns the message in a form without tool calls. In a message of the assistant, the tool calls become
+    text. A tool result becomes a message of the user. All other messages are returned unchanged.
+
+    `names`: the tool's name for each call id. The function adds the calls of an assistant's message to
+    `names`. Later it reads there the name of the tool to which a result belongs.
     """
     match message["role"]:
         case "assistant":

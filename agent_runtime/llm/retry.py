@@ -16,8 +16,9 @@ def retries(llm: LLM, error: LLMError) -> int:
 
 
 def wait_seconds(llm: LLM, attempt: int, error: LLMError) -> float | None:
-    """Returns the seconds to wait before the next attempt, after the attempt with this number (counted from
-    1) has failed. Returns None if the request must not be repeated.
+    """Returns how many seconds to wait before a failed request to a model is repeated. Returns None if the
+    request must not be repeated. `attempt`: the number of the failed attempt, counted from 1. `error`: why
+    the attempt failed.
     """
     if attempt > retries(llm, error) or not error.is_retryable:
         return None

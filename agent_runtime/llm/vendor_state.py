@@ -139,8 +139,9 @@ def _vendor(model: str) -> str:
 
 
 def _add_detail(details: list[JsonObject], piece: JsonObject) -> None:
-    """Adds a streamed piece to the `reasoning_details`. Successive pieces with the same type and index are
-    joined, because they belong to one text.
+    """Adds a streamed piece of the field `reasoning_details` to `details`, the list that collects the field.
+    If the piece has the type and the index of the last item in `details`, the piece continues the text of
+    this item. Otherwise the piece becomes a new item.
     """
     last = details[-1] if details else None
     joined = _JOINED.get(str(piece.get("type")))

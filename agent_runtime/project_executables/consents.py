@@ -41,10 +41,11 @@ def project_named(request: StartConversationRequest, directory: str | None) -> P
 
 
 def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
-    """Returns pairs of a project and the hashes of its executables (hooks, MCP servers and so on) that may
-    run. The conversation's main repository comes first. An additional repository is in the result only if the
-    request contains a consent for it. Raises UnknownProjectError if the request contains a consent for a
-    directory that is not a repository of the conversation.
+    """Returns, for each project of the conversation, a pair: the directory of the project, and the hashes of
+    its executables (hooks, MCP servers and so on) that the user has allowed to run. The conversation's main
+    repository comes first. An additional repository is in the result only if the request contains a consent
+    for it. Raises UnknownProjectError if the request contains a consent for a directory that is not a
+    repository of the conversation.
     """
     return [
         (Path(request.workspace.working_dir), request.consent),

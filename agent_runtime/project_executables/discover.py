@@ -208,8 +208,9 @@ def _hook_texts(config: HookConfig) -> list[str]:
 
 
 def _server_texts(server: McpServer) -> list[str]:
-    """Returns the MCP server's command and its environment variables, in the form in which a person types
-    them. The variables are included because they also affect what runs.
+    """Returns a list with one text: the MCP server's command with its environment variables, in the form in
+    which a person types it in a shell. The variables are included because they also affect what runs. For a
+    server without a command, the text is its URL.
     """
     if server.command is None:
         return [server.url or ""]
@@ -228,8 +229,8 @@ def _plugin_texts(plugin: Plugin) -> list[str]:
 
 
 def _sub_agent_texts(agent: SubAgent) -> list[str]:
-    """Returns the commands that the hooks and MCP servers of the sub-agent run. `agent`: the definition
-    without the parts that are not valid.
+    """Returns the commands that the hooks and MCP servers of the sub-agent run. `agent`: the definition of
+    the sub-agent, from which the parts that are not valid were already removed.
     """
     servers = (_server_texts(McpServer.model_validate(one)) for one in agent.own_servers.values())
     hooks = _hook_texts(HookConfig.model_validate(known_points(agent.hooks or {})))

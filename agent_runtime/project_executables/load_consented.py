@@ -219,11 +219,12 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
 
 
 def _guard(executable: ProjectExecutable, copy: Path, project: Path) -> dict[str, str]:
-    """Returns the hashes of the files that must not change. The keys of the result are the paths at which
-    commands use the files. `copy`: the directory with the copies of the files that the user has approved.
+    """Returns the hashes of the executable's files that must not change. The keys of the result are the paths
+    at which commands use the files. `copy`: the directory with the copies of the files that the user has
+    approved. `project`: the project's directory.
 
-    Commands use the files of a plugin in `copy`, and all other files in the project's directory. If the whole
-    project is a plugin, commands use its files in both directories.
+    Commands use the files of a plugin in `copy`, and all other files in `project`. If the whole project is a
+    plugin, commands use its files in both directories.
     """
     located_files: list[tuple[Path, ExecutableFile]] = []
     for file in executable.files:

@@ -168,9 +168,10 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _framing(scope: Scope) -> list[Header]:
-    """Returns the headers that state the length of the request's body. If the request contains two such
-    headers, returns only the header from which Slipway's HTTP server has determined the length. So all
-    servers agree where the body ends. The list is empty for a chunked body.
+    """Returns the header Content-Length of the client's request, in a list, for the relayed request. Returns
+    an empty list if the request has no such header. Also returns an empty list if the body is chunked (header
+    Transfer-Encoding), because Slipway's HTTP server then ignores Content-Length. So all servers agree where
+    the body ends.
     """
     if first(scope["headers"], b"transfer-encoding") is not None:
         return []

@@ -60,10 +60,12 @@ def _escaped(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Yields the base64 text of `data`, and three texts by which `data` is found inside longer encoded data.
-    Each of these three texts contains only the base64 letters that do not depend on the bytes around `data`.
-    There are three texts because base64 encodes three bytes as four letters, so the letters depend on the
-    offset of `data` modulo three. `encode`: the base64 function.
+    """Yields the base64 text of `data`, and three shorter texts. A shorter text is found if `data` was
+    encoded as a part of longer data, for example after a user name. `encode`: the base64 function.
+
+    Base64 encodes three bytes as four letters. So the first and last letters may also depend on the bytes
+    around `data`; the shorter texts leave these letters out. The other letters depend on the position of
+    `data` in a group of three bytes, so there is one text for each of the three positions.
     """
     yield encode(data).decode()
     for offset in range(3):

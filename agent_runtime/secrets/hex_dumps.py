@@ -72,8 +72,8 @@ def numbers(base: TextView) -> TextView:
 
 def line_start(data: bytes, at: int) -> int:
     """Returns the offset at which the line that contains the offset `at` begins. Here, a line begins after a
-    line break, a quote, a backtick or `>`. A dump line can be recognized only in a text that contains the
-    beginning of the line.
+    line break, a quote, a backtick or `>`. Callers hold back the text from the beginning of a line, because a
+    dump line is recognized only if its beginning is present.
     """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 

@@ -149,8 +149,9 @@ class Masker:
 
 
 class StreamMask:
-    """An object that masks the secrets in a text that arrives in pieces. If the end of a piece may be the
-    beginning of a secret value, this end is held back until the next piece arrives.
+    """An object that masks the secrets in a text that arrives in pieces. The method `feed` takes the next
+    piece and returns the masked text that can be shown now. If the end of a piece may be the beginning of a
+    secret value, this end is held back until the next piece arrives.
 
     `masker`: a function that returns the current masker; it is called for each piece, because new values may
     have been added.
@@ -166,8 +167,8 @@ class StreamMask:
         return shown
 
     def peek(self, piece: str) -> str:
-        """Returns the masked text that `feed` would return for this piece, without adding the piece to the
-        stream.
+        """Returns the masked text that `feed` would return for this piece, but does not add the piece to the
+        stream. Used to show the unfinished last line of a terminal, which may still change.
         """
         return self._masker().begin(self._held + piece)[0]
 

@@ -48,9 +48,10 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 
 def open_at(data: bytes, needles: Needles) -> int:
-    """Returns the earliest offset at which an incomplete secret value may begin. The next piece of the text
-    could complete this value. Returns the length of the text if there is no such offset. `data`: the text as
-    bytes. `needles`: the byte strings to search for, which reveal the value.
+    """Returns the offset at which the end of the text begins that must be held back, because it may be the
+    beginning of a secret value that the next piece of the text completes. Returns the length of the text if
+    nothing must be held back. `data`: the text as bytes. `needles`: the byte strings to search for, which
+    reveal the secret values.
     """
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
@@ -66,12 +67,12 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the offset at which the part of a text begins that must not be shown before more text has
-    arrived. Returns the length of the text if all of it may be shown.
+    """Returns the offset of the last line of the text if this line is unfinished and may become a line of a
+    hex dump. Such a line must not be shown before more text has arrived, because the dump could contain a
+    secret. Returns the length of the text if the whole text may be shown.
 
-    An unfinished last line must not be shown if it may become a line of a hex dump, because the dump could
-    contain a secret. Then the offset is the beginning of this line. If a secret value reaches into this line,
-    the offset is the beginning of the line in which the value begins.
+    If a secret value begins before this line and reaches into it, returns the offset of the line in which the
+    value begins.
 
     `found`: the start and end offsets of each secret value in the text, in order and without overlaps.
     """
@@ -88,7 +89,8 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
 
 def _open_line(base: Base) -> int:
     """Returns the offset at which the last line of `base` begins, if this line is unfinished and may become a
-    line of a hex dump. Otherwise returns the length of the text. `base`: the searched text.
+    line of a hex dump. Otherwise, or if `base` is not searched for hex dumps, returns the length of the text.
+    `base`: the text, or a copy of it with decoded escapes.
     """
     data = base.view.data
     if base.holds != _COLUMNS:
@@ -127,7 +129,8 @@ def _bases(text: TextView) -> Iterator[Base]:
     """Yields the text itself, and the text with its escapes decoded once, twice and three times, because
     programs put escaped texts into other escaped texts.
 
-    A text that was decoded more often is searched in fewer ways, because each way takes time.
+    The field `holds` of each result says in which formats secrets are searched for. A text that was decoded
+    more often is searched for fewer formats, because each search takes time.
     """
     yield Base(text, _COLUMNS)
     web = unquoted(text)
@@ -150,7 +153,7 @@ def _bases(text: TextView) -> Iterator[Base]:
 
 def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
     """Yields one tuple for each view of the text (a decoded or shortened copy): the view, the byte strings to
-    search for in this view, and a text that names the kind of view.
+    search for in this view, and the kind of the view: `plain`, `coded`, `spaced`, `hex`, `dump` or `numbers`.
     """
     view = base.view
     if view.parent is not None:
@@ -188,8 +191,11 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Returns whether the letters in the text are separated: by a line break, or on average by one other
-    character between two letters. Single blanks between words are not enough. `letters`: the number of
-    letters in the text.
+    """Returns whether the letters of a secret value are separated in the text: by a line break, or on average
+    by one other character between two letters. Single blanks between words are not enough, because ordinary
+    words could have the same letters as the value.
+
+    `text`: the part of the searched text that is equal to the secret value without blanks. `letters`: the
+    number of letters in the value.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

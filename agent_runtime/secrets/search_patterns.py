@@ -58,12 +58,11 @@ def _utf8(text: str) -> bytes:
 
 
 def _plain(text: str) -> Iterator[bytes]:
-    """Yields the bytes of the text in the three forms in which programs print it. If the forms are equal,
-    yields only the first form.
+    """Yields the bytes of the text in the three forms in which programs print it. Yields only the first form
+    if the text has no character from U+0080 to U+00FF, because the forms are then equal.
 
-    The first form is UTF-8. In the second form, each character up to U+00FF is one byte, and other characters
-    are UTF-8. In the third form, only characters up to U+00FF that are not printable are one byte, and all
-    other characters are UTF-8.
+    First form: each character is UTF-8. Second form: each character up to U+00FF is one byte, the others are
+    UTF-8. Third form: each unprintable character up to U+00FF is one byte, the others are UTF-8.
     """
     yield _utf8(text)
     if any(_ASCII <= ord(letter) < _LATIN for letter in text):
@@ -74,8 +73,11 @@ def _plain(text: str) -> Iterator[bytes]:
 
 
 def _cores(data: bytes) -> Iterator[bytes]:
-    """Yields the base64 and base32 letters of the data that do not depend on the bytes around the data. There
-    is one result for each offset that the data can have inside the encoded bytes.
+    """Yields the base64 and base32 letters by which `data` is found if it was encoded as a part of longer
+    data. Leaves out the first and last letters if they also depend on the bytes around `data`.
+
+    Base64 encodes groups of three bytes, base32 groups of five bytes. So there are three texts for base64 and
+    five for base32: one for each position in a group at which `data` can begin.
     """
     for group, letters, encode in ((3, 4, base64.b64encode), (5, 8, base64.b32encode)):
         for offset in range(group):

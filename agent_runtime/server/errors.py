@@ -67,7 +67,8 @@ def invalid(error: ValidationError, *where: str) -> ServerProblem:
     """Converts a validation error to a problem with status 422. The problem does not contain the rejected
     values.
 
-    `where`: the field names that lead to the validated part of the request.
+    `where`: the place of the validated value in the request, as field names from the outer to the inner one,
+    such as `agent`. The problem's text begins with these names.
     """
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     location = ".".join(map(str, (*where, *first["loc"])))
@@ -130,7 +131,9 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, JsonValue] | None = None,
 ) -> JSONResponse:
-    """Returns the HTTP reply for `problem`. `members` are additional members of the problem document."""
+    """Returns the HTTP reply for `problem`. `headers`: additional HTTP headers of the reply. `members`:
+    additional members of the problem document in the body.
+    """
     body: dict[str, JsonValue] = {
         "type": f"urn:slipway:problem:{problem.code}",
         "title": problem.code.replace("_", " ").capitalize(),

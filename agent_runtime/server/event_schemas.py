@@ -68,7 +68,9 @@ def _events() -> dict[str, type[BaseModel]]:
 
 
 def _kinds(base: type[Action] | type[Observation]) -> dict[str, type[BaseModel]]:
-    """Returns the subclasses of `base` for the built-in tools, by the value of their field `kind`."""
+    """Returns the action or observation classes of the built-in tools: the subclasses of `base`. The keys are
+    the values that the field `kind` has in the JSON of these classes.
+    """
     package = f"{agent_runtime.tools.__name__}."
     return {
         kind.__name__: kind

@@ -36,8 +36,9 @@ async def probe(
     """Connects to the MCP server of the request. Returns the server's tools, and the result of a test call if
     the request asks for one. If the server cannot be reached, the result contains the reason.
 
-    `sign_in`: the OAuth sign-in of a person; None means no sign-in. With a sign-in, the connection may take
-    up to SIGN_IN_SECONDS.
+    `working_dir`: the directory in which the MCP server runs if it is a program on this machine and its
+    configuration names no directory. `sign_in`: the OAuth sign-in of a person; None means no sign-in. With a
+    sign-in, the connection may take up to SIGN_IN_SECONDS.
     """
     try:
         server = McpServer.model_validate({**request.server, "timeout": request.timeout})

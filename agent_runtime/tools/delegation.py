@@ -43,8 +43,8 @@ class Assignment:
     call_id continues the same task. `resume`: the id of an earlier task that continues with this prompt; None
     for a new task.
 
-    `isolation`: where the sub-agent works. `shared` means the agent's directory; `worktree` means a
-    separate git work tree; None means that the definition of the sub-agent decides.
+    `isolation`: where the sub-agent works. `shared` means the directory of the agent that gives the task;
+    `worktree` means a separate git work tree; None means that the definition of the sub-agent decides.
     """
 
     call_id: str

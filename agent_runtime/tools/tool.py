@@ -218,7 +218,7 @@ class Tool(ABC, Generic[ActionT]):
     @property
     @abstractmethod
     def description(self) -> str:
-        """The description that the model reads to decide about a call."""
+        """The tool's description, by which the model decides whether and how to call the tool."""
 
     @abstractmethod
     async def run(self, action: ActionT) -> Observation:

@@ -136,7 +136,7 @@ async def diff(file: Path, ref: str | None = None) -> FileDiff:
 
 
 async def commits(repository: Path, limit: int) -> tuple[list[Commit], bool]:
-    """Returns the latest commits of the current branch, newest first, and whether there are more."""
+    """Returns the last `limit` commits of the current branch, newest first, and whether there are more."""
     top = await top_level(repository)
     if await _commit(top, "HEAD") is None:
         return [], False
@@ -281,8 +281,8 @@ def parse_name_status(output: bytes) -> list[Change]:
 @asynccontextmanager
 async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
     """Yields environment variables that make git use a copy of the index. The copy also contains the names of
-    untracked files. Git writes an empty object for each of these names. So new git objects are written to a
-    temporary directory, and the repository does not change.
+    untracked files, so that git compares these files too. Git writes an empty object for these names. The
+    variables make git write new objects to a temporary directory, so the repository does not change.
     """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:
@@ -374,9 +374,9 @@ async def run_git(
     answers: Collection[int] = (0,),
     max_output_bytes: int | None = None,
 ) -> bytes:
-    """Runs git in `directory` and returns its output. `own`: environment variables to add. `answers`: exit
-    codes that do not count as a failure; for other codes, raises GitError. `max_output_bytes`: output after
-    this number of bytes is dropped; None means no limit.
+    """Runs git in `directory` and returns its standard output. `own`: environment variables to add. `stdin`:
+    the input of git. `answers`: exit codes that do not count as a failure; for other codes, raises GitError.
+    `max_output_bytes`: output after this number of bytes is dropped; None means no limit.
     """
     try:
         done = await run_program(

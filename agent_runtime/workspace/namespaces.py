@@ -43,7 +43,9 @@ def start_loopback() -> None:
 
 
 def enter_mounts(namespace: int) -> None:
-    """Moves this process into another mount namespace. `namespace`: an open file of /proc/PID/ns/mnt."""
+    """Moves this process into another mount namespace. `namespace`: the descriptor of an open file
+    /proc/PID/ns/mnt.
+    """
     _check(_libc.setns(namespace, NEW_MOUNTS), "setns")
 
 

@@ -18,7 +18,8 @@ TEMPORARY_PREFIX = ".slipway-rewind-"
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """The changes to files that restore an earlier state of a directory.
+    """The changes to files that restore an earlier state of a directory. All paths are relative to this
+    directory.
 
     `removes`: the paths of files to remove. `writes`: the paths of files to write. `added`: the paths in
     `writes` at which no file exists now.
@@ -67,7 +68,7 @@ def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
 
 def is_beyond_link(directory: Path, path: str) -> bool:
     """Returns whether the path leads through a symbolic link, so that the file is in another directory than
-    the path says.
+    the path says. `path`: relative to `directory`.
     """
     return any((directory / parent).is_symlink() for parent in Path(path).parents[:-1])
 

@@ -184,7 +184,8 @@ class Shadow:
             await asyncio.to_thread(shutil.rmtree, staging, ignore_errors=True)
 
     async def adopt(self, tree: str) -> Snapshot:
-        """Makes an existing git tree the last snapshot, and returns it. `tree`: the id of the git tree.
+        """Makes the existing git tree `tree` (an id) the last snapshot, and returns this snapshot. Called
+        after the files of the directory were restored to this tree.
 
         Stores no files of the directory, so the size limits of a snapshot do not apply. The next call of
         `snapshot` stores only the files that differ from this tree. Raises GitError if git or the directory

@@ -201,9 +201,10 @@ def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str,
 def _files(
     stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
 ) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
-    """Opens the standard streams of a program to start. Returns the file descriptors that the program gets as
-    0, 1 and 2, and the server's ends of pipes by stream name (`stdin`, `stdout`, `stderr`). `stack`: closes
-    the descriptors later.
+    """Opens the standard streams of a program to start, and returns two dictionaries. The first one contains
+    the file descriptors for the program, by the number that each has in the program (0, 1 or 2). The second
+    one contains the server's ends of the pipes, by stream name (`stdin`, `stdout`, `stderr`); it has only the
+    streams that are pipes. `stack`: closes the descriptors that this function opens for the program.
     """
     files: dict[int, int] = {}
     ours: dict[str, IO[bytes]] = {}

@@ -48,8 +48,9 @@ async def begin(directory: Path, work_tree: Path, name: str) -> Path:
     that corresponds to `directory`. An existing work tree is left unchanged. `name`: the name of the
     sub-agent's task in git refs. Raises GitError if git cannot create the work tree.
 
-    A new task begins with the commit HEAD. A continued task begins with the commit that was last merged back,
-    or with its first commit if nothing was merged back.
+    The work tree of a new task begins with the commit HEAD. The work tree of a continued task begins with the
+    commit that was last merged back. If nothing was merged back, it begins with the same commit as the
+    earlier work tree of this task.
     """
     async with _alone(work_tree):
         top = await top_level(directory)

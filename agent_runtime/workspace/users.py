@@ -148,11 +148,11 @@ async def start_process(program: str | Path, *arguments: str | bytes | Path, **o
 def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
-    """Returns a command with which a library can start a program for the agent: the program, its arguments
-    and its environment. The command runs the program as the agent's user, or in the command namespaces. If
-    the sandbox has neither, returns the given values.
+    """Changes a command so that the program runs as the agent's user, or in the command namespaces. Returns
+    the new program, its arguments and its environment, for a library that starts programs itself. If the
+    sandbox has neither the agent's user nor command namespaces, returns the given values.
 
-    `cwd`: the program's working directory.
+    `command`: the program to run. `cwd`: its working directory.
     """
     if _spawner_address is not None:
         # The program outside of the command namespaces gets no variable, because it runs next to the server.

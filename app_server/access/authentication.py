@@ -84,8 +84,10 @@ async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
 
 
 async def identify_user(connection: HTTPConnection) -> UUID | None:
-    """Returns the id of the user who sends this request. Returns None if the request is not authenticated. A
-    middleware calls this function before the request body is read.
+    """Returns the id of the user who sends this request. Returns None if the request is not authenticated.
+
+    The middleware LargeBodies calls this function before it reads the request body. It refuses large bodies
+    of unknown senders, and reads large bodies of the same user one after the other.
     """
     try:
         return (await _authenticate(connection)).user.id

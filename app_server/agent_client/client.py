@@ -108,8 +108,8 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Makes the agent server and this client use the session key `key`, and returns the outcome. known:
-        the keys that the agent server may accept now, tried in order. seconds: how long `key` is valid.
+        """Makes the agent server and this client use the session key `key` for `seconds`. Returns the result
+        (see HandOver). known: the keys that the agent server may accept now, tried in order.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -154,8 +154,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Adds the events `missing` to the agent server's log. Raises Conflict: `log_gap` if earlier events
-        are absent, `log_differs` if the log has different ones, `already_running` if the agent is working.
+        """Adds `missing`, the events that the agent server's log lacks. Raises Conflict: `log_gap` if earlier
+        events are absent too, `log_differs` if it has others, `already_running` if the agent is working.
         """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
@@ -207,7 +207,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """Sets when the agent asks the user (`policy`) and what rates risks (`analyzer`; None: nothing)."""
+        """Sets which actions need approval (`policy`) and what rates risks (`analyzer`; None: nothing)."""
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
@@ -323,7 +323,7 @@ class AgentClient(AgentFiles, AgentPages):
         return UUID(parse(BashCommand, reply).id)
 
     async def find_running(self, command: str, *, cwd: str) -> UUID | None:
-        """Returns the id of the running command with this text and directory, or None if none runs."""
+        """Returns the id of the running command with this text and working directory; None if none runs."""
         newest_first = {"sort_order": "TIMESTAMP_DESC"}
         params = {"kind__eq": "BashCommand", **newest_first}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
@@ -382,7 +382,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(GitDiff, reply)
 
     async def set_git_remotes(self, remotes: GitRemotes) -> None:
-        """Sets the git remotes that later git commands in the sandbox reach through the app server."""
+        """Sets which repositories git commands in the sandbox can reach through the app server."""
         await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:

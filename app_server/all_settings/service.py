@@ -237,7 +237,9 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
 
 
 def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
-    """Returns the model settings of a profile that the user `user_id` may see, without the API key."""
+    """Returns the model settings of a profile, without the API key. `user_id`: the user who reads them. The
+    base URL is None if the profile belongs to another user.
+    """
     info = profile_info(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
     return {name: getattr(info, name) for name in names} | {"api_key": None}

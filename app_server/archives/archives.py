@@ -37,10 +37,10 @@ class Archives:
     async def write(
         self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
     ) -> Archive:
-        """Calls `fill` to write the content of a new archive file, and waits until the file is complete.
-        Returns a database row for the file; the caller must add this row to the database. `name`: the name
-        that the user sees; None for archives without a name. Raises StartFailure if the file cannot be
-        written.
+        """Writes a new archive file and waits until the file is complete. Returns a database row for the
+        file; the caller must add this row to the database. `fill`: a function that writes the tar of the
+        workspace to the object that it gets. `name`: the name that the user sees; None for archives without a
+        name. Raises StartFailure if the file cannot be written.
         """
         archive_id = uuid4()
         written = await self._written(sandbox.id, archive_id, fill)
@@ -55,8 +55,9 @@ class Archives:
         )
 
     async def write_copy(self, sandbox_id: UUID, fill: Fill) -> BinaryIO:
-        """Calls `fill` to write the content of a temporary archive file. Returns the complete file, open for
-        reading. Raises StartFailure if the file cannot be written.
+        """Writes a temporary archive file and returns the complete file, open for reading. `fill`: a function
+        that writes the tar of the workspace to the object that it gets. Raises StartFailure if the file
+        cannot be written.
 
         The file has no database row, and its directory entry is already removed. The operating system
         therefore deletes the content when the file is closed.

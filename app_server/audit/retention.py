@@ -27,8 +27,8 @@ function returns None if there is no receiver.
 
 
 def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> Handler:
-    """Returns the handler of the background job that deletes entries of the audit log which are more than
-    `days` days old.
+    """Returns the handler (function) of the background job that deletes entries of the audit log which are
+    more than `days` days old. `days`: 0 means that no entry is deleted.
 
     `unsent_after`: a function that returns the id of the last entry that was sent to the outside server which
     receives the audit log. Later entries are not deleted. None: entries are deleted whether or not they were
@@ -56,8 +56,9 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
 
 
 async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter | None) -> int:
-    """Deletes one batch of entries of the audit log that are older than `age`. Entries that were not yet sent
-    to the receiver of the audit log stay. Returns how many entries it has deleted.
+    """Deletes one batch of entries of the audit log that are older than `age`. Keeps the entries that were
+    not yet sent to the outside server which receives the audit log. Returns how many entries were deleted.
+    `unsent_after`: returns the id of the last entry that was sent; None: all entries may be deleted.
     """
     locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
     anchor_id, last_id = (await session.execute(locked)).one()

@@ -50,8 +50,9 @@ class StreamDelivery:
     http: httpx.AsyncClient
 
     async def run(self, _attempt: JobAttempt) -> dict[str, Any]:
-        """Sends all entries of the audit log that were not sent yet, in batches. Does nothing if there is no
-        receiver. Returns the number of sent entries. Raises TryAgain if the receiver does not accept a batch.
+        """Sends the entries of the audit log that were not sent yet, in batches. Begins no further batch
+        after _WORK_SECONDS. Does nothing if there is no receiver. Returns a dict with the key `sent`: the
+        number of sent entries. Raises TryAgain if the receiver does not accept a batch.
         """
         sent, began = 0, time.monotonic()
         while time.monotonic() - began < _WORK_SECONDS:
@@ -136,7 +137,8 @@ class StreamDelivery:
     async def _note(self, stream: AuditStream, **values: Any) -> None:
         """Stores the result of an attempt to send entries, for example the last sent entry or the error.
         `values`: the new values of columns of AuditStream. `stream`: the settings of the receiver at the time
-        of the attempt. Stores nothing if an administrator has changed the receiver since then.
+        of the attempt. Stores nothing if an administrator has changed the receiver since then, or if another
+        attempt has sent entries since then.
         """
         async with self.database.session() as session:
             same = update(AuditStream).where(

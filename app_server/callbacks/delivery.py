@@ -298,9 +298,10 @@ class Deliveries:
         is_counted: bool = False,
     ) -> None:
         """Stores in the delivery's database row how one attempt to deliver the event has ended. `status`: the
-        HTTP status of the receiver's reply. `error`: why the attempt failed; None if the event was delivered.
-        `began`: the monotonic time at the start of the attempt. `is_counted`: whether the column `attempts`
-        already includes this attempt.
+        HTTP status of the receiver's reply; None if there was no HTTP reply. `error`: why nothing was
+        delivered; None if the event was delivered. `began`: the monotonic time at the start of the attempt; 0
+        means that no duration is stored. `is_counted`: whether the column `attempts` already includes this
+        attempt.
         """
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:

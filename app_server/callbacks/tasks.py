@@ -1,5 +1,5 @@
-"""Builds the title and the first message of the new conversations that callbacks of the kind `task` start. A
-callback starts such a conversation because of an event in another conversation.
+"""Builds the title and the first message of a conversation that is started by a callback of the kind `task`.
+Such a callback starts a new conversation when a matching event happens in another conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,25 +24,27 @@ conversation cannot be started.
 
 
 def task_of(delivery_id: UUID) -> UUID:
-    """Returns the id of the new conversation that a delivery of a `task` callback starts. The id is the same
-    in each attempt of the delivery.
+    """Returns the id of the new conversation that is started for one delivery (one run of a `task` callback
+    for one event). The id is the same in each attempt of the delivery, so only one conversation is started.
     """
     return uuid5(delivery_id, _NAME)
 
 
 def title_of_task(name: str, description: EventDescription) -> str:
-    """Returns the title of the new conversation, at most 200 characters. `name`: the name of the callback.
-    `description`: the title, text and URL that tell what has happened in the other conversation.
+    """Returns the title of the new conversation that a `task` callback starts, at most 200 characters.
+    `name`: the name of the callback. `description`: the title, text and URL that tell what has happened in
+    the conversation with the event.
     """
     return f"{name}: {description.title}"[:200]
 
 
 def message_of_task(instructions: str, description: EventDescription, delivery_id: UUID) -> str:
-    """Returns the first message of the new conversation: the user's instructions and the description of the
-    event. The description contains text that the agent of the other conversation has written. It is put
-    between marker lines, so that the new agent can distinguish it from the user's instructions.
+    """Returns the first message of the new conversation that a `task` callback starts: the user's
+    instructions and the description of the event. The description contains text that the agent of another
+    conversation has written. It is put between marker lines, so that the new agent can distinguish it from
+    the user's instructions.
 
-    `description`: the title, text and URL that tell what has happened in the other conversation.
+    `description`: the title, text and URL that tell what has happened in the conversation with the event.
     `delivery_id`: the delivery for which the new conversation is started.
     """
     return (

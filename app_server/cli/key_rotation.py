@@ -147,8 +147,9 @@ async def _batch(
 
 
 def _changed(table: Table, value: Any, change: _Change) -> Any:
-    """Returns a copy of the value of one column of one row, in which `change` was applied to each encrypted
-    text. The value is one text, or a JSON object with texts.
+    """Returns a copy of the value of one column of one row, in which each encrypted text is replaced by the
+    result of `change`. `value`: one text, or a JSON object with texts. `change`: a function that gets an
+    encrypted text and returns the text that replaces it.
     """
     if isinstance(value, dict):
         is_payload = table is Job.__table__

@@ -91,9 +91,9 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
-    """Returns the conversation in the sandbox whose model key has this hash. A model key lets programs in the
-    sandbox call the conversation's model. The result also contains the conversation's model profile (a model
-    with its address, key and options) and the user who pays for the model calls.
+    """Finds the conversation in the sandbox whose model key has this hash. A model key lets programs in the
+    sandbox call the conversation's model. Returns the id of the conversation, the name of its model profile
+    (a saved model with its options), and data about the user who pays for the model calls.
 
     Returns None if no conversation in the sandbox has such a key, if the key has expired, or if the
     conversation's owner is disabled.

@@ -22,7 +22,8 @@ class Batches(Generic[ItemT, OutcomeT]):
     batch is processed is processed immediately. Items that arrive while a batch is processed wait and form
     the next batch.
 
-    `work`: the function that processes a batch. `at_most`: the largest number of items in one batch.
+    `work`: the function that processes a batch. It gets the items, and returns one result or exception for
+    each item, in the same order. `at_most`: the largest number of items in one batch.
     """
 
     def __init__(self, work: Work[ItemT, OutcomeT], *, at_most: int) -> None:

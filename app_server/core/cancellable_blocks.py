@@ -12,8 +12,9 @@ CauseT = TypeVar("CauseT", bound=Hashable)
 
 
 class HeldBlocks(Generic[CauseT]):
-    """The collection of running blocks of code that are to be cancelled when a condition ends. The blocks are
-    grouped by this condition, such as a permission. The condition is called the cause.
+    """The running blocks of code, such as live streams, that are cancelled when a condition ends. An example
+    of a condition: a user has access to a conversation. A value identifies the condition, for example the ids
+    of the user and the conversation. This value is called the cause. Several blocks can have the same cause.
     """
 
     def __init__(self) -> None:
@@ -21,8 +22,8 @@ class HeldBlocks(Generic[CauseT]):
 
     @property
     def causes(self) -> Collection[CauseT]:
-        """The conditions, such as permissions, that the running blocks of code depend on. When a condition
-        ends, its blocks are cancelled.
+        """The causes of all running blocks of code, each once. A cause is a value that identifies the
+        condition on which a block depends, for example the ids of a user and a conversation.
         """
         return set(self._timeouts)
 
@@ -31,8 +32,9 @@ class HeldBlocks(Generic[CauseT]):
 
     @asynccontextmanager
     async def until_ended(self, cause: CauseT, error: type[Exception]) -> AsyncIterator[None]:
-        """Runs the code in the `async with` block as long as the condition `cause` holds. If `end` is called
-        for this condition before the block has ended, cancels the block and raises `error`.
+        """Runs the code in the `async with` block. If `end` is called for the same cause before the block has
+        ended, cancels the block and raises `error`. `cause`: a value that identifies the condition on which
+        the block depends, for example the ids of a user and a conversation.
         """
         try:
             async with asyncio.timeout(None) as timeout:
@@ -47,8 +49,8 @@ class HeldBlocks(Generic[CauseT]):
             raise
 
     def end(self, cause: CauseT) -> None:
-        """Cancels all running blocks that depend on the condition `cause`. Each of these blocks raises the
-        error that was given to `until_ended`.
+        """Cancels all running blocks of code with this cause, because the condition that `cause` identifies
+        has ended. For each of these blocks, `until_ended` raises its argument `error`.
         """
         for timeout in self._timeouts.pop(cause, ()):
             timeout.reschedule(asyncio.get_running_loop().time())

@@ -16,8 +16,8 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 def is_safe_url(url: str) -> bool:
-    """Returns whether the URL begins with https, or with http and the name of this machine, such as
-    localhost.
+    """Returns whether the URL begins with `https`, or begins with `http` and names this machine as
+    `localhost`, `127.0.0.1` or `::1`.
     """
     parts = urlsplit(url)
     is_local = parts.scheme == "http" and parts.hostname in _LOOPBACK

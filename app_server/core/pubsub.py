@@ -54,9 +54,9 @@ class Frame:
     a piece of this reply.
 
     `stands`: what is stored for clients that subscribe later. True: this frame is stored until a newer frame
-    with the same `subject` replaces it. False: the stored frame with the same `subject` is deleted; if
-    `subject` is empty, all stored frames of the channel are deleted. None: nothing is stored or deleted.
-    `age_seconds`: the age of a stored frame when a later subscriber receives it; otherwise 0.
+    with the same `subject` replaces it. False: the stored frame with the same `subject` is deleted, or all
+    stored frames if `subject` is empty. None: nothing is stored or deleted. `subject`: the topic of the
+    frame, such as `output`. `age_seconds`: a stored frame's age when a later subscriber gets it, otherwise 0.
     """
 
     text: str

@@ -153,7 +153,8 @@ class _OrderedConnection(aiosqlite.Connection):
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
         """Returns whether this step of a statement may have to wait for a lock or for the disk, so that it
-        must run in a thread. `fn`: the function of the SQLite driver that performs the step.
+        must run in a thread. `fn`, `args`: the function of the SQLite driver that performs the step, and its
+        arguments.
         """
         if fn == self._conn.rollback:
             return self._is_writing

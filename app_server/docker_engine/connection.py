@@ -60,10 +60,10 @@ def ask(call: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _api_version() -> str:
-    """Asks the Docker engine for the version of its API and returns the version.
+    """Asks the Docker engine for the version of its API and returns this version, such as `1.47`.
 
-    The Docker library could also determine the version, but it then leaves its connection open if no engine
-    answers.
+    The Docker library could also find out the version. But then, if no engine answers, the library leaves its
+    connection open.
     """
     import docker
 
@@ -79,8 +79,9 @@ def unavailable(
 
 
 def _causes(error: BaseException | None) -> Iterator[object]:
-    """Yields the error, the errors that caused it, and the arguments of all these errors. The arguments are
-    included because the Docker library and its HTTP library pass a causing error as an argument.
+    """Yields the error, the errors that caused it, and the arguments of all these errors. The caller looks
+    for a PermissionError among them. The arguments are included because the Docker library and its HTTP
+    library pass a causing error as an argument of their own error.
     """
     while error is not None:
         yield error

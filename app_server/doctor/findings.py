@@ -44,8 +44,8 @@ def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Fi
 
 
 def fails_starts(name: str, failure: StartFailure) -> Finding:
-    """Converts a StartFailure, which a check has raised, to a Finding with the state "error". The same
-    problem makes the start of every sandbox fail. `name`: what was checked.
+    """Converts a StartFailure, which a check has raised, to a Finding with the state "error". A problem that
+    is reported as a StartFailure makes the start of every sandbox fail. `name`: what was checked.
     """
     return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 

@@ -25,7 +25,7 @@ from app_server.sandbox_records.models import Sandbox
 
 def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
     """Checks whether the ports that the app server needs are free, and returns the result. The result is also
-    "ok" if an app server with the same home directory already runs. Blocks the caller.
+    "ok" if an app server that uses the home directory of `config` already runs. Blocks the caller.
 
     `inner_addresses`: the addresses on which the app server accepts connections from sandboxes.
     """
@@ -121,8 +121,9 @@ async def _count_others(config: Config, backend: str) -> int:
 
 
 def _is_served(home: Path) -> bool:
-    """Returns whether an app server with this home directory runs. The file server.json contains the id of
-    its process. The process is also checked, because the file stays if an app server is killed.
+    """Returns whether an app server that uses the home directory `home` runs. The file server.json in this
+    directory contains the process id of the app server. The process is also checked, because the file stays
+    if an app server is killed.
     """
     try:
         os.kill(int(json.loads((home / "server.json").read_text())["pid"]), 0)

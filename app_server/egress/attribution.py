@@ -50,8 +50,11 @@ conversations in each of these sandboxes, without deleted conversations.
 
 
 def possible(attribution: Attribution, sandbox_id: UUID, moment: datetime) -> list[OccupantInfo]:
-    """Returns the conversations that worked in the sandbox at the time `moment`. Returns an empty list if
-    there were none.
+    """Returns the conversations of the sandbox that may have made a network request at the time `moment`.
+    These are the conversations that began to work in the sandbox at this time or earlier. Returns an empty
+    list if there are none.
+
+    `attribution`: the conversations of several sandboxes, by sandbox id.
     """
     there = (each for each in attribution.get(sandbox_id, ()) if each.since <= moment)
     return [OccupantInfo.model_validate(each) for each in there]

@@ -83,8 +83,9 @@ def of_proxy(request: h11.Request) -> ProxyRequest:
 
 
 def of_host(host: str, port: int) -> ReadRequest:
-    """Returns a function that parses requests to this host. Such requests are sent inside a tunnel, so they
-    name only a path. The function raises Malformed for other requests.
+    """Returns a function that parses the requests inside a tunnel to this host and port. Such a request names
+    only a path, because the host is known from the tunnel. The returned function raises Malformed if a
+    request is a CONNECT request, or names something else than a path.
     """
 
     def read(request: h11.Request) -> ProxyRequest:

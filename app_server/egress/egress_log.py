@@ -117,12 +117,13 @@ class EgressLog:
 
 
 async def _add(session: AsyncSession, key: _Key, entry: _Sum) -> bool:
-    """Adds counted requests and bytes to the database record of one target, reason and hour. Creates the
-    record if there is none.
+    """Adds counted requests and bytes to the database record for `key`. Creates the record if there is none.
+    `key`: the sandbox, the user, the hour, the host, the port, and the reason of the refusal. `entry`: the
+    numbers to add.
 
-    If the sandbox already has MAX_HOSTS_PER_HOUR records in this hour, creates no record for a new target.
-    The requests are then added to a common record for all further targets. Returns whether a record for this
-    target was created.
+    If the sandbox already has MAX_HOSTS_PER_HOUR records in this hour, creates no further record for `key`.
+    The requests are then counted in one common record for all further hosts. Returns whether a new record for
+    `key` was created.
     """
     sandbox_id, user_id, hour, host, port, reason = key
     in_hour = (EgressRecord.sandbox_id == sandbox_id, EgressRecord.hour == hour)

@@ -85,8 +85,8 @@ class Policy:
 
     @classmethod
     def strictest(cls, policies: "Sequence[Policy]") -> "Policy":
-        """Returns a policy that allows a request only if all these policies allow it. This policy has the
-        strictest mode that occurs in `policies`. `policies` must not be empty.
+        """Returns a policy that allows a request only if all policies in `policies` allow it. The returned
+        policy has the strictest mode that occurs in `policies`. `policies` must not be empty.
         """
         first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
         return replace(first, others=others)
@@ -99,8 +99,8 @@ class Policy:
         return replace(self, rules=[*self.rules, *rules], others=others)
 
     def equals(self, other: "Policy") -> bool:
-        """Returns whether both policies have the same modes and the same allowed hosts, in any order. Does
-        not compare the rules of the organisation and of teams.
+        """Returns whether this policy and `other` have the same modes and the same allowed hosts, in any
+        order. Does not compare the rules of the organisation and of teams.
         """
         return self.parts() == other.parts()
 
@@ -115,8 +115,8 @@ class Policy:
         return next((reason for reason in refusals if reason), None)
 
     def parts(self) -> frozenset[tuple[EgressMode, frozenset[HostRule]]]:
-        """Returns the mode and the allowed hosts of this policy and of each policy in `others`. Two policies
-        are regarded as equal if these values are equal.
+        """Returns the data that `equals` compares: a set of pairs of a mode and the allowed hosts. There is
+        one pair for this policy, and one for each additional policy in the field `others`.
         """
         return frozenset((policy.mode, frozenset(policy.rules)) for policy in (self, *self.others))
 
@@ -153,9 +153,9 @@ def _decided(policy: Policy, host: str, port: int) -> bool | None:
 
 
 def _is_about(one: RuleOfLevel, host: str, port: int) -> bool:
-    """Returns whether the rule applies to requests to this host and port. If a rule names no port, it depends
-    on the kind of rule: a rule that denies a host applies to all ports, and a rule that allows a host applies
-    only to the ports 80 and 443.
+    """Returns whether the rule `one` applies to requests to this host and port. A rule that names a port
+    applies only to this port. A rule without a port applies to all ports if it denies the host, and only to
+    the ports 80 and 443 if it allows the host.
     """
     if one.rule.port is None and not one.level_value.value:
         return one.rule.covers(host)

@@ -136,8 +136,11 @@ class PolicyDecisions:
         return await authenticate_patiently(self._database, key)
 
     async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
-        """Reads the sandbox from the database again and returns the new row. Returns None if the argument is
-        None, or if the sandbox was deleted or its session keys are no longer valid.
+        """Reads the row of a sandbox from the database again and returns the new row. Returns None if
+        `sandbox` is None, or if the sandbox was deleted or its session keys are no longer valid.
+
+        The proxy calls this method for requests that contain no session key: the later requests of a
+        connection, and requests inside a tunnel.
         """
         async with self._database.read() as session:
             found = await session.get(Sandbox, sandbox.id) if sandbox else None

@@ -296,7 +296,8 @@ class _Disguised(Exception):
 
 async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: bytes) -> bytes:
     """Returns the first data that the sandbox sends in a tunnel, after a check that it is for the requested
-    host.
+    host. `sandbox`: the connection to the program in the sandbox. `target`: the requested host and port.
+    `early`: data that was already read from the tunnel.
 
     A TLS connection must name that host; for an IP address, it must name no host. On port 443 the data must
     be TLS. On other ports, data that is not TLS is not checked. Raises _Disguised if the check fails. Raises

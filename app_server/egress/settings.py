@@ -26,8 +26,9 @@ class Scope:
     """The scope of a network setting: which sandboxes the setting applies to. These are all sandboxes of a
     user, those that work on one repository, or a single sandbox.
 
-    subject: empty for all sandboxes of a user; otherwise the identity of the repository (`host/owner/name` or
-    a path), or the id of the sandbox as hexadecimal text. sandbox_id: None except for a single sandbox.
+    `subject`: empty for all sandboxes of a user; otherwise the identity of the repository (`host/owner/name`
+    or a path), or the id of the sandbox as hexadecimal text. `sandbox_id`: the id of the sandbox if the scope
+    is a single sandbox; otherwise None.
     """
 
     kind: EgressScope

@@ -233,9 +233,10 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of events that are already in the log, by event id. These events are the events
-    at the positions from the first to the last frame, and the events with the same id as the event of a
-    frame. `frames`: the messages of a sandbox, each with one event.
+    """Returns the positions of stored events, by event id. The caller uses them to find events that are
+    already in the log. The result contains the stored events at the positions from the first to the last of
+    `frames`, and the stored events with the same id as an event in `frames`. `frames`: the messages of a
+    sandbox, each with one event.
     """
     if not frames:
         return {}
@@ -304,15 +305,15 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
 def next_page(seqs: Sequence[int], number: int) -> str:
     """Returns the id of the next page of events as JSON text, or `null` if this page is the last page.
 
-    `number`: how many events this page has. `seqs`: the positions of these events. If more events follow,
-    `seqs` also contains the position of at least one of them.
+    `seqs`: the positions of the events that the query has found: the events of this page, and at least one
+    event after them if there is one. `number`: how many of these events are on this page.
     """
     return f'"{encode_page_id("events", str(seqs[number - 1]))}"' if len(seqs) > number else "null"
 
 
 def page_position(page_id: str) -> int:
-    """Returns the position in the log that a page id contains: the position of the last event on the page
-    before. Raises BadRequest `bad_page_id` if the page id is not valid.
+    """Returns the position in the log that a page id contains: the position of the last event on the previous
+    page. Raises BadRequest `bad_page_id` if the page id is not valid.
     """
     name, position = decode_page_id(page_id, 2)
     if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:

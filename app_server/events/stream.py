@@ -63,11 +63,12 @@ async def serve(
     ends the stream. The stream contains, in this order: the frame of `opening`, a `sync` frame with the
     positions of the stored events that follow, the frames of `greeting`, the stored events, and new frames.
 
-    `after_seq`: the position of the newest event that the client already has. `greeting`: a function that
-    returns the frames about the present state of the conversation. `opening`: a function that returns the
-    position of the first stored event to send, and a frame. None means that there is no such frame, and that
-    the stored events after `after_seq` are sent. `shown`: a function that returns the part of a frame that
-    the client may see, or None if the client may not see the frame. If `shown` is None, all frames are sent.
+    `after_seq`: the position of the newest event that the client already has; ignored if `opening` is given.
+    `greeting`: a function that returns the frames about the present state of the conversation. `opening`: a
+    function that returns two values: the position from which stored events are sent, and the first frame of
+    the stream. None means that the stream begins with the `sync` frame, and that the stored events after
+    `after_seq` are sent. `shown`: a function that returns the part of a frame that the client may see, or
+    None if the client may not see the frame. If `shown` is None, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 

@@ -34,8 +34,8 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns `agent-` and the id of the sandbox. The URL of the sandbox's agent server contains this text.
-    The URL of a link to a port of the sandbox contains the link's token in the same place.
+    """Returns the part of an agent server's URL that names the sandbox: `agent-` and the id of the sandbox.
+    The URL of a link to a port of a sandbox has the link's token in the same place.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 
@@ -100,7 +100,8 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
 
 def asks_for_health(connection: HTTPConnection, location: PreviewLocation) -> UUID | None:
     """Returns the id of the sandbox if the request has no key and is a health check of the sandbox's agent
-    server. Returns None for all other requests. `location`: the address of the request.
+    server. The gateway itself answers such a request. Returns None for all other requests. `location`: the
+    address of the request.
     """
     if (
         not isinstance(location, Below)

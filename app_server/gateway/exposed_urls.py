@@ -82,8 +82,8 @@ def agent_server_key(
 def url_of(request: Request, grant: PreviewGrant) -> str:
     """Returns the URL of a link to a port of a sandbox. `grant`: the access that the link gives.
 
-    The URL of an agent server has no final slash, because programs append paths to it. A request to this URL
-    needs no cookie.
+    If the link opens an agent server, the URL has no slash at the end, because programs append paths to it.
+    Requests to such a URL need no cookie.
     """
     token = links.sign(request.state.cipher, grant)
     config, asked_at = request.state.config, request.headers["host"]

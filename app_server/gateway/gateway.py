@@ -247,9 +247,9 @@ async def _start_plugin(
     location: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin (such as VS Code) of the link's port. `error`: why the request failed; raised
-    again if no plugin can be started. Raises Conflict `host_name_needed` if the plugin cannot be shown at the
-    address `location`. Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not have the plugin.
+    """Starts the runtime plugin (such as VS Code) of the link's port after a request to this port has failed.
+    `error`: the failure; raised if no plugin can be started. Raises Conflict `host_name_needed` if the plugin
+    cannot be shown at `location`, or Forbidden `runtime_plugin_not_offered` if the sandbox lacks the plugin.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
     if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
@@ -261,9 +261,9 @@ async def _start_plugin(
 
 
 async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, location: Below) -> None:
-    """Raises Forbidden `not_by_link` if no link and no key allows this method and path at the agent server.
-    Raises Forbidden `other_conversation` if the path names another conversation than the link or key. Raises
-    Forbidden `runtime_plugin_not_offered` if the request starts a plugin that the sandbox does not have.
+    """Checks a request to the agent server. Raises Forbidden `not_by_link` if links and keys do not allow its
+    method and path, `other_conversation` if the path names another conversation than the link or key, or
+    `runtime_plugin_not_offered` if the request starts a plugin that the sandbox does not have.
     """
     agent_server.require_allowed(_method(connection), location.path, grant.conversation_id)
     if plugin := agent_server.started_plugin(location.path):

@@ -105,9 +105,11 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, location: PreviewLocation, port: int) -> bytes:
-    """Returns the URL by which the program in the sandbox knows its page, such as `http://localhost:PORT/a`.
-    `url`: the URL of the page in the browser. The URL `null` is the opaque origin of a page below a path; it
-    is converted, too. Other URLs are returned unchanged.
+    """Converts the URL of a sandbox's page in the browser to the URL by which the program in the sandbox
+    knows this page, such as `http://localhost:PORT/a`. `url`: the value of the header `Origin` or `Referer`.
+
+    Also converts the origin `null`, which a browser sends for a page below a path. Returns all other URLs
+    unchanged.
     """
     here = location.origin.encode() + (location.prefix.encode() if isinstance(location, Below) else b"")
     local = f"http://localhost:{port}".encode()
@@ -147,9 +149,11 @@ def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
 
 
 def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
-    """Returns the target of a redirect in the form that the browser needs. If the target is an address of the
-    program in the sandbox, it is replaced by the URL at which the gateway shows the page. Other targets stay
-    unchanged.
+    """Converts the target of a redirect, so that the browser stays at the URL where the gateway shows the
+    page. `location`: the target, as the program in the sandbox has sent it. `port`: the program's port.
+    `prefix`: the path below which the gateway shows the page; empty if the page has a separate host name.
+
+    Changes only a target that is a path or an address of the program (`localhost` with this port).
     """
     text = location.decode("latin-1")
     local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)

@@ -45,9 +45,9 @@ CertificateAuthorities = Annotated[str, AfterValidator(_certificates)]
 
 @contextmanager
 def authorities_file(authorities: str, usual: str | None) -> Iterator[Path]:
-    """Writes a temporary file that contains the usual certificate authorities and the given `authorities`,
-    and yields the path of the file. Only the operating system user of this process can read the file. The
-    file is deleted when the `with` block ends.
+    """Writes a temporary file with certificates of authorities in PEM form, and yields the path of the file.
+    The file contains the usual authorities, and then the text `authorities`. Only the operating system user
+    of this process can read the file. The file is deleted when the `with` block ends.
 
     `usual`: the file of the authorities that are always trusted; None means the file of this system.
     """

@@ -61,8 +61,8 @@ class Credentials:
 
 @dataclass(frozen=True)
 class GitResult:
-    """The exit code and output of a git command. `output`: the last 8192 characters of stdout and stderr
-    together.
+    """The exit code and output of a git command. `output`: the end of stdout and stderr together, at most 200
+    lines and 8192 characters.
     """
 
     exit_code: int

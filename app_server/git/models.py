@@ -82,10 +82,10 @@ class GitGrant(Base):
 
     `app_id`: the OAuth application of the sign-in; None if an administrator has removed the application, so
     that the token cannot be renewed. `installation_id`: the installation of a GitHub App whose tokens are
-    used; None for a token of the user. `expires_at`, `renew_at`: None if the token does not expire.
-    `is_refused`: the host no longer renews the token, so the user must sign in to the host again.
-    `claimed_until`: until this time only one app server may renew the token; None if no app server renews it.
-    `version`: is increased by each renewal.
+    used; None for a token of the user. `expires_at`: when the token expires. `renew_at`: when Slipway renews
+    the token at the earliest. Both are None if the token does not expire. `is_refused`: the host no longer
+    renews the token, so the user must sign in to the host again. `claimed_until`: until this time only one
+    app server may renew the token; None if no app server renews it. `version`: is increased by each renewal.
     """
 
     __tablename__ = "git_grants"

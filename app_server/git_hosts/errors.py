@@ -13,6 +13,9 @@ host's status               error                        code
 others, (no reply)          BadGateway 502               git_host_failed
 (certificate not trusted)   BadGateway 502               git_host_untrusted
 (no such feature)           BadRequest 400               git_host_cannot
+
+(a sign-in page): the host replied with a redirect, or with a page for browsers in place of JSON. Some
+hosts do this if the token is not valid.
 """
 
 import httpx

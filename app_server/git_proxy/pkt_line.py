@@ -81,8 +81,8 @@ class Reader:
 
     def take(self, lines: re.Pattern[bytes]) -> bytes:
         """Returns the bytes that match the regular expression `lines` at the beginning of the unread bytes,
-        and marks them as read. Only bytes that have already arrived are searched. Returns no bytes if nothing
-        matches. `lines` must match whole packet lines only.
+        and marks them as read. This is faster than many calls of `line`. Only bytes that have already arrived
+        are searched. Returns no bytes if nothing matches. `lines` must match whole packet lines only.
         """
         match = lines.match(self._held)
         size = match.end() if match else 0

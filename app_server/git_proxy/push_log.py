@@ -50,9 +50,10 @@ async def record(
     reasons: Mapping[str, str] | None = None,
 ) -> list[UUID]:
     """Adds one row of GitPush for each ref (branch or tag) of a push and returns the ids of the rows.
+    `commands`: the refs that the push changes, with their old and new commits.
 
-    `reasons`: maps refs to the reasons why Slipway refuses the push. None means that Slipway does not refuse
-    the push but passes it on to the git host.
+    `reasons`: if Slipway refuses the push, the reasons for this, by ref. None means that Slipway does not
+    refuse the push but passes it on to the git host.
     """
     rows = [
         GitPush(

@@ -51,7 +51,7 @@ class HeadlessOutcome:
 
     def refuse(self) -> list[str]:
         """Counts one more refusal, and returns the ids of the agent's actions that wait for confirmation and
-        must now be refused. After more than MAX_REFUSALS refusals, the run fails.
+        must now be refused. If there are now more than MAX_REFUSALS refusals, marks the run as failed.
         """
         self.refused += 1
         if self.refused > MAX_REFUSALS:

@@ -95,8 +95,9 @@ class Guard:
     """Checks before each connection that the host is not in a private network. `named`: the private hosts and
     networks that an administrator has allowed in the configuration.
 
-    `upstream`: the outgoing proxies; None means that there are none. `home`: a URL whose origin is allowed
-    even if it is private; None means that there is no such origin.
+    `resolve`: a function that returns the addresses of a host name. `upstream`: the outgoing proxies; None
+    means that there are none. `home`: a URL whose origin is allowed even if it is private; None means that
+    there is no such origin.
     """
 
     def __init__(
@@ -196,12 +197,13 @@ class BoundClient(httpx.AsyncClient):
     """An HTTP client for servers whose URLs an administrator has configured. A configured URL may have a
     private address.
 
-    A server may refer to another URL, for example in a redirect. For a request to this other URL, the caller
-    must pass the extensions that `bound_to` returns. The request may then go to a private address only if the
-    other URL has the same origin as the configured URL.
+    The reply of such a server may contain another URL, for example in a redirect. For a request to the other
+    URL, the caller must pass the extensions that `bound_to` returns. Then the request may go to a private
+    address only if the other URL has the same origin as the configured URL.
 
-    `guarded`: the client that sends requests to other origins; it refuses private addresses. `guard`: checks
-    the addresses of requests that trust additional certificate authorities.
+    `guarded`: the client for URLs with another origin; it refuses private addresses. `guard`: checks the
+    addresses of those requests that trust additional certificate authorities. Such a request may go to the
+    origin of its URL, even if this is private, but not to another private address.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:

@@ -8,12 +8,12 @@ from starlette.types import Receive, Scope, Send
 
 
 class Passing(StreamingResponse):
-    """An HTTP response that forwards the reply of another server while the reply arrives. At the end, the
-    response always closes the connection to the other server.
+    """An HTTP response that forwards the reply of another server while the reply arrives. When the response
+    ends or the client disconnects, calls `at_end` and closes the connection to the other server.
 
-    This connection is also closed if the client disconnects before the first piece of the reply. In this case
-    the iterator `pieces` has not started, so it cannot close the connection itself. `at_end`: a function that
-    releases other resources at the end.
+    `reply`: the reply of the other server. `pieces`: an iterator that yields the body of this response. The
+    iterator cannot close the connection, because it never starts if the client disconnects early. `at_end`: a
+    function that releases other resources.
     """
 
     def __init__(

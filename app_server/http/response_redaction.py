@@ -78,6 +78,8 @@ def _forms(value: str) -> set[bytes]:
 
 
 def _overlap(text: bytes, form: bytes) -> int:
-    """Returns how many bytes at the end of `text` are equal to the beginning of `form`, an encoded secret."""
+    """Returns the length of the longest end of `text` with which `form` begins. `form`: an encoded secret.
+    This end is held back, because the next piece of the reply may complete the secret.
+    """
     longest = min(len(text), len(form) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(form[:size])), 0)

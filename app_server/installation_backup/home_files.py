@@ -25,9 +25,12 @@ Backups do not include these folders.
 
 
 def files_of(home: Path, left_out: Collection[Path], unreadable: list[Path]) -> Iterator[Path]:
-    """Yields the folders, regular files and symbolic links below `home`, parents first. Links are not
-    followed. Leaves out sockets, pipes, devices, the paths in `left_out`, and files that are deleted while
-    this function runs. Adds folders that cannot be read to `unreadable`.
+    """Yields the paths of the folders, regular files and symbolic links below `home` that belong in a backup,
+    parents first. Links are not followed. Leaves out sockets, pipes, devices, caches and temporary data of
+    the server, and files that are deleted while this function runs.
+
+    `left_out`: further paths to leave out. `unreadable`: a list to which the function adds the folders that
+    cannot be read.
     """
     for path in sorted(home.iterdir()):
         if path.name not in _LEFT_OUT and not path.name.startswith(UNFINISHED_COPY):

@@ -136,9 +136,9 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 async def all_values(
     session: AsyncSession, organisation_id: UUID
 ) -> Sequence[tuple[LevelSetting, str | None]]:
-    """Returns all values of settings that the organisation, its teams and its users have set. The values are
-    sorted by setting, and then by level (organisation, team or user). The second part of each pair is the
-    name of the team that has set the value; None if no team has set it.
+    """Returns all values of settings that the organisation, its teams and its users have set. Each value is a
+    pair: the row of the settings table, and the name of the team that has set the value (None if no team has
+    set it). The pairs are sorted by setting, and then by level (organisation, team or user).
     """
     query = rows_with_team().where(LevelSetting.name.in_(SettingName), is_in(organisation_id))
     rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
@@ -157,10 +157,11 @@ def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | Non
 
 
 def setting_enforced(name: str, value: LevelValue) -> Forbidden:
-    """Returns the error for a user who tries to change a setting that the organisation or a team enforces.
-    The caller raises the error.
+    """Returns the error for a user who tries to change a setting or an item that the organisation or a team
+    enforces. The caller raises the error.
 
-    value: the enforced value.
+    name: the name of the setting or item. value: the enforced value, with the organisation or team that has
+    set it.
     """
     return Forbidden(
         f"The setting `{name}` is set by {value.whose} and cannot be changed.",

@@ -56,8 +56,10 @@ async def settled(
     request: Request,
 ) -> Response:
     """Reserves the likely cost of a model call, calls `reply` to get the vendor's reply, and returns this
-    reply. When the reply ends, its real cost replaces the reservation. `size`: the size of the request body
-    in bytes.
+    reply. When the reply ends, its real cost replaces the reservation.
+
+    `payer`: the user who pays. `body`, `size`: the body of the request, and its size in bytes; the likely
+    cost is estimated from both.
     """
     sent = {**body, **profile.chosen.extra_body}
     paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)

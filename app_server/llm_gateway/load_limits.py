@@ -118,8 +118,8 @@ class CallCapacity:
         the limits of the sandbox and of the user for large bodies.
 
         A large body is read only when the number of large bodies is below these limits and below the limit of
-        the whole server. Raises BadRequest `malformed_json` if the body is not a JSON object. Raises
-        BadRequest `body_too_slow` if the body does not arrive in time.
+        the whole server. A body of unknown size counts as large. Raises BadRequest `malformed_json` if the
+        body is not a JSON object. Raises BadRequest `body_too_slow` if the body does not arrive in time.
         """
         content_length = request.headers.get("content-length", "")
         if content_length.isdecimal() and int(content_length) <= LARGE_BYTES:

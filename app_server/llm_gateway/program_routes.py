@@ -36,9 +36,9 @@ from app_server.users.tokens import token_hash
 
 @dataclass(frozen=True)
 class Program:
-    """A program in a sandbox that calls a model. `conversation_id`, `caller`: the conversation whose user
-    pays for the program's calls. `profile_name`: the name of the conversation's model profile (a saved model
-    with its options).
+    """A program in a sandbox that calls a model. `conversation_id`: the id of the conversation that the
+    program's model key belongs to. `caller`: the data of this conversation, whose user pays for the program's
+    calls. `profile_name`: the name of the conversation's model profile (a saved model with its options).
     """
 
     conversation_id: UUID

@@ -27,7 +27,8 @@ _LINES = 400
 
 
 def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a test call, which asks the model to call a certain tool with a colour.
+    """Returns the body of a test call. The call asks the model to call the tool of the test and to give it a
+    colour as its argument. The reply shows whether the model can call tools, and whether it can see images.
 
     `with_image`: True means that an image shows the colour; False means that the text names it. `is_native`:
     True means that the tool is in the body's field `tools`; False means that a system prompt describes the
@@ -84,9 +85,10 @@ def _call_body(profile: LLMProfile, messages: list[dict[str, Any]], *, with_tool
 class Heard:
     """The parsed content of the reply to a test call.
 
-    `pieces`: the number of pieces of the stream. `colour`: the colour that the model named when it called the
-    test's tool; None if the model did not call the tool. `calls_in_text`: whether the model wrote the tool
-    call into the text of its reply.
+    `reasoning`: whether the reply contains thoughts of the model or counts tokens for them. `pieces`: the
+    number of pieces of the stream; 1 for a reply that is not streamed. `colour`: the colour that the model
+    gave to the test's tool; None if the model did not call the tool. `calls_in_text`: whether the model wrote
+    the tool call into the text of its reply.
     """
 
     text: str = ""

@@ -59,8 +59,8 @@ class _Refused(Exception):
 
 
 def skill_folders(files: Files) -> SkillFolders:
-    """Returns the skills in the files of a repository, and sentences about the skills that cannot be used. If
-    several skills have the same name, none of them can be used.
+    """Returns the usable skills in the files of a repository, at most MAX_SKILLS, and sentences about the
+    other skills. If several skills have the same name, none of them can be used.
     """
     found: dict[str, FoundSkill] = {}
     doubled: dict[str, list[str]] = {}

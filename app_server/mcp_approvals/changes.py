@@ -13,8 +13,8 @@ Definitions = Mapping[str, ToolDefinition]
 def with_answers(
     known: Definitions, reported: Definitions, approved: Collection[str]
 ) -> dict[str, ToolDefinition]:
-    """Returns the tool definitions that count as approved now: the definitions in `known`, after the approved
-    changes. A change adds, replaces or removes a tool.
+    """Returns the tool definitions that count as approved now: those in `known`, changed by the approved
+    changes. A change adds a tool, removes a tool, or replaces its old definition by the one in `reported`.
 
     `known`: the tool definitions that were approved before. `reported`: the tool definitions that the sandbox
     reports now. `approved`: the fingerprints (hashes that identify a change, see fingerprint_of_change) of

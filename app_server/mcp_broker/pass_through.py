@@ -92,9 +92,9 @@ class Exchanges:
 
 
 class ReplySlot:
-    """The permission of a sandbox for one open request. A sandbox has at most MAX_EXCHANGES slots at a time.
-    `give_back`: releases the slot. `is_taken`: true if the slot will be released at the end of a streamed
-    reply.
+    """The permission of a sandbox for one open request to an MCP server. A sandbox has at most MAX_EXCHANGES
+    slots at a time. `give_back`: releases the slot. `is_taken`: true if a streamed reply releases the slot at
+    its end, so that the code that handles the request does not release it earlier.
     """
 
     def __init__(self, give_back: Callable[[], None]) -> None:

@@ -34,8 +34,9 @@ class BrokeredVariable:
     """An environment variable whose value stays in the app server, and the hosts to which the value may be
     sent.
 
-    `stand_ins`: the placeholders, which are replaced by the value. They do not contain the prefix that tells
-    the kind of a token, such as `ghp_`.
+    `stand_ins`: the placeholders that the sandbox may have in place of the value, without a prefix. In the
+    sandbox, a placeholder begins with the same prefix as the value, such as `ghp_`, because programs check
+    this prefix.
     """
 
     hosts: Sequence[HostRule]
@@ -46,8 +47,8 @@ class BrokeredVariable:
         return any(rule.permits(host, port) for rule in self.hosts)
 
     def put_into(self, text: str) -> str:
-        """Returns the text with each placeholder replaced by the value. If a prefix such as `ghp_`, which
-        tells the kind of a token, stands in front of a placeholder, the prefix is replaced too.
+        """Returns the text with each placeholder replaced by the value. A prefix in front of the placeholder,
+        such as `ghp_`, is replaced too, because the value contains its prefix.
         """
         for core in self.stand_ins:
             if core in text:
@@ -108,8 +109,9 @@ def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
 
 def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
     """Returns the placeholders that a command in the sandbox may have in place of the value of the
-    environment variable `name`. The placeholders do not contain a prefix such as `ghp_`. There is one
-    placeholder for each encryption key of the app server; the placeholder of the newest key comes first.
+    environment variable `name`. The placeholders are without the prefix of the value, such as `ghp_`. There
+    is one placeholder for each encryption key of the app server; the placeholder of the newest key comes
+    first. `server_id`: the id of the MCP server that the variable belongs to.
 
     A placeholder does not depend on the value. So if the user changes the value, running conversations use
     the new value at once.

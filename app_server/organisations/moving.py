@@ -28,10 +28,10 @@ from app_server.users.provisioning import ProvisionedPerson
 async def move_person(
     session: AsyncSession, trail: AuditTrail, person_id: UUID, to: Organisation, role: GivenRole
 ) -> tuple[User, Sequence[UUID]]:
-    """Moves a person to another organisation. Returns the person, and the ids of people, teams and
-    organisations who may have lost access to conversations. The live streams (open connections that send
-    events to browsers) of these people, and of the members of these teams and organisations, must check the
-    access again.
+    """Moves a person to the organisation `to`. `role`: the person's role there. Returns the person, and the
+    ids of people, teams and organisations who may have lost access to conversations. The live streams (open
+    connections that send events to browsers) of these people, and of the members of these teams and
+    organisations, must check the access again.
 
     Deletes the person's memberships of teams. Ends all sharing of conversations and model profiles with the
     person and by the person. Some callbacks of the person (such as webhooks) ran for the conversations of all

@@ -90,8 +90,9 @@ class ChosenScreenshots:
     link: str
 
     def in_new(self, client: GitHostClient, body: str) -> str:
-        """Returns the description of a pull request that is about to be opened. If the host does not accept
-        images, appends a link to each chosen screenshot to `body`.
+        """Returns the description with which a pull request is opened. `body`: the description without the
+        screenshots. If the git host does not accept images, appends a link to each chosen screenshot to
+        `body`. Otherwise returns `body` unchanged, because `in_opened` adds the images later.
         """
         if image_host(client):
             return body

@@ -83,7 +83,7 @@ async def keep(
     session: AsyncSession, conversation: Conversation, repository: HostedRepository, found: PullRequest
 ) -> ConversationPullRequest:
     """Stores a pull request as belonging to the conversation, or updates the row if the pull request is
-    already stored. Returns the row.
+    already stored. Returns the row. `found`: the pull request as the git host has returned it.
     """
     query = select(ConversationPullRequest).where(
         ConversationPullRequest.conversation_id == conversation.id,

@@ -160,7 +160,7 @@ class Backend(Protocol):
         if it already runs. A new container or process uses the sandbox's existing workspace.
 
         Does not wait until the agent server answers. session_key: the text that the agent server gets at its
-        start. The text is the key that clients of the agent server must send, or JSON that contains this key
+        start. This is either the key that clients of the agent server must send, or a JSON text with this key
         and the keys that sign the stored settings of conversations. base: the name of the base image that
         `prepare` has prepared; None means the default base image.
         """

@@ -172,8 +172,8 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """A file-like object that passes writes on to `sink` while `is_open` is True. It ignores writes when
-    `is_open` is False, because the tar library then only writes the end of a failed tar.
+    """A file-like object that passes writes on to `sink` until `writing` sets `is_open` to False. After that,
+    it ignores writes, because the tar library may still write the rest of a tar whose creation has failed.
     """
 
     def __init__(self, sink: TarSink) -> None:
@@ -338,8 +338,8 @@ def _forget(tar: tarfile.TarFile) -> None:
 
 
 def _move_up(member: tarfile.TarInfo, folder: str, part: str) -> bool:
-    """Changes the name of a tar member from a path in `folder` to a path in `part`, a top directory of the
-    workspace tar. Returns False and changes nothing if the member is outside of `folder`.
+    """Renames a tar member from a path in `folder` to a path in `part`. For `project/src` and `project`, the
+    member `project/src/a.py` becomes `project/a.py`. Returns False if the member is outside of `folder`.
     """
     names = [member.name, *([member.linkname] if member.islnk() else [])]
     if any(name != folder and not name.startswith(f"{folder}/") for name in names):

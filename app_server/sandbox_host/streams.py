@@ -37,10 +37,12 @@ class SinkOfReply:
         return len(piece)
 
     async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
-        """Runs `work` and yields the bytes that `work` writes to this object in a thread.
+        """Runs `work` and yields the bytes that `work` writes to this object in a thread. The bytes are
+        collected into pieces of at least PIECE_BYTES; only the last piece may be smaller.
 
-        If `work` raises an error, this generator raises the same error. If `work` has written nothing before,
-        the error is raised before the first piece; otherwise, it is raised after the last complete piece.
+        If `work` raises an error, this generator raises the same error after the last complete piece. Bytes
+        that do not fill a piece are then lost. If no piece is complete yet, the error is raised before
+        anything is yielded.
         """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:

@@ -114,8 +114,9 @@ def _included_paths(context: Path, dockerfile: Path, name: str) -> set[str]:
 
 
 def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | None:
-    """Adds the file, folder or symbolic link at `path` to the tar and to the hash, under `name`. Returns the
-    size in bytes for a file, and None for everything else.
+    """Adds the file, folder or symbolic link at `path` to the tar and to the hash. Adds nothing for sockets
+    and other special files. `name`: the name in the tar. Returns the size in bytes for a file, and None for
+    everything else.
     """
     member = _member(path, name)
     if member is None:

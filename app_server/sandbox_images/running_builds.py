@@ -74,8 +74,9 @@ class Builds:
             self._forget(image, running)
 
     def _forget(self, image: str, running: _Running) -> None:
-        """Removes the build from the collection of running builds, so that later sandbox starts begin a new
-        build of this image.
+        """Removes the build `running` of this image from the collection of running builds, so that later
+        sandbox starts begin a new build. Does nothing if the collection already has a newer build of the
+        image, or none.
         """
         if self._running.get(image) is running:
             del self._running[image]

@@ -64,10 +64,10 @@ class Admission:
         block runs. The caller starts the sandbox in this block. After the block, the running sandbox itself
         counts as memory in use.
 
-        `report`: a function that is called with the start's position in the queue. `patience_seconds`: the
-        maximum time to wait; None means no limit. Raises NoCapacityError if there is not enough memory within
-        this time. Raises NotFound if there is no such sandbox. Raises StartFailure if the sandbox cannot
-        start.
+        `report`: a function that is called with a sentence about the start's position in the queue, each time
+        the sentence changes. `patience_seconds`: the maximum time to wait; None means no limit. Raises
+        NoCapacityError if there is not enough memory within this time. Raises NotFound if there is no such
+        sandbox. Raises StartFailure if the sandbox cannot start.
         """
         await self._machines.await_engine()
         sandbox = await self._machines.require(sandbox_id)
@@ -203,10 +203,10 @@ class Admission:
         """Returns the ids of the sandboxes that use memory: those that run, are paused, or are about to
         start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
 
-        If there is only one host, and it has memory for all known sandboxes and one more, the method does
-        not ask the container engine. In this case, the result also contains known sandboxes that do not run.
-        If there are several hosts, the method always asks the container engines, because the containers on
-        each host determine where the next sandbox starts.
+        To save time, the method does not ask the container engine if there is only one host, and this host
+        has enough memory for all sandboxes of this server and one more. In this case, it returns all these
+        sandboxes, also those that do not run. If there are several hosts, the method always asks the
+        container engines, because the containers on each host determine where the next sandbox starts.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)

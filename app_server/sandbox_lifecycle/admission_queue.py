@@ -71,9 +71,10 @@ class AdmissionQueue:
         return [each for each in self._waiting if each.sandbox_id == sandbox_id]
 
     def in_order(self) -> list[Waiting]:
-        """Returns the waiting sandbox starts in the order in which they will be admitted: the first start of
-        each user, then the second start of each user, and so on. Among the first starts, the user whose last
-        admission is longest ago comes first. The same is true among the second starts, and so on.
+        """Returns the waiting sandbox starts in the order in which they will be admitted: first one start of
+        each user, then a second start of each user, and so on. In each of these rounds, the user whose last
+        admission is longest ago comes first. For example, if user A has two waiting starts, user B has one,
+        and A was admitted last, the order is: B's start, A's first start, A's second start.
         """
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):
@@ -99,8 +100,9 @@ class AdmissionQueue:
             waiting.admitted.set_result(None)
 
     def seconds_per_admission(self) -> float | None:
-        """Returns the average time in seconds between recent admissions of starts that had to wait. Returns
-        None if there were fewer than two such admissions.
+        """Returns the average time in seconds between recent admissions of starts that had to wait. From this
+        time, users get an estimate of how long their start must wait. Returns None if there were fewer than
+        two such admissions.
         """
         if len(self._admissions) < 2:
             return None

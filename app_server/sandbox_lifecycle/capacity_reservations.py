@@ -57,8 +57,9 @@ class CapacityReservations:
         )
 
     async def take(self, sandbox_id: UUID, standing: ReservationState) -> int | None:
-        """Makes a new memory reservation for the sandbox and returns the number of the reservation. Returns
-        None if another reservation was made since `standing` was read.
+        """Makes a new memory reservation for the sandbox and returns the number of the reservation.
+        `standing`: the reservations that `read` has returned. Returns None if another reservation was made
+        after that call of `read`; the caller must then read the reservations again.
         """
         number = standing.last + 1
         try:

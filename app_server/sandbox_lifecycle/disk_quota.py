@@ -33,8 +33,10 @@ class DiskQuota:
 
     async def look(self) -> None:
         """Measures the workspaces of all running sandboxes, one after the other. Stops each sandbox whose
-        workspace is larger than the limit. Does nothing if there is no limit. Also does nothing if too little
-        time has passed since the last round of measurements (see _REST_FACTOR).
+        workspace is larger than the limit. Does nothing if there is no limit.
+
+        Also does nothing if the last round of measurements has ended too recently. The time between two
+        rounds is at least _REST_FACTOR times as long as the earlier round took.
         """
         limit = self._machines.backend.workspace_limit.bytes
         began = time.monotonic()

@@ -121,8 +121,9 @@ class Monitor:
         self._crashes.pop(sandbox_id, None)
 
     async def _forget(self, sandbox_ids: set[UUID]) -> None:
-        """Removes the given sandboxes from the running sandboxes of this process. Another process has put
-        these sandboxes to sleep or has removed them, for example the command `slipway sandboxes stop`.
+        """Removes the given sandboxes from the list of running sandboxes in this process. Called for
+        sandboxes that another process, such as the command `slipway sandboxes stop`, has put to sleep or
+        removed.
         """
         for sandbox_id in sandbox_ids:
             self._machines.lose(sandbox_id)

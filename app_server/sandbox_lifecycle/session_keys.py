@@ -127,7 +127,7 @@ class SessionKeys:
         "taken" if the agent server has accepted the key, "refused" if it has refused the key, and "absent" if
         it has not answered.
 
-        If the agent server has accepted the new key, the old key becomes invalid after OVERLAP. Raises
+        If the agent server has accepted the new key, the old key stays valid for the time OVERLAP. Raises
         NotFound if there is no such sandbox.
         """
         self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)

@@ -46,8 +46,11 @@ async def given_bases(session: AsyncSession) -> set[str]:
 
 
 async def given_files(session: AsyncSession, base: str) -> tuple[dict[str, Any], bytes] | None:
-    """Returns the description and the gzipped tar of the files that this base image is built from. Returns
-    None if no sandbox spec of the organisation or a team contains such files.
+    """Finds the files from which the base image with the name `base` is built, in the sandbox specs of all
+    organisations and teams. Returns the build settings and the gzipped tar of the files. Returns None if no
+    spec contains these files.
+
+    The build settings are the fields of BuildFiles except `name`, such as the build arguments.
     """
     for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC):
         spec = GivenSpec.of(item)

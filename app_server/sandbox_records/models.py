@@ -209,8 +209,9 @@ class Archive(Base):
 
 
 class CapacityReservation(Base):
-    """The database row of a reservation of memory for a sandbox that is starting. The reservation is valid
-    until the time `until` (capacity_reservations.py).
+    """The database row of a reservation of memory for a sandbox that is starting. So two app servers do not
+    use the same free memory for two sandboxes (see capacity_reservations.py). `number`: reservations have
+    consecutive numbers. `until`: the time at which the reservation expires.
     """
 
     __tablename__ = "memory_places"

@@ -97,8 +97,9 @@ def on_other_server() -> Unavailable:
 
 
 def is_lost(server_id: InstrumentedAttribute[str | None]) -> ColumnElement[bool]:
-    """Returns an SQL condition that is true if the app server with this id has not renewed its lease (the
-    right to use this id) for longer than the time LOST_AFTER. Then this app server has probably stopped.
+    """Returns an SQL condition for rows that name an app server, such as the rows of sandboxes. `server_id`:
+    the column with the id of the app server. The condition is true if this app server has not renewed its
+    lease (the right to use its id) for longer than the time LOST_AFTER, so that it has probably stopped.
     """
     return (
         select(ServerLease.server_id)

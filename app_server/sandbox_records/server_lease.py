@@ -40,8 +40,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _HomeLocation:
-    """The location of a server's home directory: the machine and the directory. A lock in the directory
-    prevents two processes on one machine from using the same directory.
+    """The location of a server's home directory: the machine and the directory. A restarted app server
+    compares its location with the location in the database row, and so recognises its own row. This is safe,
+    because a lock in the directory prevents two processes on one machine from using the same directory.
 
     `boot_id`: changes with each boot of the machine. `home_id`: the device number and the inode number of the
     directory. `home`: the path of the directory. `host`: the network name of the machine.

@@ -79,11 +79,14 @@ class Sandboxes:
 
         `on_change(sandbox_id)`: called when a sandbox has stopped, runs again, or has failed and is not
         restarted. `on_address(addresses)`: called when a missing container engine becomes available. The
-        function makes the app server's inner listener accept connections at these addresses. It raises
-        StartFailure if this is not possible. `on_return(sandbox_id)`: called to start an archived sandbox
-        again. `on_restored(running, backup)`: called after a restore from a backup, before the sandbox is
-        used; the sandbox's event logs are then as old as the backup. `position(sandbox_id)`: returns the
-        number of events in the event logs of all conversations in the sandbox, added together.
+        function makes the app server's inner listener (its port for sandboxes) accept connections at these
+        network addresses. It raises StartFailure if this is not possible. `on_return(sandbox_id)`: called
+        when an archived sandbox must run again; the function begins the restore of this sandbox.
+        `on_restored(running, backup)`: called after a sandbox was restored from a backup, before the sandbox
+        is used. `running` is the sandbox, `backup` the archive. The function adds the events that are later
+        than the backup to the sandbox's event logs. `position(sandbox_id)`: returns how many events the app
+        server has of all conversations in the sandbox, added together. Each backup stores this number, so
+        that later events can be counted.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -311,12 +314,13 @@ class Sandboxes:
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float, *, has_quota: bool = False) -> None:
         """Starts a sleeping (paused) sandbox and waits until it runs. Does nothing if the sandbox does not
-        sleep or does not exist. `patience_seconds`: the maximum time to wait for memory. `has_quota`: whether
-        the maximum numbers of running sandboxes are checked.
+        sleep or does not exist. `patience_seconds`: the maximum time to wait for memory. `has_quota`: True if
+        the start is refused when the user or the organisation already has the maximum number of running
+        sandboxes; False if this number is not checked.
 
-        Raises NoCapacityError if there is no memory within this time. Raises Unavailable if the start fails.
-        Raises TooManyRequests `quota_reached` if `has_quota` is true and the user or the organisation already
-        has the maximum number of running sandboxes.
+        Raises NoCapacityError if there is no memory within `patience_seconds`. Raises Unavailable if the
+        start fails. Raises TooManyRequests `quota_reached` if `has_quota` is true and the maximum number is
+        reached.
         """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None:

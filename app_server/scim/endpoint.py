@@ -88,9 +88,9 @@ async def reply_to(
 
 
 def _of(message: Any, model: Any) -> Any:
-    """Returns a generic SCIM message class for resources of one type: `message[model]`, such as
-    `ListResponse[ScimGroup]`. The return type is `Any`, because type checkers cannot check models that are
-    known only at run time.
+    """Returns the class `message[model]`: the generic SCIM message class `message` for resources of the class
+    `model`, such as `ListResponse[ScimGroup]`. The return type is `Any`, because type checkers cannot check
+    models that are known only at run time.
     """
     return message[model]
 

@@ -96,10 +96,12 @@ class People:
 
     async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None:
         """Replaces the data of a person by the data in the SCIM resource `given`. `patched`: the person's
-        resource before a PATCH request; None for a PUT request, which contains the whole person.
+        resource before a PATCH request, which shows whether the request has changed the role; None for a PUT
+        request, which contains the whole person.
 
         If the identity provider takes away a role that it has assigned before, the role becomes `member`. A
-        role that an administrator of Slipway has assigned does not change.
+        role that an administrator of Slipway has assigned does not change, unless the provider assigns a new
+        role.
 
         Raises UniquenessException if another person has the user name. Raises InvalidValueException if the
         person's data is not valid. Raises Forbidden `role_not_manageable` if the provider may not manage

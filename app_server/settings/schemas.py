@@ -103,7 +103,9 @@ class LLMSettings(ProfileOptions):
     extra_headers: dict[HeaderName, HeaderValue] | None = Field(default=None, max_length=20)
 
     def options(self) -> dict[str, Any]:
-        """Returns the fields of ProfileOptions whose values differ from the defaults."""
+        """Returns the options of the profile that differ from the defaults, to store them. The keys are names
+        of fields of ProfileOptions.
+        """
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 

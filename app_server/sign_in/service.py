@@ -69,8 +69,8 @@ class NewBrowserSession:
     """A new browser session, with the cookie for the browser and the page proof. The page proof is a secret
     that the server's pages send with their requests.
 
-    `accepts_invitation`: whether this is the user's first session, and the user signed in with a link, not by
-    a provider.
+    `accepts_invitation`: whether this is the user's first session, and the user signed in with a one-time
+    link, as invited users do, and not by a provider or with a password.
     """
 
     user: User

@@ -50,11 +50,12 @@ def checker(database: Database, config: Config) -> Handler:
 
 
 async def _due(database: Database) -> Sequence[Due]:
-    """Returns the installed skills that were not compared with their sources for a day, at most 200. The
-    skills that were compared longest ago come first. Skills of disabled users are left out.
+    """Returns pairs of an installed skill and a bool, for the skills that were not compared with their
+    sources for a day, at most 200. The skills that were compared longest ago come first. Skills of disabled
+    users are left out.
 
-    Each skill comes with a second value: whether the skill's user is an administrator of the installation.
-    This value is True for skills that are installed for all users.
+    The bool is True if the skill's user is an administrator of the installation, or if the skill is installed
+    for all users.
     """
     query = (
         select(InstalledSkill, User)

@@ -23,7 +23,7 @@ def organisation_of(user_id: UUID | QueryableAttribute[UUID] | None) -> ScalarSe
 
 def colleagues_of(user_id: UUID | None) -> Select[UUID]:
     """Returns the database query for the ids of all users in the same organisation as this user. This user is
-    included.
+    included. If `user_id` is None, the query finds no users.
     """
     person = aliased(User)
     return select(person.id).where(person.organisation_id == organisation_of(user_id))

@@ -21,9 +21,9 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """Returns the address check for calls that a library makes on behalf of this user without the server's
-    HTTP client. The check refuses addresses in private networks. Returns None for an administrator of the
-    installation, who may call every address.
+    """Returns the address check for calls on behalf of this user that a library makes, and that therefore do
+    not use the server's HTTP client. The check refuses addresses in private networks. Returns None for an
+    administrator of the installation, who may call every address.
     """
     guard: Guard = connection.state.guard
     return None if user.administers_installation else guard

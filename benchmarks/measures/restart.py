@@ -29,8 +29,9 @@ def measure(kit: Kit) -> Iterator[Figure]:
 
 
 def _fill(server: Server, script: Script, size: int) -> str:
-    """Creates a conversation with `size` messages and returns its id. The benchmark compares two
-    products. Both get the same messages, although each product stores them in its own format.
+    """Creates a conversation, sends `size` messages of a user to it, and returns the conversation's id. The
+    messages are sent through the server's API, because the benchmark compares two products that store
+    messages in different formats.
     """
     conversation = server.create(script)
     for number in range(size):

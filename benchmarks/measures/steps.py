@@ -33,8 +33,9 @@ def measure(kit: Kit) -> Iterator[Figure]:
 
 
 def _run(kit: Kit, server: Server, steps: int) -> tuple[float, float, float, float]:
-    """Runs a conversation with this number of steps. Returns the CPU seconds of the first 50 steps, of all
-    steps and of the last 50 steps, and the wall seconds of all steps.
+    """Runs a conversation with `steps` steps. A step before them, which starts the shell, is not measured.
+    Returns the CPU seconds of the first 50 steps, of all steps and of the last 50 steps, and the wall seconds
+    of all steps.
     """
     # The very first step starts the shell, and both ends are read while the server waits for the model.
     marks = [1, 1 + WINDOW, 1 + steps - WINDOW, 1 + steps]

@@ -32,8 +32,9 @@ def analyzer_of(spec: Spec, state: State) -> AnyAnalyzer | None:
 
 
 def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Reviewer:
-    """Returns an object that decides whether actions of the agent need the user's confirmation. The object
-    uses the conversation's current confirmation policy and security analyzer.
+    """Returns an object that decides whether actions of the agent need the user's confirmation. `spec`,
+    `state`: the specification and the state of the conversation; they contain its current confirmation policy
+    and security analyzer. `tools`: the agent's tools by name.
     """
     return Reviewer(
         policy=read_policy(state.safeguards.get(POLICY, spec.request.confirmation_policy)),
@@ -58,8 +59,8 @@ def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
 
 def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
     """Returns the event that approves the pending actions (tool calls without a result) and all similar later
-    actions in the conversation. These actions then need no confirmation. Actions are similar if, for example,
-    they call the same program in a shell command.
+    actions in the conversation. These actions then need no confirmation. `reviewer`: decides which actions
+    are similar, for example calls of the same program in a shell command.
     """
     kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))
     return ConversationStateUpdateEvent(key="agent_state", value={APPROVED: list(kinds)})

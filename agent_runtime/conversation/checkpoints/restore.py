@@ -83,9 +83,10 @@ async def _save(context: RunContext, checkpoints: Checkpoints, expected: str | N
 
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
-    """Restores the files for a rewind (a reset to a checkpoint). Returns the hash of the git tree that the
-    workspace contains after a complete rewind. `intended`: the checkpoint of the files before the rewind.
-    `wanted`: the git tree to restore, and the paths to leave unchanged.
+    """Restores the files for a rewind (a reset to a checkpoint), also if a crash has interrupted the rewind.
+    Returns the hash of the git tree that the workspace contains if all files are restored. `intended`: the
+    checkpoint that was made just before the rewind. `wanted`: the git tree to restore, and the paths to leave
+    unchanged.
     """
     shadow, leave = checkpoints.shadow, set(map(decode_path, wanted.leave))
     # Files that already differ from the intended start were restored before the interruption, or were edited

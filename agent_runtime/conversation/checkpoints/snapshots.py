@@ -230,9 +230,9 @@ class Checkpoints:
         )
 
     async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
-        """Returns the paths that a rewind (a reset) to the checkpoint `target` must not change. `present`:
-        the hash of the git tree of the current files. Raises CheckpointsUnavailableError if the files cannot
-        be compared.
+        """Returns the paths that a rewind (a reset) to the checkpoint `target` could not restore safely, for
+        example files that the user has edited. `present`: the hash of the git tree of the current files.
+        Raises CheckpointsUnavailableError if the files cannot be compared.
         """
         later = [one for one in self.made if one.info.id > target.info.id]
         pairs = {(one.before, one.tree) for one in later} | {(self.last_tree or present, present)}

@@ -57,7 +57,8 @@ def tells_result(command: str) -> bool:
     command line runs no tests.
 
     The exit code shows the result of the tests if every command after the last test command is joined by
-    `&&`. If the command line sets the shell option `pipefail`, the commands may also be joined by a pipe.
+    `&&`. For example, returns True for `pytest && ls`, but False for `pytest; ls`. If the command line sets
+    the shell option `pipefail`, the commands may also be joined by a pipe.
     """
     plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
     allowed_separators = {"&&", "|"} if "pipefail" in plain else {"&&"}
@@ -78,7 +79,8 @@ def _without_streams(text: str) -> str:
 
 def _program(part: str) -> str:
     """Returns a part of a command line from the name of its program on. The words before that name are left
-    out: variable assignments, and programs such as `sudo` that only start another program.
+    out: variable assignments, and programs such as `sudo` that only start another program. For example,
+    returns `pytest -q` for `CI=1 sudo pytest -q`.
     """
     words = part.strip().lstrip("({").split()
     while words and (_VARIABLE.match(words[0]) or words[0] in _PREFIXES):

@@ -13,8 +13,10 @@ from agent_runtime.tools.tool import AnyTool
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
     """Returns the tool calls that must not be executed again after a crash. `pending`: the tool calls without
-    a result. Returns an empty sequence if all calls that may have begun before the crash are safe to repeat.
-    Otherwise returns all calls in `pending`.
+    a result. `tools`: the agent's tools by name.
+
+    The result contains either all calls in `pending` or no call. It is empty if all calls that may have begun
+    before the crash are safe to repeat.
     """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)

@@ -29,8 +29,9 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class _Measure:
-    """The size of one prompt in tokens. `counted`: the number that the vendor reported. `rough`: Slipway's
-    estimate for the same prompt.
+    """The size in tokens of the last prompt that was sent to the model. The size of the next prompt is
+    estimated from it. `counted`: the number that the vendor reported. `rough`: Slipway's estimate for the
+    same prompt.
     """
 
     counted: int = 0

@@ -66,8 +66,8 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """The conditions of a search for events. A field with the value None is no condition. `text`: must occur
-    in the event's message; case is ignored.
+    """The conditions that an event must meet in a search. A field with the value None is no condition.
+    `text`: a text that the event's message must contain; upper and lower case do not matter.
     """
 
     kind: str | None = None
@@ -165,8 +165,8 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields, in log order, the records of all state updates, and of the chat that ends with one event.
-        `leaf`: the id of this event; None means no chat. `through_seq`: the last position to read.
+        """Yields, in log order, the records of all state updates and of the chat that ends with the event
+        `leaf`. `leaf`: the id of an event; None means no chat. `through_seq`: the last position to read.
         """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
@@ -187,7 +187,7 @@ class LogReader:
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
         """Returns a page of the records that match `wanted`, and the id of the first event of the next page.
-        The id is None on the last page. `from_seq`: the page's first position; None means the first page.
+        The id is None on the last page. `from_seq`: the position where the page begins; None: the first page.
         """
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")

@@ -125,8 +125,8 @@ class Work:
 
 
 def after_result(work: Work, call: ActionEvent, result: ObservationEvent) -> Work:
-    """Returns a copy of `work` (the record of the agent's work) that also includes one more tool call and its
-    result.
+    """Returns the record of the agent's work after one more tool call. `work`: the record before this call.
+    `call`, `result`: the tool call and its result.
     """
     action, name = call.action or {}, call.tool_name
     if name == "finish":

@@ -92,13 +92,15 @@ def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
 def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
-    """Ends the tool calls and tasks that cannot continue after a restore from a backup, and logs a message
-    that tells the agent how old its files are. Does nothing if the last event of the chat is already the
-    message about this restore.
+    """Logs a message that tells the agent that its files were restored from a backup, and how old they are.
+    Also logs the end of everything that cannot continue: the tool calls without a result, the work on the
+    goal, and the child conversations that no longer exist. Does nothing if the last event of the chat is
+    already the message about this restore.
 
-    Actions that wait for confirmation continue to wait, because none of them has begun. The agent does not
-    continue interrupted work automatically. `restored`: data about the restore. `is_there`: returns whether a
-    conversation with the given id exists.
+    Actions that wait for confirmation continue to wait, because none of them has begun. If the agent was
+    working, the conversation is paused, so that the agent does not continue automatically. `restored`: the id
+    and time of the backup and the number of lost events. `is_there`: returns whether a conversation with the
+    given id exists.
     """
     state = conversation.state
     mark = f"restored-{restored.id}-"
@@ -124,7 +126,7 @@ def tell_restored(
 def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
     """Ends the tool calls and tasks that were unfinished in the original conversation, and logs a message
     that tells the agent that it works in a copy. Does nothing if the log already contains the message about
-    this copy.
+    this copy. `forked`: the id of the original conversation, and the time at which its files were copied.
     """
     state = conversation.state
     if not state.has_system_prompt or conversation.log.get(forked.message_id) is not None:

@@ -170,9 +170,9 @@ def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
 
 
 def after(state: State, event: AnyEvent, seen_seq: int | None = None, *, seq: int | None = None) -> State:
-    """Returns the state of a conversation after one more event. `seen_seq`: the last position that the model
-    had seen when it wrote the event; None for other events. `seq`: the event's position; None means the next
-    position.
+    """Returns the state of a conversation after one more event. `state`: the state before the event.
+    `seen_seq`: the last position that the model had seen when it wrote the event; None if the model did not
+    write the event. `seq`: the event's position; None means the next position.
     """
     position = state.last_seq + 1 if seq is None else seq
     state = _apply(replace(state, last_seq=position, last_timestamp=event.timestamp), event)

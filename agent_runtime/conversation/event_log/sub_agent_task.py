@@ -56,8 +56,9 @@ class Task(BaseModel):
 
 
 def answered(tasks: Mapping[str, Task], action_id: str) -> Mapping[str, Task]:
-    """Returns the tasks after the tool call `action_id` has got a result. A task of this tool call that is
-    not finished gets the status `interrupted`.
+    """Returns the conversation's tasks after the tool call `action_id` has got a result. A task that this
+    tool call has started or resumed can no longer continue: if it is not finished, it gets the status
+    `interrupted`. `tasks`: the tasks before the result, by task id.
     """
     cut_off = {
         task_id: task.model_copy(update={"status": "interrupted"})

@@ -113,24 +113,25 @@ def _limit(context: RunContext) -> float | None:
 
 
 def _share(context: RunContext, limit: float) -> float:
-    """Returns the dollars by which the conversation's budget is increased for one more run (work of the
-    agent). `limit`: the current budget; it is used if the model's configuration has no budget.
+    """Returns how many dollars are added to the conversation's budget for one more run (work of the agent).
+    This is the budget in the model's configuration or, if there is none, `limit`, the conversation's current
+    budget.
     """
     return context.agent.llm.max_budget_per_task or limit
 
 
 def settle(context: RunContext, llm: LLM, reply: Reply) -> None:
     """Adds the tokens and the cost of a reply to the conversation's statistics. The reply comes from a model
-    other than the agent's, such as the critic's. Raises RunError if the conversation has a budget and the
-    reply's price is unknown.
+    other than the agent's, such as the critic's. `llm`: this other model. Raises RunError if the conversation
+    has a budget and the reply's price is unknown.
     """
     count_reply(context, llm, reply)
     check_price(context, reply)
 
 
 def count_reply(context: RunContext, llm: LLM, reply: Reply) -> None:
-    """Adds the tokens and the cost of a reply to the conversation's statistics. `llm`: the model; its usage
-    id says under which entry of the statistics the reply is counted.
+    """Adds the tokens and the cost of a reply to the conversation's statistics. `llm`: the model that wrote
+    the reply. The statistics have a separate entry for each usage id of a model.
     """
     stats = add_usage(context.state.stats, llm, reply)
     context.emit(ConversationStateUpdateEvent(key="stats", value=stats))

@@ -34,11 +34,13 @@ _STILL_HOLDS = (
 def reused(
     action: ActionEvent, recent: Iterable[AnyEvent], tools: Mapping[str, AnyTool]
 ) -> ObservationEvent | None:
-    """Returns a short result for a tool call if an earlier call with the same tool and arguments has a result
-    that is still valid. Otherwise returns None. `recent`: the events before the tool call, newest first.
+    """Returns a short result for a tool call, if an earlier call with the same tool and arguments has a long
+    result that is still valid. Otherwise returns None. `recent`: the events before the tool call, newest
+    first.
 
     The earlier result is valid under three conditions: after the earlier call, only tool calls that change
     nothing were made; the result is still in the model's prompt; and the tool says that nothing has changed.
+    An error is never used again.
     """
     tool = tools.get(action.tool_name)
     if tool is None or action.action is None or type(tool).is_unchanged is Tool.is_unchanged:

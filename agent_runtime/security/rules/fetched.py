@@ -33,7 +33,8 @@ _INTO = frozenset({"-C", "--directory", "-d"})
 @dataclass
 class _Fetched:
     """The files and directories that earlier commands have downloaded. `files`: file names without
-    directories. `trees`, `unpacked`: absolute paths of directories.
+    directories. `trees`: absolute paths of directories such as cloned repositories. `unpacked`: absolute
+    paths of the directories in which a command has unpacked an archive without naming a target directory.
 
     Everything below a directory in `trees` counts as downloaded. Below a directory in `unpacked`, only files
     in subdirectories count as downloaded.

@@ -58,8 +58,9 @@ def _headers(call: Call) -> Iterator[str]:
 
 
 def _values(call: Call, option: _Option) -> Iterator[Word]:
-    """Yields the values that the call gives to an option. Finds a value in all usual places: in the next
-    word, after `=`, directly after the option's letter, or after a shortened long name.
+    """Yields the values that the call gives to an option. `option`: the letter of the option (may be empty)
+    and its long name, such as `H` and `--header`. Finds a value in all usual places: in the next word, after
+    `=`, directly after the letter, or after a shortened long name.
     """
     letter, long = option
     short = re.compile(rf"-{_FLAGS[call.name]}{letter}(.*)", re.DOTALL) if letter else None

@@ -56,8 +56,8 @@ def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
 
 
 def written(call: "Call", text: str | None) -> dict[str, str | None]:
-    """Returns the files that this command writes, by path, each with `text` as the content. `text`: None if
-    the content is unknown.
+    """Returns the files that this command writes: their paths as keys, and their contents as values. Every
+    content is `text`, the text that the command prints; None if the text is unknown.
     """
     words = [one.target for one in call.redirects if one.operator in _WRITING]
     if call.name == "tee":

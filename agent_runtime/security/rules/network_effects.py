@@ -64,8 +64,8 @@ def runs_fetched(call: Call, workspace: str) -> bool:
 
 
 def _reads_program(call: Call) -> bool:
-    """Returns whether the interpreter reads its code from its standard input. This is the case if no argument
-    contains the code or names a file with the code.
+    """Returns whether the interpreter that `call` starts reads its code from its standard input, as in `… |
+    sh`. This is the case if no argument contains the code or names a file with the code.
     """
     return not call.operands or call.operands[0].text in {"-", "/dev/stdin"} or call.has("-s")
 

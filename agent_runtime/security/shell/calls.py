@@ -36,7 +36,7 @@ class Call:
     this is not known in advance.
 
     `wrappers`: the programs that start this program, such as sudo. `command`: the parsed shell command.
-    `in_script`: whether the program is called in a script file that existed before the judged command.
+    `in_script`: whether a makefile, or a script file that already exists on the disk, contains this call.
     `in_container`: whether the program runs in another container than the agent, where the same paths mean
     other files.
     """
@@ -211,8 +211,8 @@ def _changed_directory(call: Call) -> str | None:
 
 
 def _inner(call: Call) -> Iterator[Call]:
-    """Yields the programs that this call starts and that are named in its arguments, as
-    `env` and `xargs` do.
+    """Yields the programs that this call starts and that are named in its arguments. For example, yields
+    `make` for `env make`, and `rm` for `find -exec rm`.
     """
     if call.name == "find":
         yield from _found_by_find(call)
@@ -280,8 +280,8 @@ def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
 
 
 def behind(call: Call) -> tuple[Word, ...]:
-    """Returns the words of the program that a wrapper such as `sudo` starts: the program
-    and its arguments.
+    """Returns the words of the program that a wrapper starts: the program and its arguments. For example,
+    returns `make` and `test` for `sudo make test`.
     """
     with_value, words = WRAPPERS[call.name], list(call.arguments)
     operands = OPERANDS.get(call.name, 0)

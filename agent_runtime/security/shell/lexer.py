@@ -30,7 +30,7 @@ class ShellSyntaxError(Exception):
 @dataclass(frozen=True)
 class Token:
     """A word or an operator of a shell text. `keyword`: the word as it was typed, if nothing in it is quoted
-    or expanded.
+    or expanded, otherwise None. Only such a word can be a keyword of the shell, such as `if`.
 
     `scripts`: the texts in the word that run as separate scripts, such as the text in `$(…)`. `body`: the
     text of the here-document, if the token is the operator that begins one.
@@ -332,8 +332,9 @@ def _note_case(text: str, at: int, depth: int, cases: list[int]) -> None:
     """Records whether a `case` statement begins or ends at the index `at` of the text. A closing parenthesis
     in such a statement may belong to a pattern, so the lexer must know the open statements.
 
-    `depth`: the number of open parentheses at this index. `cases`: one entry for each open `case` statement,
-    the number of parentheses that were open at its beginning. The function changes this list.
+    `depth`: the number of open parentheses at this index. `cases`: has one entry for each open `case`
+    statement: the number of parentheses that were open at the beginning of the statement. The function adds
+    or removes an entry.
     """
     if _CASE.match(text, at):
         cases.append(depth)

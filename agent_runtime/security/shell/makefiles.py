@@ -56,7 +56,7 @@ def makefiles_of(call: "Call") -> list[Word]:
 
 def _values(call: "Call", option: re.Pattern[str]) -> list[Word]:
     """Returns the values that the call gives to an option. A value is in the same word as the option or in
-    the next word.
+    the next word. `option`: matches the word with the option; its first group is the value in this word.
     """
     found: list[Word] = []
     for at, word in enumerate(call.arguments):

@@ -201,8 +201,8 @@ class _Parser:
         return expanded
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
-        """Records the variable assignment in a word, and returns the variable's name and value. Returns None
-        if the word is not an assignment.
+        """Records the variable assignment in a shell word, and returns the variable's name and value. Returns
+        None if the word is not an assignment. `pieces`: the parts of the word.
         """
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None
@@ -219,7 +219,8 @@ class _Parser:
 
 def _without_head(words: list[Word]) -> list[Word]:
     """Removes the words before the inner command in `function name { command`, `coproc [name {] command` and
-    `time -p command`. Returns the words of the inner command. Returns other words unchanged.
+    `time -p command`. For example, returns `rm` and `x` for the words `coproc rm x`. Returns the words of
+    other commands unchanged.
     """
     texts = [word.text for word in words[:3]]
     if texts[:1] == ["function"] or (texts[:1] == ["coproc"] and "{" in texts):

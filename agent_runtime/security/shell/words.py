@@ -83,7 +83,8 @@ def _braces(pieces: list[Piece]) -> list[str] | None:
 
 
 def _split(pieces: Iterable[Piece]) -> list[Word]:
-    """Splits the values of unquoted variables at blanks, and joins all pieces to words. Text that was typed
+    """Joins the pieces of a shell word to arguments, and returns these. The values of unquoted variables are
+    split at blanks. For example, `x$v` gives `xa` and `b` if the value of `v` is `a b`. Text that was typed
     in the command is not split.
     """
     words: list[Word] = []

@@ -175,8 +175,11 @@ class _Run:
         )
 
     def _emit_full(self, stdout: str, stderr: str) -> tuple[str, str]:
-        """Publishes output in pieces of MAX_EVENT_CHARS until the remaining output fits into one event.
-        Returns the remaining stdout and stderr.
+        """Publishes new output of the command in full events, until the rest fits into one event. Returns the
+        rest of stdout and the rest of stderr, which are not published yet.
+
+        `stdout`, `stderr`: the output that no event contains yet. A full event contains at most
+        MAX_EVENT_CHARS characters of each.
         """
         while len(stdout) > MAX_EVENT_CHARS or len(stderr) > MAX_EVENT_CHARS:
             self._emit(stdout[:MAX_EVENT_CHARS], stderr[:MAX_EVENT_CHARS])

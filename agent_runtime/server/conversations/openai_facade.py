@@ -54,10 +54,12 @@ class FacadeUsage:
 def begin(
     registry: Registry, saved: Saved, model: str, working_dir: str, asked: SplitRequest
 ) -> ConversationEngine:
-    """Creates a conversation for a request of an OpenAI client. The conversation has the model of the model
-    profile `model` (saved model settings with a name) and the messages of the request that precede the last
-    message. The last message of the request is not sent to the agent yet. Raises ServerProblem 404 if the
-    model profile does not exist.
+    """Creates a conversation for a request of an OpenAI client. The conversation contains the earlier
+    messages of the request. The last message of the request is not sent to the agent yet.
+
+    `saved`: the user's saved settings and model profiles. `model`: the name of the model profile (saved model
+    settings with a name) whose model the agent uses. `asked`: the request, split into its parts. Raises
+    ServerProblem 404 if the model profile does not exist.
     """
     llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
@@ -146,7 +148,8 @@ class FacadeAnswer:
     async def thoughts(self) -> AsyncIterator[str]:
         """Yields the text that the model streams, until the agent has stopped working.
 
-        Yields an empty text after each KEEP_ALIVE_SECONDS without text.
+        Yields an empty text after each KEEP_ALIVE_SECONDS without text, so that the caller can send something
+        and the client's connection stays open.
         """
         ended = asyncio.create_task(self.conversation.wait())
         ended.add_done_callback(lambda _: self._changed.set())

@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 
 
 def trust(directory: Path, authority: bytes) -> None:
-    """Makes all commands that start later trust the certificate authority `authority` (PEM). The call blocks
-    briefly while it writes small files. Raises OSError if the files cannot be written, except if the disk is
-    full.
+    """Makes all commands that start later trust the certificate authority `authority` (PEM). For this, writes
+    small files into `directory`, from which the commands read the trusted authorities. The call blocks
+    briefly. Raises OSError if the files cannot be written, except if the disk is full.
 
     If the disk is full, the function only logs a warning, because the agent that filled the disk must still
     be able to free space.

@@ -208,8 +208,8 @@ class GitRelay:
         bytes to send to the app server's model gateway: the headers and the masked body.
 
         `head`: the headers to send; their length field is replaced. `given`: the headers as the program has
-        sent them, which say where the body ends. Raises _RefusedError if the body is too large or cannot be
-        read.
+        sent them, which say where the body ends. `reader`, `writer`: the connection to the program. Raises
+        _RefusedError if the body is too large or cannot be read.
         """
         try:
             body = await read_body(given, reader, writer)
@@ -285,7 +285,9 @@ async def _connect(listener: _Listener) -> tuple[asyncio.StreamReader, asyncio.S
 
 
 async def _relay(*ways: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
-    """Forwards bytes in both directions until one side closes its connection."""
+    """Forwards bytes in both directions until one side closes its connection. `ways`: one pair for each
+    direction; the bytes are read from the first item of the pair and written to the second item.
+    """
     tasks = [asyncio.create_task(_pass(*way), name="git relay") for way in ways]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -75,7 +75,8 @@ class Outbox:
 
     def when_current(self, then: Callable[[], None]) -> None:
         """Asks the app server for the position of its last event of the conversation. Calls the function
-        `then` if this server's log has all events up to this position.
+        `then` if this server's log has all events up to this position. After a restart, `then` is a function
+        that lets the agent continue: it must not continue from an old log that was restored from a backup.
 
         If the app server has more events than the log, `then` is never called. If the app server does not
         know the conversation, `then` is called. If the app server cannot be reached, it is asked again later.
@@ -264,8 +265,9 @@ class Outbox:
 
 
 def _stand_in(record: Record, reason: str) -> EventFrame:
-    """Returns the event that is sent in place of a refused event, because the app server's log must not have
-    gaps.
+    """Returns the substitute event that is sent in place of a refused event, because the app server's log
+    must not have gaps. `record`: the refused event in this server's log. `reason`: why the app server refused
+    the event; users see this text in the substitute event.
 
     The id of the substitute event depends only on the position of the refused event in the log. So the id is
     the same each time the substitute event is sent.

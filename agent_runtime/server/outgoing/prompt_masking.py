@@ -39,8 +39,8 @@ Change = Callable[[str], str]
 
 
 class PromptMasking:
-    """An object that masks secrets in the prompts of one sandbox. Each text is searched for secrets once, and
-    again after new secret values were added.
+    """An object that masks secrets in the prompts of one sandbox. The object remembers texts that contain no
+    secret. Usually it does not search such a text again until new secret values are added.
 
     `masker`: a function that returns the Masker, which replaces the secrets; it is called for each prompt. By
     default the Masker knows all secret values of this process.
@@ -82,8 +82,9 @@ class PromptMasking:
         )
 
     def _not_known(self, prompt: dict[str, Any]) -> dict[bytes, str]:
-        """Returns the texts of the prompt that were not yet searched for secrets. The keys of the result are
-        the digests of the texts.
+        """Returns the texts of the prompt that must be searched for secrets. Leaves out texts in which an
+        earlier search has found no secret, and texts that are too short for a secret. The keys of the result
+        are the digests of the texts.
         """
         found: dict[bytes, str] = {}
 
@@ -138,9 +139,11 @@ def _schema(value: Any, change: Change) -> Any:
 
 
 def _masked_value(value: Any, name: str, change: Change, change_json: Change) -> Any:
-    """Returns a copy of `value`, a part of the prompt, in which secrets are masked. `name`: the name of the
-    field that contains `value`. `change`: a function that masks a text. `change_json`: a function that masks
-    a text that contains JSON (the arguments of a tool call).
+    """Returns a copy of `value`, a part of the prompt, in which secrets are masked.
+
+    `name`: the name of the field that contains `value`. It decides how a text is masked: the text of a field
+    `arguments` (the JSON arguments of a tool call) by the function `change_json`, all other texts by the
+    function `change`. Both functions take a text and return the masked text.
     """
     if isinstance(value, str):
         if name in _ADDRESSES and value.startswith("data:"):

@@ -37,8 +37,11 @@ class Reporter:
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
         """Compares the conversation's log with the events that the app server has. Calls the function `then`
-        if the log contains all these events. The log may contain fewer events if the sandbox was restored
-        from a backup. See `Outbox.when_current`.
+        if the log contains all these events. `then`: for example a function that lets the agent continue
+        after a restart.
+
+        The log may contain fewer events if the sandbox was restored from a backup. Then `then` is not called.
+        See `Outbox.when_current`.
         """
         self._outboxes[conversation_id].when_current(then)
 

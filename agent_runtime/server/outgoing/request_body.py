@@ -25,7 +25,7 @@ class UnreadableBodyError(Exception):
 
 async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
     """Reads and returns the body that follows the headers `head` of a request. If the client waits for `100
-    Continue` before it sends the body, sends this response.
+    Continue` before it sends the body, sends this response. `reader`, `writer`: the connection to the client.
 
     Raises BodyTooLargeError if the body has more than MAX_BYTES bytes. Raises UnreadableBodyError if the body
     does not arrive in time or in full.

@@ -36,8 +36,9 @@ class _Listener:
     inode: int
 
     def precedence(self, host: str) -> int:
-        """Returns how closely this listener's address matches connections to `host`. A higher number is a
-        closer match; 0 is no match.
+        """Returns how closely this listener's address matches the address `host`; a higher number is a closer
+        match. The listener with the highest number receives the connections to `host`. The number 0 means
+        that this listener receives none.
         """
         if str(self.address) == host:
             return 3
@@ -116,8 +117,9 @@ def _listeners() -> Iterator[_Listener]:
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Returns the IP address that is written in /proc/net/tcp. There, each 32-bit word is hexadecimal, in
-    this machine's byte order.
+    """Parses an IP address from the files /proc/net/tcp and /proc/net/tcp6. `text`: the address as it is
+    written there, as 32-bit words in hexadecimal digits and in this machine's byte order. For an IPv4 address
+    inside an IPv6 address, returns the IPv4 address.
     """
     packed = b"".join(struct.pack("=I", int(text[at : at + 8], 16)) for at in range(0, len(text), 8))
     address = ipaddress.ip_address(packed)
@@ -126,8 +128,9 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _owners(inodes: Collection[int]) -> dict[int, int]:
-    """Returns the ids of the processes that have these sockets open, by the inode of the socket. Only
-    processes of this sandbox are included.
+    """Returns which process has each of these sockets open. `inodes`: the inode numbers that identify the
+    sockets. The keys of the result are inode numbers, the values are process ids. A socket that no process of
+    this sandbox has open is left out.
     """
     owners: dict[int, int] = {}
     for pid in sorted(_own_processes(), reverse=True):

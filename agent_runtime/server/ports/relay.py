@@ -142,10 +142,9 @@ def _query(scope: Scope) -> bytes:
 
 
 def _headers(scope: Scope, port: int) -> list[Header]:
-    """Returns the headers of the request for the program on the port, with `localhost` as the host in the
-    Host header.
-
-    Development servers often accept only this host name.
+    """Returns the headers of the request that is sent to the program on the port. They are the client's
+    headers without the session key. The Host header names `localhost`, because development servers often
+    accept only this host name.
     """
     headers = without(end_to_end(scope["headers"]), (b"host", _KEY))
     return [(b"host", f"localhost:{port}".encode()), *headers]

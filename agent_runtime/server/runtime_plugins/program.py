@@ -33,7 +33,11 @@ class PluginProgram:
     async def start(
         cls, *arguments: str | Path, cwd: Path, environment: Mapping[str, str]
     ) -> "PluginProgram":
-        """Starts the program of a plugin. Raises RuntimePluginError if the program cannot be started."""
+        """Starts the program of a plugin. Raises RuntimePluginError if the program cannot be started.
+
+        `arguments`: the program and its command-line arguments. `cwd`: the working directory of the program.
+        `environment`: all environment variables of the program.
+        """
         try:
             process = await start_process(
                 *arguments,

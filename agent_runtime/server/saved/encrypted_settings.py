@@ -80,8 +80,9 @@ class EncryptedSettings:
         return self._saved
 
     def change(self, **fields: object) -> Saved:
-        """Sets these fields of the saved values. Also writes all values to disk atomically if the server has
-        a secret key. Returns the saved values after the change.
+        """Changes the saved values and returns all saved values after the change. `fields`: the new values;
+        the names are fields of the class Saved. Also writes all saved values to disk atomically if the server
+        has a secret key.
         """
         after = Saved.model_validate({**dict(self.saved), **fields})
         if self.is_kept:

@@ -45,7 +45,8 @@ def parse_users(text: str) -> Users:
 
 def separate(users: Users, conversations: Path) -> None:
     """Prepares the workspace for two operating system users (server and agent), and gives up all privileges
-    of root. Raises TwoUsersError if this is not possible.
+    of root. Raises TwoUsersError if this is not possible. `users`: the ids of the two users. `conversations`:
+    the directory of the conversations; its parent directory is the workspace.
 
     Afterwards, this process accesses files with the rights of the agent's user. It uses the rights of the
     server's user only for the server's files. If the kernel does not allow a separate user for file access,
@@ -95,7 +96,8 @@ def _prepare(conversations: Path, users: Users, group: int) -> None:
 
 def _take(path: Path, users: Users, group: int) -> None:
     """Makes the operating system user of the server the owner of `path`, a file or directory in the directory
-    of conversations. The function is called for files that another user has created.
+    of conversations. The function is called if `path` belongs to another user. `group`: the id of the group
+    that `path` gets, which is the group of the agent's user.
     """
     if not _is_directory(path):
         _take_file(path, users, group, _READ_BY_AGENT)

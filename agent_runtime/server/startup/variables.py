@@ -45,10 +45,10 @@ _WEBHOOK_TUNING = re.compile(
 
 
 def read_variables(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings that the environment variables set, by setting name. Logs a warning for each
-    unknown `OH_` variable.
+    """Returns the settings that the environment variables set. The keys are the names of the settings, the
+    values are not checked yet. Logs a warning for each unknown `OH_` variable.
 
-    `settings`: the type of each setting, by name.
+    `settings`: all settings that exist; the key is the name of a setting, the value is its Python type.
     """
     found: dict[str, Any] = {}
     for name, annotation in settings.items():

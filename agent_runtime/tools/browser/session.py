@@ -50,7 +50,9 @@ class BrowserReply:
     names_page: bool = True
 
     def after(self, done: str) -> "BrowserReply":
-        """Returns a copy of this tool result with the text `done` in front of its text."""
+        """Returns a copy of this tool result whose text begins with `done`, a sentence that says what the
+        tool has done.
+        """
         return replace(self, text=f"{done} {self.text}".strip())
 
 
@@ -81,7 +83,7 @@ class BrowserSession:
     """The browser of one conversation. The object starts the browser at the first tool call, starts it again
     if it has ended, and runs the browser tool calls one at a time.
 
-    `elements`: the elements of the page when they were last listed. The model refers to an element by its
+    `elements`: the list of the page's elements that the model got last. The model refers to an element by its
     index in this list.
     """
 

@@ -153,8 +153,8 @@ class Tab:
         return found[:MAX_FRAMES]
 
     async def run(self, frame: PageFrame, name: str, argument: Any) -> Any:
-        """Runs the script `name` in a frame of the page, passes `argument` to the script as JSON, and returns
-        the script's result.
+        """Runs one of the runtime's scripts in a frame of the page and returns the script's result. `name`:
+        the name of the script. `argument`: the argument for the script, which is passed as JSON.
 
         Raises CommandError if the frame no longer exists.
         """

@@ -27,7 +27,7 @@ def load_tool(
     name is not known.
 
     `name`: `module:Class`, a tool name in `modules`, or the name of an installed entry point. `modules`: the
-    Python module of each tool name.
+    names of the Python modules that define the tools, by tool name.
 
     Raises ToolLoadError if the tool exists but cannot be imported or created.
     """

@@ -51,7 +51,7 @@ class DescribedTool(Tool[ActionT]):
 
     def _explain(self, problem: Any) -> str:
         """Returns a text that says which argument of the tool call violates which rule of the JSON Schema.
-        The text contains no values.
+        The text contains no values. `problem`: the error that the check of the arguments has found.
         """
         where = ".".join(str(part) for part in problem.absolute_path)
         rule = orjson.dumps({problem.validator: problem.validator_value}, default=str).decode()

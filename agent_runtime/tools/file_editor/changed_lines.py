@@ -19,7 +19,7 @@ class ChangedLines:
 
     def show(self, lines: list[str], context: int) -> str:
         """Returns the changed lines as text, in order, with their line numbers and with `context` unchanged
-        lines before and after each change.
+        lines before and after each change. `lines`: all lines of the file after the changes.
         """
         ranges: list[tuple[int, int]] = []
         for line, count in sorted(self._changes):

@@ -43,8 +43,8 @@ class TextFile:
         return replace(self, text=text)
 
     def to_bytes(self) -> bytes:
-        """Returns the text in the file's encoding. Raises EditError if the text has a character that this
-        encoding cannot represent.
+        """Returns the whole content of the file as bytes: the byte order mark, and the text in the file's
+        encoding. Raises EditError if the text has a character that this encoding cannot represent.
         """
         try:
             return self.mark + self.text.encode(self.encoding)
@@ -90,6 +90,8 @@ def split_lines(text: str) -> list[str]:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Writes the file atomically: after a crash the file has either the old or the new content."""
+    """Replaces the whole content of the file by `data`, or creates the file. After a crash, the file has
+    either the old or the new content.
+    """
     with replacing(path) as file:
         file.write(data)

@@ -237,9 +237,11 @@ class FileEditorTool(Tool[FileEditorAction]):
         count: int,
         note: str = "",
     ) -> FileEditorObservation:
-        """Writes `text` to the file and returns the result for the model. The result contains `note` and the
-        new lines, with some lines before and after them. `line`: the number of the first new line. `count`:
-        how many lines are new.
+        """Replaces the whole content of the file by `text` and returns the result for the model. The result
+        contains `note` and the changed lines, with some unchanged lines before and after them.
+
+        `file`: the content before the edit. `line`: the number of the first changed line, counted from 1.
+        `count`: the number of changed lines.
         """
         edited = file.with_text(text)
         self._write(path, file.to_bytes(), edited.to_bytes())

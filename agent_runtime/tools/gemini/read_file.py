@@ -77,8 +77,9 @@ class ReadFileTool(Tool[ReadFileAction]):
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
-    """Decides how many lines to show from the index `first` on: at most `limit` whole lines, and only as many
-    as fit into the size limit, but at least one. Returns the index after the last of these lines.
+    """Decides which lines to show, beginning with the line at the index `first`. Returns the index after the
+    last line to show. Shows at most `limit` whole lines, and only as many as fit into MAX_CHARS characters,
+    but at least one.
     """
     size, last = 0, first
     for line in lines[first : first + min(limit, MAX_LINES)]:

@@ -106,9 +106,9 @@ class Kernel:
         await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
 
     async def unset_variables(self, names: Mapping[str, str]) -> None:
-        """Removes the environment variables that are the keys of `names`, so that later cells do not have
-        them. Raises KernelError if the kernel has ended. Raises TimeoutError if the kernel does not reply in
-        time.
+        """Removes environment variables, so that later cells do not have them. `names`: the keys are the
+        names of the variables; the values are not used. Raises KernelError if the kernel has ended. Raises
+        TimeoutError if the kernel does not reply in time.
         """
         await self._do(f"import os as _os; [_os.environ.pop(_n, None) for _n in {[*names]!r}]")
 

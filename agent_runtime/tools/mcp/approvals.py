@@ -97,8 +97,8 @@ class Approvals(BaseModel):
 
 def compare(approved: Definitions, offered: Definitions) -> dict[str, ToolChange]:
     """Returns the differences between the approved tools and the tools that the server lists now (`offered`),
-    by tool name. If an approved tool is missing and a new tool differs from it only in the name, the tool
-    counts as renamed.
+    by tool name. An approved tool that is missing counts as renamed if a new tool has the same description or
+    the same parameters.
     """
     gone = {name: one for name, one in approved.items() if name not in offered}
     come = {name: one for name, one in offered.items() if name not in approved}

@@ -120,7 +120,7 @@ class McpConnection:
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
         """Registers a tool call that runs in the `with` block. When the last running call ends, cancels the
-        MCP server's questions that the user has not answered. `deadline`: the timer that ends the call.
+        questions that the user has not answered. `deadline`: the call's time limit; `_answer` extends it.
         """
         self._deadlines.add(deadline)
         try:
@@ -367,9 +367,9 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns the reason in an HTTP error reply. The app server, which forwards MCP calls, sends the reason
-    as a problem document (RFC 9457). The text is ": ", followed by the fields `detail` and `fix` of this
-    document. Returns "" if the reply contains no such document.
+    """Returns the reason in an HTTP error reply, with ": " in front, so that it can follow another text. The
+    app server, which forwards MCP calls, sends the reason in the fields `detail` and `fix` of a problem
+    document (RFC 9457). Returns "" if the reply contains no such document.
     """
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""

@@ -12,7 +12,8 @@ _MAX_WORD_CHARS = 4096
 
 def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]:
     """Returns the directory in which the command ended, and all paths that the words of the command could
-    mean.
+    mean. The terminal tool reports these paths, so that the model gets the project's instructions for these
+    files.
 
     `started_in`, `ended_in`: the directories in which the command started and ended. Each word is used twice:
     as a path relative to `ended_in`, and as a path relative to `started_in`. The function does not check

@@ -119,10 +119,11 @@ class Paint:
 
     def styles(self, text: str, *, unfinished: str = "", limit: int = MAX_STYLES) -> list[Style]:
         """Returns the styles of the lines in `text`, each with the characters to which it applies. Returns
-        only the last `limit` styles if there are more. `text`: all or some of the output lines that were
-        added so far.
+        only the last `limit` styles if there are more. `text`: plain text with all or some lines of the
+        output.
 
-        `unfinished`: the last line as the terminal received it, if that line is not complete.
+        `unfinished`: the last line of the output with its escape sequences, if the end of this line has not
+        arrived yet; otherwise empty. Such a line is not added yet, but `text` may contain it as plain text.
         """
         tail = list(self._tail)
         if unfinished:
@@ -144,8 +145,9 @@ class Paint:
         self._start_over()
 
     def taken(self) -> "Paint":
-        """Moves all lines of this object to a new object and returns the new object. This object still has
-        the style that applies at the end of these lines, because later output begins with this style.
+        """Moves all lines of this object to a new object and returns the new object, which can still give the
+        styles of these lines. This object keeps the style that applies at the end of these lines, because
+        later output begins with this style.
         """
         taken = copy(self)
         self._start_over()

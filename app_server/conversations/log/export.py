@@ -110,12 +110,13 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Processes some events of the log, in their order. Adds the id of each event's parent to `parents`, by
-    the id of the event. Returns the id of the newest event that the user has not undone by going back to an
-    earlier point, or None if there is no such event.
+    """Reads one page of the log's events, in their order. For each event, stores in `parents` the id of the
+    event as the key and the id of its parent as the value. Returns the id of the last event of the current
+    branch (the events that the user has not undone by going back to an earlier point), or None if the branch
+    is empty. The caller then follows the parents from this event to find the whole branch.
 
-    `bodies`: the events as JSON texts. `leaf`: the result of the call for the events before these events;
-    None for the first call.
+    `bodies`: the events of the page, as JSON texts. `leaf`: the id that this function returned for the page
+    before; None for the first page.
     """
     for body in bodies:
         event = orjson.loads(body)

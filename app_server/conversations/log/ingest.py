@@ -151,10 +151,12 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the frames (messages) of a sandbox's report that must be sent to the clients. If the sandbox
-    repeats a report, the log already contains some events of the report. Then only the frames after the last
-    of these events are returned, so that the parts of an unfinished model reply are not sent twice. If the
-    log contains none of the events, all frames are returned.
+    """Returns the frames (messages) of a sandbox's report that must be sent to the clients. If the log
+    contained none of the reported events before, these are all frames.
+
+    A sandbox sometimes repeats a report. Then the log already contained some of its events, and only the
+    frames after the last such event are returned. So the parts of an unfinished model reply are not sent
+    twice. `appended`: says which events of the report are new in the log.
     """
     new = {frame.seq for frame in appended.new}
     known = [

@@ -103,9 +103,10 @@ _ORDER = (
 
 
 def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
-    """Returns the stored metrics after an event has changed the beginning of the agent's prompt. The cause of
-    the change is added to the statistics of the prompt cache in the metrics. Returns `metrics` unchanged if
-    they contain no such statistics.
+    """Returns a copy of the conversation's stored metrics with the cause of a change. It is used after an
+    event has changed the beginning of the agent's prompt, so that the next cache miss can be explained by
+    `cause`. If an earlier cause is stored, the more important of the two is kept. Returns `metrics` unchanged
+    if they contain no statistics of the prompt cache.
     """
     stored = (metrics or {}).get("prompt_cache")
     if metrics is None or stored is None:
@@ -117,10 +118,12 @@ def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping
 def after_stats(
     metrics: Mapping[str, Any] | None, usage: Mapping[str, Any], timestamp: Any
 ) -> dict[str, dict[str, Any]]:
-    """Returns the entry `prompt_cache` of the stored metrics, after an event has reported the tokens that the
-    agent has used. Returns an empty dict before the first model call. `metrics`: the stored metrics before
-    the event. `usage`: the total tokens of all calls so far, from the log. `timestamp`: the time of the
-    event, from the log. Accepts values of any type.
+    """Returns a dict with the new entry `prompt_cache` of the conversation's stored metrics, after an event
+    has reported the tokens that the agent has used. Returns an empty dict before the first model call.
+
+    `metrics`: the stored metrics before the event. `usage`: the tokens of all calls of the agent so far,
+    added together, and the name of the model. `timestamp`: the time of the event. `usage` and `timestamp`
+    come from the log and may contain values of any type.
     """
     stored = (metrics or {}).get("prompt_cache")
     totals = [_tokens(usage.get(name)) for name in _COUNTED]

@@ -57,7 +57,8 @@ async def state_frames(
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
     """Returns two values that a client needs to open the conversation. The first value is the position of the
-    first event in the window (the newest events of the log). The second value is a message (frame) with the
+    first event in the window (the newest events of the log, at most `limit`). The second value is a message
+    (frame) for the client. It contains the positions of the first and last event in the window, and the
     earlier events that determine the settings, the task list and the open tool calls.
     """
     async with database.read() as session:

@@ -74,7 +74,9 @@ def named_by(
     cipher: Cipher, conversation: Conversation, task: StartTask
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Yields the URL or name, the branch and the git provider (kind of git host) of each repository that the
-    user has named for the conversation. `cipher`: decrypts the repository's URL, which is stored encrypted.
+    user has named for the conversation, in the start request or later. `task`: the start task of the
+    conversation, which contains the start request. `cipher`: decrypts the URL of the first repository, which
+    may be stored encrypted.
     """
     for one in KeptRepository.all_of(conversation.more_repositories):
         yield one.repository, one.branch, one.git_provider

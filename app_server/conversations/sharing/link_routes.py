@@ -198,7 +198,8 @@ class _Shown:
     async def _with_large_parts(self, frame: Frame, seq: int) -> Frame:
         """Returns the message (frame) with the large parts of its event in place of the references to them.
         Large parts are stored separately, and the stored frame contains only references. The large parts must
-        be in the frame, so that they are also searched for secrets.
+        be in the frame, so that they are also searched for secrets. `seq`: the position of the event in the
+        log.
         """
         if '"blobs":' not in frame.text:
             return frame

@@ -61,9 +61,9 @@ async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) 
 
 @dataclass
 class Scanned:
-    """The result of a search for secrets in a conversation: the secrets that were found in the events up to
-    the position `through`. `title`: the title of the conversation. `occurrences`: for each secret, the first
-    places where it occurs. `counts`: for each secret, how often it occurs.
+    """The result of a search for secrets in a conversation: the secrets that were found in its title and in
+    the events up to the position `through`. `title`: the title of the conversation. `occurrences`: for each
+    secret, the first places where it occurs. `counts`: for each secret, how often it occurs.
     """
 
     through: int

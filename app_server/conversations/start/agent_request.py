@@ -95,14 +95,16 @@ def build(
     model is that of the inner listener, the HTTP server of Slipway for sandboxes. The agent calls the model
     there with the sandbox's key, so the sandbox never gets the vendor's key.
 
-    fallbacks: model profiles (saved models with their options) to try, in this order, if the model stays
-    unavailable. inner_url: the URL of the inner listener. model_proof: a signature of the conversation's id,
-    which model calls contain. silence_seconds: how long the app server waits for data from the vendor during
-    a model call. further_projects: the directories of the conversation's further repositories.
-    disabled_skills: names of skills that the user has switched off. mode: when the agent asks the user before
-    an action. secrets: descriptions of secrets by name; a value is fetched only when a command uses it.
-    consent: hashes of the hooks, MCP servers and other project executables of the first repository that the
-    user has allowed. further_consent: the same hashes for the further repositories, by directory.
+    request: the start request that the user has sent. profile: the model profile (the saved model with its
+    options) for the agent. fallbacks: model profiles to try, in this order, if the model stays unavailable.
+    inner_url: the URL of the inner listener. model_proof: a signature of the conversation's id. Each model
+    call contains it, as a proof that the call belongs to this conversation. silence_seconds: how long the app
+    server waits for data from the vendor during a model call. working_dir: the directory in which the agent
+    works. further_projects: the directories of the conversation's further repositories (all but the first
+    one). disabled_skills: names of skills that the user has switched off. mode: when the agent asks the user
+    before an action. secrets: descriptions of secrets by name; a value is fetched only when a command uses
+    it. consent: hashes of the hooks, MCP servers and other project executables of the first repository that
+    the user has allowed. further_consent: such hashes for each further repository, by directory.
     usable_tools: the tools whose requirements the sandbox meets. mcp_approved: the versions of MCP tools that
     the user has approved, by server and tool name. mcp_servers: the user's MCP servers by name. The sandbox
     runs servers that are commands. It calls the other servers through the inner listener, which adds the

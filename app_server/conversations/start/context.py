@@ -116,7 +116,9 @@ class Start:
 
     @property
     def is_guest(self) -> bool:
-        """Returns whether this conversation uses a sandbox that was made for another conversation."""
+        """Returns whether this conversation uses a sandbox that was not made for this conversation: it was
+        made for another conversation, or without a conversation.
+        """
         return self.sandbox_id != self.id
 
     def root(self, running: RunningSandbox) -> str:

@@ -41,11 +41,12 @@ rm -f "$archive"
 async def put_notes(
     client: AgentClient, directory: str, notes: Sequence[MemoryNote], folder: str | None = None
 ) -> None:
-    """Writes these memory notes as files into the directory of the repository (the checkout), where the agent
-    reads them. Git ignores the files. Notes that an earlier call wrote are replaced. Notes that are committed
-    in the repository are never overwritten. A second call with the same notes has the same result.
+    """Writes these memory notes as files into `.agents/memory` in the folder where the agent works. The agent
+    reads them there. Git ignores the files. Notes that an earlier call wrote are replaced. Notes that are
+    committed in the repository are never overwritten. A second call with the same notes has the same result.
 
-    folder: the folder of the checkout in which the agent works; None for the root of the checkout.
+    `directory`: the directory of the repository in the sandbox. `folder`: the folder in which the agent
+    works, relative to `directory`; None means `directory` itself.
     """
     checkout_path = PurePosixPath(directory)
     archive = str(checkout_path.parent / f".{checkout_path.name}.notes.tar")

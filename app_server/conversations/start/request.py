@@ -183,16 +183,18 @@ async def with_spec(
     permission: SpecPermission,
 ) -> StartRequest:
     """Returns a copy of the start request with a sandbox spec (the image and settings of new sandboxes). If
-    the request names no spec, the spec is taken from the user's present settings. `permission`: which specs
-    the user may choose.
+    the request names no spec, the spec is taken from the user's present settings, which may have a separate
+    spec for the repository at `address`. `address`: None if the request has no repository. `permission`:
+    which specs the user may choose.
 
-    A request that begins from a snapshot and names no spec is returned unchanged, so that the image of the
-    snapshot is used. But if the user may not choose a spec, or if the user's organisation or team enforces a
-    spec, such a request also gets a spec.
+    If the request begins from a snapshot and names no spec, it is returned unchanged, so that the new sandbox
+    has the image of the snapshot. There are two exceptions: the user may not choose a spec, or the user's
+    organisation or team enforces a spec. In these two cases, the request gets a spec although it begins from
+    a snapshot.
 
     Raises NotFound `sandbox_spec_not_found` if the spec does not exist. Raises Forbidden
-    `sandbox_specs_not_allowed` if the user may not choose a spec. Raises Forbidden `setting_enforced` if
-    another spec is enforced.
+    `sandbox_specs_not_allowed` if the request names a spec that the user may not choose. Raises Forbidden
+    `setting_enforced` if another spec is enforced.
     """
     given = request.sandbox_spec_id
     may_keep = given is None and request.snapshot_id is not None and permission.why_not_own is None

@@ -100,11 +100,11 @@ async def _require_member(session: AsyncSession, user: User, conversation: Conve
 
 
 def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:
-    """Checks that the repository or branch of the start may be changed: the start has failed, and the
-    conversation has no files yet.
+    """Checks that the repository, the branch or the working folder of a failed start may be changed.
+    `request`: the start request before the change.
 
     Raises Conflict `start_not_failed` if the start has not failed. Raises Conflict `repository_is_there` if
-    the conversation has files.
+    the repository is already fetched, if the conversation has events, or if it begins from a snapshot.
     """
     if task.status != StartStatus.ERROR:
         raise Conflict(

@@ -37,11 +37,12 @@ MAX_LOOKED_AT = 50
 class NewConversation:
     """A new conversation for which a sandbox is chosen.
 
-    backend: the kind of sandboxes that this server creates, such as `docker`. origin: the base image or
-    snapshot from which a new sandbox would be created. takes_any_image: whether the conversation may also use
-    a sandbox with another base image than `origin` names. repository: the identity (`host/owner/name` or a
-    path) of the conversation's repository. team_id: the user's team that owns the repository; None if no team
-    owns the repository.
+    backend: the kind of sandboxes that this server creates, such as `docker`. origin: the base image and the
+    runtime plugins (programs such as VS Code) that a new sandbox for this conversation would have.
+    takes_any_image: whether the conversation may also use a sandbox with a different base image or different
+    plugins. repository: the identity (`host/owner/name` or a path) of the conversation's first repository;
+    None if it has no repository. team_id: the user's team that owns the repository; None if no team owns the
+    repository.
     """
 
     id: UUID

@@ -66,13 +66,14 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
 def _allowed(
     per_checkout: Sequence[CheckoutExecutables], kind: ExecutableKind
 ) -> list[tuple[Checkout, ProjectExecutable | None, str]]:
-    """Finds the set-up scripts or Git hooks (`kind`) in the folders of the conversation and returns whether
-    each of them may run. The result has one tuple for each script that is found.
+    """Finds the set-up scripts or the Git hooks (`kind` says which) in the folders of the conversation, and
+    returns whether each of them may run. The result contains one tuple for each script that is found, and one
+    for each repository without a script. The first element is always the checkout (the directory of the
+    repository, or a folder in it).
 
-    If the script may run, the tuple contains the checkout (the repository's directory in the sandbox), the
-    script, and an empty text. If the script may not run, the tuple contains the checkout, None, and a
-    sentence with the reason, for example that the user has not allowed this version of the script. A
-    repository without a script also has a tuple: the checkout, None, and a sentence that says so.
+    If the script may run, the other two elements are the script and an empty text. If it may not run, they
+    are None and a sentence with the reason, for example that the user has not allowed this version of the
+    script. If the repository has no script, they are None and a sentence that says so.
     """
     found: list[tuple[Checkout, ProjectExecutable | None, str]] = []
     for one in per_checkout:

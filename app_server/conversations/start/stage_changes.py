@@ -12,8 +12,8 @@ from app_server.core.database import now
 
 def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
     """Returns a function that ends the stage `stage` in a start task, the row that describes a conversation's
-    start. The returned function stores in the stage the result of the step (`outcome`), its text for the user
-    and its output.
+    start. The returned function copies from `outcome`, the result of the step, into this stage: the state,
+    the text for the user and the output. It also stores the current time as the end of the stage.
     """
 
     def finish(task: StartTask) -> None:
@@ -32,8 +32,9 @@ def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], 
 def progress_setter(
     stage: StartStatus, detail: str | None, output: str | None
 ) -> Callable[[StartTask], None]:
-    """Returns a function that writes the progress of a running step into a start task, into the stage
-    `stage`. `detail`: a short text about the progress. `output`: the output of the step until now.
+    """Returns a function that writes the progress of a running step into the stage `stage` of a start task,
+    the row that describes a conversation's start. `detail`: a short text about the progress; the function
+    also writes it into the row itself. `output`: the end of what the step's command has printed so far.
     """
 
     def apply(task: StartTask) -> None:

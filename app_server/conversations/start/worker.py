@@ -369,7 +369,9 @@ ServerStartWorker = Annotated[StartWorker, from_server("start_worker")]
 
 
 def _exchange(path: Path, text: str) -> str | None:
-    """Writes the text to the file and returns the file's previous content, or None if there was no file."""
+    """Writes the file with `text` as its whole content. Returns the file's previous content, or None if there
+    was no file. The file contains the id of the worker that used this home directory last.
+    """
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(text)

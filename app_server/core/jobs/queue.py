@@ -171,8 +171,8 @@ async def is_any_free(
 
 
 async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str]) -> datetime | None:
-    """Returns the earliest time after `after` at which a waiting job of these kinds may run. Returns None if
-    no such job waits.
+    """Returns the earliest time after `after` at which a waiting job of these kinds may run. The worker reads
+    the queue again at this time at the latest. Returns None if no such job waits.
     """
     waiting = select(func.min(Job.run_at)).where(
         Job.state == JobState.WAITING, Job.kind.in_(kinds), Job.run_at > after

@@ -1,10 +1,10 @@
 """Informs the workers of other app servers about new jobs, through the NOTIFY command of PostgreSQL. This is
 used if several app servers share a PostgreSQL database but no Redis.
 
-Each app server has one connection that sends and receives notifications. A notification is sent only after
-the transaction that stores the job. PostgreSQL commits transactions that contain notifications one after the
-other, and that would be slow. If a notification is lost, the worker still finds the job, because it reads the
-database regularly.
+Each app server has one connection that sends and receives notifications. A notification is sent after the
+transaction that stores the job, and not as a part of it. Otherwise jobs would be stored slowly, because
+PostgreSQL commits only one transaction with a notification at a time. If a notification is lost, the worker
+still finds the job, because it reads the database regularly.
 """
 
 import asyncio

@@ -112,9 +112,10 @@ class HostTokens:
         soon expires. Returns None if the user has no token for this host.
 
         `refused`: a token that the host has just refused; None if there is none. If this token is still the
-        stored one and was granted by a sign-in, it is renewed. `repository`: used only if the token belongs
-        to an installation of a GitHub App that contains this repository; the returned token is then valid
-        only for this repository.
+        stored one and was granted by a sign-in, it is renewed. `repository`: the full name of a repository.
+        If the user's token belongs to an installation of a GitHub App, and the installation contains this
+        repository, the returned token is valid only for this repository. In all other cases `repository` has
+        no effect.
 
         Raises BadGateway `git_reconnect_needed` if the user must sign in to the host again. Raises BadGateway
         `git_sign_in_refused` if the host refuses to renew the token of a sign-in. Raises BadGateway
@@ -134,8 +135,8 @@ class HostTokens:
     async def _of_repository(self, stored: _Stored, repository: str, refused: str | None) -> str | None:
         """Returns a token that is valid for one repository of a GitHub App's installation. Returns None if
         the repository is not part of the installation. `stored`: the user's token with its rows in the
-        database. `refused`: a token that GitHub has refused and that must not be returned again; None if
-        there is none.
+        database. `repository`: the full name of the repository. `refused`: a token that GitHub has refused
+        and that must not be returned again; None if there is none.
         """
         assert stored.grant is not None
         assert stored.grant.installation_id is not None
@@ -248,6 +249,9 @@ class HostTokens:
         """Stores the renewed tokens and returns True. Does not store them if the user has disconnected from
         the git host, or has signed in again, since the renewal began. In this case, adds a background job
         that revokes the new token, and returns False.
+
+        `granted`: the renewed tokens. `refresh_token`: the old refresh token, which is stored again if the
+        host has granted no new one.
 
         If the database does not reply, tries again to store the tokens for at most _SAVE_SECONDS, and then
         raises the database's error. Without these attempts the new tokens could be lost, and the host may no

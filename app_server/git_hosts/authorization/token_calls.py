@@ -136,8 +136,8 @@ async def send(
     bearer: str | None = None,
 ) -> tuple[int, bytes]:
     """Sends an HTTP request about tokens or app installations to the git host and returns the status and the
-    body of the reply. `data`: form fields. `basic`: a user name and password for HTTP Basic authentication.
-    `bearer`: a bearer token.
+    body of the reply. `data`: form fields. `json`: a value that is sent as JSON. `basic`: a user name and
+    password for HTTP Basic authentication. `bearer`: a bearer token.
 
     Raises BadGateway `git_host_failed` if the host does not reply. Raises Forbidden `private_address` if the
     host is in a private network.

@@ -67,8 +67,9 @@ class AzureApi:
         return self._api.host
 
     def parse_name(self, repository: str) -> AzureRepository:
-        """Splits the full name of a repository (`organization/project/name`) into its three parts. Raises
-        NotFound if the name does not have three parts.
+        """Splits the full name of a repository (`organization/project/name`) into its three parts. If the
+        token is for one organisation only, the name may lack the organisation. Raises NotFound for a name of
+        another form.
         """
         names = [name for name in repository.split("/") if name != _OLD_COLLECTION]
         if len(names) == 2 and self._organization:

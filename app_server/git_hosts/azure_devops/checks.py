@@ -51,8 +51,9 @@ async def checks(api: AzureApi, azure_repository: AzureRepository, pull: PullReq
 async def evaluations(
     api: AzureApi, azure_repository: AzureRepository, project_id: str, number: int
 ) -> list[dict[str, Any]]:
-    """Returns how Azure DevOps has evaluated each policy of the target branch for a pull request, as JSON.
-    Returns an empty list if the token may not read the policies.
+    """Returns the results of the policies that apply to a pull request, one for each policy of the target
+    branch, in Azure DevOps' JSON. Returns an empty list if the token may not read the policies. `project_id`:
+    Azure DevOps' id of the project. `number`: the number of the pull request.
     """
     query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
     try:
@@ -69,8 +70,8 @@ def is_blocking(evaluation: dict[str, Any]) -> bool:
 
 
 async def log(api: AzureApi, azure_repository: AzureRepository, check_id: str) -> str:
-    """Returns the logs of the failed tasks of a build. If no task failed, returns the logs of all tasks of
-    the build. `check_id`: identifies the build.
+    """Returns the end of a build's log, at most 64 KiB. The log consists of the logs of the last five failed
+    tasks, or of the last five tasks if no task failed. `check_id`: the field `id` of the build's Check.
     """
     path = f"{azure_repository.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
     records = (await api.get(f"{path}/timeline")).json().get("records") or []
@@ -87,7 +88,8 @@ async def _builds(
     api: AzureApi, azure_repository: AzureRepository, pull: PullRequest, repository_id: str
 ) -> list[dict[str, Any]]:
     """Returns one build of each pipeline that has built the pull request or its last commit. A build of the
-    pull request is preferred to a build of the commit, and a newer build to an older build.
+    pull request is preferred to a build of the commit, and a newer build to an older build. `repository_id`:
+    Azure DevOps' id of the repository.
     """
     path = f"{azure_repository.project_path}/build/builds"
     newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}

@@ -140,7 +140,8 @@ def pull_request(found: Json, organization: str, web: str) -> PullRequest:
 
 def comment(found: Json, thread_id: int, url: str) -> Comment:
     """Converts a comment from Azure DevOps' JSON. Azure DevOps numbers the comments of each thread from 1.
-    Therefore the id of the returned comment contains the id of the thread and the number.
+    Therefore the id of the returned comment contains the id of the thread and the number. `thread_id`: the
+    thread that contains the comment. `url`: the web address of the pull request.
     """
     return Comment(
         id=f"{thread_id}/{found['id']}",
@@ -154,7 +155,7 @@ def comment(found: Json, thread_id: int, url: str) -> Comment:
 
 def comments(threads: list[Json], url: str) -> list[Comment]:
     """Returns the comments in all threads of a pull request except threads about a file. The oldest comment
-    comes first.
+    comes first. `url`: the web address of the pull request.
     """
     found = [
         comment(one, thread["id"], url)
@@ -197,8 +198,9 @@ def _line_of(context: Json) -> int | None:
 
 
 def reviews(found: Json) -> list[Review]:
-    """Converts the votes of reviewers at Azure DevOps to reviews. The votes 10 and 5 mean approved, -5 means
-    that the author must change something, and -10 means rejected. Votes of groups are left out.
+    """Converts the votes of reviewers at Azure DevOps to reviews. The positive votes (10 and 5) become
+    approvals. The negative votes (-5 and -10) become requests for changes. Votes of groups are left out.
+    `found`: Azure DevOps' JSON of the pull request.
     """
     return [
         Review(

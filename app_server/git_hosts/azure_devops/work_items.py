@@ -50,8 +50,9 @@ async def comments(
 async def write_comment(
     api: AzureApi, repository: AzureRepository, number: int, body: str, comment_id: str | None = None
 ) -> Comment:
-    """Adds a comment to a work item, or replaces the text of a comment. Returns the comment. `comment_id`:
-    the comment whose text is replaced; None means that a new comment is added.
+    """Adds a comment to a work item, or replaces the text of a comment. Returns the comment. `number`: the
+    number of the work item. `body`: the whole text of the comment; it is sent as HTML that shows the same
+    text. `comment_id`: the comment whose text is replaced; None means that a new comment is added.
     """
     path = _comments(repository, number)
     text = {"text": to_html(body)}

@@ -102,8 +102,8 @@ class BitbucketCloud:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories of the user. Bitbucket has a separate list for each workspace. So
-        `Slice.next_page` contains the address of the next page of each list.
+        """Returns repositories of the user. Bitbucket has one list for each workspace, so a page has items of
+        several lists. `Slice.next_page`: the addresses of the next pages of these lists, separated by spaces.
         """
         if page:
             pages = await all_at_once(self._page(one, {}, one) for one in page.split())
@@ -289,8 +289,8 @@ class BitbucketCloud:
         return [parsing.status(one) for one in await self._all(path, _MAX_ITEMS)]
 
     async def check_log(self, repository: str, check_id: str) -> str:
-        """Returns the logs of the failed steps of a pipeline, or of all its steps if no step failed.
-        `check_id`: the pipeline's number.
+        """Returns the end of the logs of a pipeline's last five failed steps, at most 64 KiB. If no step
+        failed, uses the last five steps. `check_id`: the pipeline's number.
         """
         path = f"{_of(repository)}/pipelines/{part(check_id)}/steps"
         steps = await self._all(path, 100)

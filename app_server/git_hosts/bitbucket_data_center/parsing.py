@@ -131,7 +131,9 @@ def title(text: str) -> str:
 
 
 def ref(repository_name: str, branch_name: str) -> Json:
-    """Returns the JSON of a branch in the form that Bitbucket's API expects in a pull request."""
+    """Returns the JSON of a branch in the form that Bitbucket's API expects in a pull request.
+    `repository_name`: the full name of the repository, `PROJECT/name`.
+    """
     key, _, slug = repository_name.partition("/")
     return {"id": HEADS + branch_name, "repository": {"slug": slug, "project": {"key": key}}}
 

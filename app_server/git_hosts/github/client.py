@@ -376,8 +376,8 @@ def _head(repository: str, new: NewPullRequest) -> str:
 
 
 def _moment(text: str | None) -> datetime | None:
-    """Parses a time in the form `2026-12-01 10:00:00 UTC`. Returns None if `text` is None or has another
-    form.
+    """Parses the time at which a token expires, from a header of GitHub such as `2026-12-01 10:00:00 UTC`.
+    Returns None if `text` is None or has another form.
     """
     try:
         return datetime.strptime(text.replace(" UTC", " +0000"), "%Y-%m-%d %H:%M:%S %z") if text else None

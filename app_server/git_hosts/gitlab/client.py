@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Requests the names of forks, which the JSON lacks."""
+        """Converts GitLab's merge requests. Requests the names of forks, because the JSON has only ids."""
         rows = list(found)
         forks = {
             one["source_project_id"]

@@ -192,7 +192,7 @@ def comment(found: Json, item_url: str) -> Comment:
 
 def thread(found: Json, item_url: str) -> ReviewThread | None:
     """Converts a discussion of GitLab to a review thread. Returns None if the discussion has no comment that
-    can be resolved.
+    can be resolved. `item_url`: the web address of the merge request.
     """
     notes = [note for note in found["notes"] if not note.get("system")]
     resolvable = [note for note in notes if note.get("resolvable")]

@@ -36,9 +36,11 @@ class HostEvent(Value):
     host's id of that user. `text`: the text of the comment or review. `label`, `assignee`: the added label or
     person. `thread_id`: the host's id of the thread that a comment belongs to. `association`: the relation of
     the actor to the repository, such as `MEMBER`, if the host states it. `branch`, `commit`, `paths`: set for
-    pushes and checks; `paths` has only the paths that the host lists. `leaves_out_comments`: true if the
-    event is a review and the host sends no webhook delivery that contains the review's comments on lines of
-    code. `delivery_id`: the host's id of the delivery; it stays the same if the host repeats the delivery.
+    pushes and checks; `paths` has only the paths that the host lists.
+
+    `leaves_out_comments`: true if the event is a review, and no webhook of the host contains the review's
+    comments on lines of code. Slipway must then read these comments through the host's API. `delivery_id`:
+    the host's id of the delivery; it stays the same if the host repeats the delivery.
     """
 
     kind: EventKind

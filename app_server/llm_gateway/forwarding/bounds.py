@@ -66,9 +66,12 @@ def keep_in(litellm: Any) -> None:
 def _given_token(
     _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
 ) -> tuple[str, str]:
-    """Replaces litellm's function that signs in at Google, because that function would read files, run
-    programs and use the identity of this machine. Returns the access token and the project that the caller of
-    litellm has passed.
+    """Returns the access token and the Google Cloud project for litellm's calls of Google's models:
+    `credentials` and `project_id`, which litellm's caller has passed. Returns the text "none" for a value
+    that is missing. Returns two empty texts if `custom_llm_provider` is "gemini".
+
+    This function replaces litellm's function that signs in at Google. That function would read files, run
+    programs and use the identity of this machine.
     """
     return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
 

@@ -46,9 +46,9 @@ class ReadableStream:
 
 
 def _leave_out_repetitions(message: JsonObject) -> None:
-    """Removes empty lists and most of the field `provider_specific_fields` from a message of litellm. What
-    remains in this field are signatures of the model's thoughts, because the vendor needs them back in the
-    next call.
+    """Removes empty lists and repeated data from a message of litellm, in place. The repeated data is in the
+    field `provider_specific_fields` of the message and of its tool calls. Only signatures of the model's
+    thoughts stay in this field, because the vendor needs them back in the next call.
     """
     for name in [name for name, value in message.items() if value == []]:
         del message[name]

@@ -52,9 +52,12 @@ class Recording(BaseModel):
 
 
 def replay(name: str, body: dict[str, Any], *, working_dir: str) -> Response:
-    """Returns the next reply of a recording (stored replies of a model). The number of replies in `body`
-    determines which reply is the next one. `working_dir`: the directory that replaces `{{working_dir}}` in
-    the stored reply. Raises NotFound `recording_not_found` if there is no recording with this name.
+    """Returns the next reply of a recording (stored replies of a model). The number of messages from the
+    model in `body` (the body of a chat completion) determines which reply is the next one: with 0 messages,
+    it is the first reply. After the last reply, returns the recording's `after_end`.
+
+    `name`: the name of the recording. `working_dir`: the directory that replaces `{{working_dir}}` in the
+    stored reply. Raises NotFound `recording_not_found` if there is no recording with this name.
     """
     recording = load_recording(name)
     index = sum(1 for message in _messages(body) if message.get("role") == "assistant")

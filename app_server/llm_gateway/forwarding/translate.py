@@ -103,8 +103,11 @@ async def translate(
 
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
-    """Runs the function `work` in a thread, with litellm as its argument, and returns the result of `work`.
-    While `work` runs, litellm can reach only the vendor's addresses.
+    """Calls the function `work` with litellm as its argument, and returns the result of `work`. While `work`
+    runs, litellm can reach only the vendor's addresses. The caller must run this function in a thread,
+    because litellm blocks.
+
+    `guard`: a check of network addresses; None allows every address.
     """
     litellm = litellm_calls.load()
     bounds.keep_in(litellm)
@@ -144,9 +147,9 @@ async def _chunks(
     last event is an `error` that gives the reason. The error has the form that OpenAI and OpenRouter use, and
     no `[DONE]` follows.
 
-    `within`: a function that runs another function while litellm may reach only the vendor. `pieces`: the
-    pieces of litellm's reply. `limiter`: limits the threads that wait for pieces. `added`: the API key and
-    other values that an error must not reveal.
+    `within`: a function that calls another function, for example to read the next piece. During this call,
+    litellm can reach only the vendor's addresses. `pieces`: the pieces of litellm's reply. `limiter`: limits
+    the threads that wait for pieces. `added`: the API key and other values that an error must not reveal.
     """
     end, stream = object(), ReadableStream()
     take: Callable[[Any], Any] = lambda _: next(pieces, end)  # noqa: E731

@@ -122,8 +122,10 @@ def estimated(request_bytes: int, reply_bytes: int) -> Usage:
 
 class Metered(Response):
     """An HTTP response that streams another response unchanged, and passes its bytes to a meter, which reads
-    the token usage. `at_end`: a function that is called once: just before the last bytes of a complete reply
-    are sent, or when the reply breaks off.
+    the token usage.
+
+    `at_end`: a function that is called once, when the response ends: just before the last bytes of a complete
+    response are sent, or when the response breaks off.
     """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:

@@ -68,8 +68,12 @@ async def begin(
 
 
 def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
-    """Estimates the largest token usage that is likely for this call, and returns it. The caller reserves the
-    cost of this usage. `request_bytes`: the size of the request body in bytes.
+    """Estimates the largest token usage that is likely for a model call, and returns it. The caller reserves
+    the cost of this usage.
+
+    `body`: the body of the request; it may state the maximum length of the reply. `request_bytes`: the size
+    of the body in bytes, from which the length of the prompt is estimated. `model`: the properties of the
+    model, which limit both lengths.
     """
     asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens

@@ -41,12 +41,13 @@ async def require_shared_budgets(
     profile: LLMProfile,
     budgets: Sequence[LevelValue] | None = None,
 ) -> None:
-    """Checks that the monthly budgets of the user's teams and of the organisation are not spent. budgets:
-    these budgets; None means that this function reads them from the database.
+    """Checks that the monthly budgets of the user's teams and of the organisation are not spent.
+
+    `budgets`: the budgets to check, if the caller has already read them; None means that this function reads
+    them from the database. `profile`: the model profile (a saved model with its options) of the call.
 
     Raises PaymentRequired `llm_administrator_limit_reached` if a budget is spent. Raises PaymentRequired
-    `llm_price_unknown` if there is a budget and the price of the model in `profile` (a saved model with its
-    options) is not known.
+    `llm_price_unknown` if there is a budget and the price of the profile's model is not known.
     """
     if profile.is_recording:
         return

@@ -161,8 +161,9 @@ async def allow_conversation(
     """Sets how much a conversation may cost in total. `dollars`: the limit; None means no limit.
 
     `spent_before`: the cost of the conversation until now in dollars, as the caller has counted it. The
-    account may have counted more, because it also counts replies that broke off. The limit is then raised by
-    the difference, so that the conversation can still spend what the caller expects.
+    spending account may have counted more, because it also counts replies that broke off. In this case the
+    limit is raised by the difference. For example, if `dollars` is 5, `spent_before` is 2 and the account has
+    counted 3, then the limit is 6. So the conversation can still spend 3 dollars, as the caller expects.
     """
     account = await _conversation_account(session, payer)
     uncounted = max(account.spent - to_micros(spent_before), 0)

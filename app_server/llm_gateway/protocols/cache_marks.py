@@ -29,12 +29,12 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Returns the message `result` with the field `cache_control` added. This field is a mark that tells the
-    vendor which part of the request to store in its prompt cache. `result` is not changed.
+    """Returns a copy of the message `result` with the field `cache_control` added. This field is a mark that
+    tells the vendor which part of the request to store in its prompt cache. Returns `result` itself if `mark`
+    or `marks` is None.
 
     `result`: a message of a chat completion that contains the result of a tool as text. `mark`: the value of
-    the field. `marks`: where in a message the vendor reads marks. Returns `result` itself if `mark` or
-    `marks` is None.
+    the field `cache_control`. `marks`: where in a message the vendor reads marks.
     """
     if not marks or not mark:
         return result

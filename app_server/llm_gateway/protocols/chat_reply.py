@@ -26,8 +26,11 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 class ChatReply(ConvertedReply):
     """An HTTP response that converts a reply of the Responses protocol to a reply of a chat completion while
-    it is sent. `model`: the name of the model that the converted reply states. `made_by`: the name of the
-    model at the vendor, which is stored with the model's reasoning.
+    it is sent.
+
+    `response`: the response to convert. `model`: the model name that the converted reply contains. `made_by`:
+    the vendor's name of the model. It is stored with the model's reasoning, because only the model that wrote
+    the reasoning can read it.
     """
 
     def __init__(self, response: Response, model: str, made_by: str) -> None:

@@ -19,10 +19,10 @@ _FORMAT = "openai-responses-v1"
 
 def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | None:
     """Converts the reasoning in a reply of the Responses protocol to an entry of the field
-    `reasoning_details` of a chat message.
+    `reasoning_details` of a chat message. Returns None if `item` is not encrypted reasoning.
 
-    `item`: an output item of the reply. Returns None if this item is not encrypted reasoning. `index`: the
-    number of the entry. `model`: the vendor's model; only this model can read the reasoning.
+    `item`: an output item of the reply. `index`: the number that the entry gets. `model`: the vendor's name
+    of the model; only this model can read the reasoning.
     """
     encrypted = item.get("encrypted_content")
     if item.get("type") != "reasoning" or not isinstance(encrypted, str):

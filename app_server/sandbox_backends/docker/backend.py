@@ -109,9 +109,10 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches the workspace disks that no container uses. Also removes the helper containers that a
-        killed app server with the same home directory has left behind. Helper containers run only for a
-        short time, for tests and for the inspection of images.
+        """Detaches the workspace disks that no container uses. Also removes old helper containers, which run
+        for a short time to test the network or to inspect an image. Such a container is left behind if its
+        app server is killed. Only those are removed whose app server had the home directory of this app
+        server.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):

@@ -164,8 +164,8 @@ class WarmPool:
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
         """Sends the session key (with which sandbox and app server authenticate) to the agent server at
-        `url`. Does nothing if the agent server already has a session key. This is also the case if the
-        sandbox's container did not come from the warm pool (containers started in advance).
+        `url`, if the sandbox's container came from the warm pool (containers started in advance) and its
+        agent server has no session key yet. Otherwise sends nothing.
 
         Returns True if the agent server now has a session key. Returns False if it does not reply; then the
         container cannot be used.

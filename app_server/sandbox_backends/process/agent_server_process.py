@@ -39,12 +39,14 @@ class Incarnation(BaseModel):
 class Handle(Incarnation):
     """A running agent server process, as stored in the file `process.json` of the sandbox's folder.
 
-    `pid`, `started`: the process itself. `port`: the port of the agent server. `inner_url`: the URL at which
-    the sandbox reaches the app server. `init`: the first process in the process namespace that bubblewrap has
-    created; when it ends, the kernel ends all processes of the namespace. None if bubblewrap is not used.
-    `has_own_network`: True if commands of the agent run in a separate network and cannot use this machine's
-    network. `place`: the device and inode numbers of the sandbox's folder. If an older version wrote the
-    file, `has_own_network` is False and `place` is None.
+    `pid`, `started`: the process's id and start time (clock ticks since boot). `port`: the port of the agent
+    server. `inner_url`: the URL at which the sandbox reaches the app server. `init`: the first process in the
+    process namespace that bubblewrap has created; when it ends, the kernel ends all processes of the
+    namespace. None if bubblewrap is not used. `has_own_network`: True if commands of the agent run in a
+    separate network and cannot use this machine's network. `place`: the device and inode numbers of the
+    sandbox's folder, which are different for a copy of the folder.
+
+    If an older version of Slipway wrote the file, `has_own_network` is False and `place` is None.
     """
 
     port: int
@@ -60,11 +62,12 @@ class Handle(Incarnation):
 
 @dataclass(frozen=True)
 class Launch:
-    """The command and the environment with which an agent server is started. The process inherits the
-    listening socket `listener` with the same descriptor number.
+    """The command, the environment and the working directory with which an agent server is started.
 
-    `tells_init`: whether the command is bubblewrap. Bubblewrap writes the id of the first process in its
-    namespace to a file descriptor, which the option `--info-fd` gives.
+    `listener`: the open socket on which the agent server accepts connections. The process inherits the
+    socket, and its file descriptor keeps its number. `stdin`: the keys that the process reads from its
+    standard input. `tells_init`: whether the command is bubblewrap. Bubblewrap gets the option `--info-fd`
+    and then tells the app server which process is the first one in its namespace.
     """
 
     command: Sequence[str]

@@ -107,8 +107,8 @@ class Bubblewrap:
 
 def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
     """Finds the bubblewrap program and tests whether it works on this machine. Returns the program and the
-    isolation that it can give. Raises Unusable if bubblewrap cannot be used. Blocks the thread for
-    milliseconds.
+    kinds of isolation that it can give. Raises Unusable if bubblewrap cannot be used. Blocks the thread for
+    milliseconds. `environment`: its variable `PATH` lists the directories in which the program may be.
     """
     program = shutil.which("bwrap", path=environment.get("PATH"))
     if program is None:

@@ -365,11 +365,12 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """Returns the memory capacity of the host in bytes. Returns 0 if the host has not reported it yet.
+        """Returns how many bytes of memory sandboxes may use on the host, in this app server's count. Returns
+        0 if the host has not described itself yet.
 
-        The memory limit of a sandbox may be different on the host and in this app server's configuration. The
-        number of sandboxes that fit on the host is computed with the host's limit. The result is this number
-        times the app server's limit, because this app server counts each sandbox with its own limit.
+        This app server counts each sandbox with the memory limit in its own configuration. The host may use
+        another limit. So the result is the number of sandboxes that fit with the host's limit, times this app
+        server's limit.
         """
         if host.info is None:
             return 0

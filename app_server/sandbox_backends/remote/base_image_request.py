@@ -1,6 +1,5 @@
-"""Builds the request with which the app server sends the description of a base image to a sandbox host
-(another machine that runs sandboxes). A user has chosen the base image, on which a sandbox image is built.
-The host then builds both images.
+"""Builds the request that tells a sandbox host (another machine that runs sandboxes) which base image a user
+has chosen. The host prepares the base image, and builds a sandbox image on it.
 """
 
 from app_server.sandbox_backends.remote.wire import BaseRequest

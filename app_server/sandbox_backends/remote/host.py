@@ -253,8 +253,9 @@ class Host:
         return reply
 
     async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
-        """Sends a request to the host and returns the reply, even if the reply has an error status. Raises
-        StartFailure if the host does not reply.
+        """Sends a request to the host and returns the reply, even if the reply has an error status.
+        `request`: further arguments of the HTTP client, such as `json`. Raises StartFailure if the host does
+        not reply.
         """
         try:
             reply = await self.http.request(method, route, **request)
@@ -265,8 +266,9 @@ class Host:
         return reply
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
-        """Sends a request to the sandbox host. The host streams its reply as JSON lines. Passes each progress
-        sentence to `report`, and returns the parsed last line, which contains the result.
+        """Sends a request to the sandbox host, which streams its reply as JSON lines. Passes each progress
+        sentence to `report`, and returns the parsed last line, which contains the result. `request`: further
+        arguments of the HTTP client, such as `json`.
 
         Raises StartFailure if the host reports a failure, refuses the request or stops answering.
         """

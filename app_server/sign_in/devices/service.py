@@ -105,8 +105,8 @@ async def begin(database: Database, wanted: DeviceRequest) -> DeviceCodes:
 
 
 async def find(database: Database, user: User, user_code: str) -> DeviceSignIn:
-    """Returns the device's sign-in that has this user code and waits for the user's answer. A wrong code
-    counts as a failed attempt of the user who types it.
+    """Returns the device's sign-in that has this user code and waits for the user's answer. `user`: the user
+    who has typed the code. A wrong code counts as a failed attempt of this user.
 
     Raises NotFound `device_code_not_found` if no sign-in with this code waits. Raises TooManyRequests
     `sign_in_throttled` after too many failed attempts of the user.
@@ -206,6 +206,10 @@ def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
     """Returns the error for a device that asks for its API key, if the code has expired, the user has not
     decided yet, or the device asks too often. Returns None if the user has allowed or refused the sign-in
     before the code expired.
+
+    `row`: the sign-in of the device. `moment`: the present time. While the user has not decided, stores in
+    `row` when the device has asked. If the device asks too often, also increases the required time between
+    two requests.
     """
     if row.expires_at <= moment:
         return refusals.oauth_refusal(

@@ -230,8 +230,8 @@ def _row(identity: ProviderIdentity, user_id: UUID) -> ExternalIdentity:
 
 
 async def users_with_address(session: AsyncSession, address: str) -> Sequence[UUID]:
-    """Returns the ids of the users whose e-mail address at an identity provider is this address, if the
-    provider has verified it. Upper and lower case do not matter.
+    """Returns the ids of the users who have this e-mail address at an identity provider. Only addresses that
+    the provider has verified count. Upper and lower case do not matter.
     """
     query = select(ExternalIdentity.user_id).where(func.lower(ExternalIdentity.email) == address.lower())
     return (await session.scalars(query)).all()

@@ -25,9 +25,11 @@ async def store(session: AsyncSession, person: User, *, inviter_id: UUID | None,
 
 
 async def take_out(session: AsyncSession, person: User) -> str | None:
-    """Deletes the e-mail invitation of a person, so that no job sends it any more. If a job that sends the
-    invitation is creating a link at this moment, first waits until the link is stored. Returns the e-mail
-    address of the invitation, or None if there is no invitation.
+    """Deletes the e-mail invitation of a person, so that no job sends it any more. Returns the e-mail address
+    of the invitation, or None if there is no invitation.
+
+    A job that sends the invitation may be creating a link at this moment. In this case, waits until the link
+    is stored, so that the caller can make this link invalid too.
     """
     deleted = delete(InvitationMail).where(InvitationMail.user_id == person.id)
     return await session.scalar(deleted.returning(InvitationMail.address))

@@ -53,8 +53,8 @@ class RecoveryCode(Base):
 
 
 class SignInThrottle(Base):
-    """One row of the table of failed attempts: the number of failed attempts for one login name, one client
-    address, or the settings of one user. The row is deleted when there was no new failure for a day.
+    """One row of the table of failed attempts: the number of failures of one counter, such as the counter for
+    a login name or for a client address. The row is deleted when there was no new failure for a day.
     """
 
     __tablename__ = "sign_in_throttles"

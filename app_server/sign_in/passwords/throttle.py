@@ -34,8 +34,9 @@ TIDY_EVERY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Counted:
-    """A description of one counter of failed attempts: its name and its limits. A counter is for a login
-    name, a client address, or the settings of a user.
+    """A description of one counter of failed attempts: its name (`key`) and its limits. There are counters
+    for a login name, for a client address, for the passwords and codes that a signed-in user enters in the
+    settings, and for the sign-in of devices.
 
     `free`: how many failures have no consequence. `forgotten_after`: after this long without a failure, the
     count starts again from zero.
@@ -101,8 +102,8 @@ async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
 
 
 async def forgive(session: AsyncSession, account: Counted, others: Sequence[Counted] = ()) -> None:
-    """Removes all failures of the counter `account` and one failure of each counter in `others`. Called after
-    an attempt has succeeded.
+    """Removes all failures of the counter `account`. From each counter in `others`, removes only the one
+    failure that `begin_attempt` has added. Called after an attempt has succeeded.
     """
     await session.execute(delete(SignInThrottle).where(SignInThrottle.key_hash == account.key_hash))
     await take_back(session, others)
@@ -136,7 +137,7 @@ def _block(failures_too_many: int, moment: datetime) -> datetime | None:
 
 async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> SignInThrottle:
     """Returns the database row of a counter of failed attempts, and creates the row if there is none. Locks
-    the row until the transaction ends.
+    the row until the transaction ends. `moment`: the present time, for a new row.
     """
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(SignInThrottle).values(key_hash=counted.key_hash, failures=0, last_at=moment)

@@ -109,7 +109,7 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
 
     Returns None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be
     reached. May fetch the provider's metadata over the network. So call this function before you write to the
-    database.
+    database: a transaction with changes must not wait for the network.
     """
     there = provider_sessions.decrypt(cookie, cipher)
     if there is None:

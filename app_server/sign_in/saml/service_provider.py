@@ -136,7 +136,8 @@ def redirect_address(
     """Returns the URL that contains the SAML message (redirect binding). The browser opens this URL. `signs`:
     whether the message is signed. `is_response`: whether the message is a response, not a request.
     `destination`: the URL at the provider that receives the message. `relay_state`: the text of the parameter
-    `RelayState`, which the provider sends back with its response.
+    `RelayState`. For a response, this is the text that came with the provider's request. For a request, the
+    provider sends the text back with its response.
     """
     with _signing:
         made = client.apply_binding(

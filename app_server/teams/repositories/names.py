@@ -49,9 +49,10 @@ def key_of(identity: str) -> str | None:
 
 
 def keys_that_cover(key: str) -> Sequence[str]:
-    """Returns the keys of all possible entries that match this repository. An entry is a repository name or a
-    pattern in a team's list of repositories. This function does not check which of these entries exist. The
-    first key is the key of the repository itself. After it come the keys of the patterns, longest first.
+    """Returns the keys of all possible entries that match the repository `key`. An entry is a repository name
+    or a pattern in a team's list of repositories. The most specific key comes first: for `host/a/b`, the keys
+    are `host/a/b`, `host/a/b*`, `host/a/*`, `host/a*`, with one pattern for each shorter beginning. Does not
+    check which of these entries exist.
     """
     start = key.index("/") + 1
     return [key, *(f"{key[:end]}*" for end in range(len(key), start, -1))]

@@ -161,8 +161,9 @@ def _taken(name: str, owner: str) -> Conflict:
 
 
 async def _entries(session: AsyncSession, team_id: UUID) -> dict[str, str]:
-    """Returns the repositories of a team, sorted. The key is the form of the repository's name that is used
-    for comparisons. The value is the name as the user has entered it, such as `github.com/Owner/Name`.
+    """Returns the repositories of a team, sorted by key. The key of the dictionary is the form of the
+    repository's name that is used for comparisons. The value is the name as the user has entered it, such as
+    `github.com/Owner/Name`.
     """
     query = select(TeamRepository).where(TeamRepository.team_id == team_id).order_by(TeamRepository.key)
     return {row.key: row.name for row in await session.scalars(query)}

@@ -148,7 +148,7 @@ async def agent_final_response(conversation: LoadedConversation) -> FinalRespons
 
 
 def check_size(message: SendMessageRequest) -> None:
-    """Checks the size of a message. Raises ServerProblem 413 for a message with too much text."""
+    """Checks the size of a message. Raises ServerProblem 413 if its text has more than MAX_MESSAGE_BYTES."""
     if message.size_bytes > MAX_MESSAGE_BYTES:
         raise ServerProblem(
             413,
