@@ -45,11 +45,13 @@ def arguments(
     timeout_seconds: float | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Returns the keyword arguments for one call of litellm without retries. litellm leaves out fields that
-    the vendor does not support.
+    """Returns the keyword arguments for one call of litellm's completion function. They tell litellm not to
+    repeat a failed call, and to drop request fields that the vendor does not support.
 
-    `timeout_seconds`: None means litellm's default. `options`: additional fields of a chat completion
-    request; fields that are None are left out.
+    `model`: the model's name in litellm's form. `messages`: the chat messages of the prompt. `base_url`,
+    `api_key`: the address of the vendor's API and its key; None means litellm's default. `timeout_seconds`:
+    None means litellm's default. `options`: additional fields of the chat completion request; fields that are
+    None are left out.
     """
     given = {"base_url": base_url, "api_key": api_key, **options}
     return {
@@ -73,9 +75,9 @@ def status_of(error: Exception) -> int | None:
 
 
 def refusal_in(error: Exception) -> Exception:
-    """Returns the exception with the vendor's HTTP reply: the exception that `error` contains as its original
-    exception, or `error` itself if it contains none. If a vendor refuses during a stream, litellm puts the
-    vendor's exception into another one, which has no HTTP headers.
+    """Returns the exception that describes the vendor's HTTP reply. If a vendor refuses a request during a
+    stream, litellm raises an exception without HTTP headers that wraps the vendor's exception. In this case,
+    the function returns the wrapped exception; otherwise, it returns `error` itself.
     """
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, Exception) else error

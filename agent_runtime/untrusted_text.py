@@ -56,9 +56,10 @@ def failure(tool: str, why: str) -> str:
 
 
 def marked_failure(text: str, tool: str, event_id: str) -> str:
-    """Returns the text of a failed tool call as the model sees it: with marks around the reason, which may
-    contain foreign text. `text`: the logged text. If `text` was not made by the function `failure`, the
-    runtime has written it, and it is returned without marks.
+    """Returns the text of a failed tool call as the model sees it. `text`: the logged text.
+
+    If the function `failure` has made the text, there are marks around the reason, which may contain foreign
+    text. The runtime itself has written any other text, so this text is returned without marks.
     """
     opening = failure(tool, "")
     if not text.startswith(opening):

@@ -1,5 +1,6 @@
-"""Prints the text of docs/configuration.md, which describes the fields of `Config`: `python -m
-app_server.configuration_page`. The output is the same each time if the fields have not changed.
+"""Prints the text of docs/configuration.md, a page that describes the fields of `Config` (the environment
+variables of the server). The command is `python -m app_server.configuration_page`. It prints the same text
+each time if the fields have not changed.
 """
 
 import ast
@@ -136,8 +137,9 @@ def _row(name: str, field: FieldInfo, docstrings: Mapping[str, str]) -> str:
 
 
 def _variable(quoted: re.Match[str]) -> str:
-    """Returns the text that replaces one quoted word in docs/configuration.md. If the word is a field of
-    `Config`, this is the name of its environment variable. Otherwise it is the unchanged word.
+    """Returns the text that replaces one word between backquotes in docs/configuration.md. If the word is a
+    field of `Config`, returns the name of the field's environment variable, otherwise the same word.
+    `quoted`: the match of the word and its backquotes.
     """
     return f"`{PREFIX}{quoted[1].upper()}`" if quoted[1] in Config.model_fields else quoted[0]
 

@@ -320,7 +320,10 @@ async def _open_jobs(
     stack: AsyncExitStack,
 ) -> Jobs:
     """Registers one function for each kind of background job, and starts the worker that calls these
-    functions. Returns this worker. `stack`: receives a callback that stops the worker when the server ends.
+    functions. Returns this worker.
+
+    `deliveries`, `revocations`, `triggers`, `sandboxes`, `start_worker`, `audit_stream`: the parts of the
+    server that carry out the jobs. `stack`: receives a callback that stops the worker when the server ends.
     """
     jobs = Jobs(database, pubsub)
     jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days, unsent_after), TRIM_EVERY)

@@ -33,7 +33,8 @@ if the owner has never signed in, otherwise None.
 
 
 async def serve(config: Config, announce: Announce) -> None:
-    """Runs the server until it receives SIGINT or SIGTERM.
+    """Runs the server until it receives SIGINT or SIGTERM. `announce`: a function that is called once, when
+    the server accepts requests (see Announce).
 
     Raises PortTaken if a port is in use; in this case, the home directory and the database are not changed.
     Raises ConfigurationError if another server uses the home directory, or if the home directory or the
@@ -82,8 +83,8 @@ async def serve(config: Config, announce: Announce) -> None:
 
 def _keep_what_stands() -> None:
     """Excludes all objects that exist at this moment from garbage collection. The server calls this function
-    after its start, because it needs these objects until it stops. Otherwise each full garbage collection
-    would check them too and block the event loop for twice the time.
+    once after its start, because it needs these objects until it stops. So a full garbage collection blocks
+    the event loop for about half the time.
     """
     gc.collect()
     gc.freeze()

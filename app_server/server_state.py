@@ -54,9 +54,9 @@ class ServerState:
     """The objects that the server creates once at its start, one in each field. Routes and other code get
     them from `request.state`, which has this type.
 
-    `git_work_of` and the fields after it are functions of upper layers, for example of the folder
-    `conversations`. Modules of lower layers must not import upper layers, so they call these functions
-    through the fields.
+    The last fields, from `git_work_of` on, contain functions. They are defined in modules that other modules
+    must not import, for example in the folder `conversations`. Other modules call the functions through these
+    fields.
     """
 
     config: Config

@@ -58,9 +58,9 @@ def system_prompt_event(
     """Returns the first event of a conversation's event log, which contains the system prompt and the tools.
 
     `tools`: the agent's tools by name. `project`: the instructions and skills that were found for the agent.
-    `secrets`: the description of each secret, by the secret's name; None means that the secret has no
-    description. `git`: the branch and the changes of the repository; None means that there is no repository
-    or that its state is not known.
+    `working_dir`: the directory in which the agent works; the prompt names it. `secrets`: the description of
+    each secret, by the secret's name; None means that the secret has no description. `git`: the branch and
+    the changes of the repository; None means that there is no repository or that its state is not known.
     """
     # An agent with its own system prompt may do another kind of work, so it gets no facts about the
     # workspace.
@@ -82,8 +82,8 @@ def system_prompt_event(
 
 
 def secrets_of(agent: Agent) -> Mapping[str, Any]:
-    """Returns the secrets that the client has put into the agent configuration's field `agent_context`, by
-    name.
+    """Returns the secrets that the client has put into the field `agent_context` of the agent configuration,
+    as a mapping from each secret's name to the secret.
     """
     given = (agent.agent_context or NO_CONTEXT).model_extra or {}
     return given.get("secrets") or {}

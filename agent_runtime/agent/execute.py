@@ -101,11 +101,12 @@ def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]
 
 
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
-    """Returns the pending tool calls (those without a result) that need not wait for an earlier call, in
-    order.
+    """Returns the pending tool calls (calls without a result) that may run now, in the order of the log. A
+    call may run if its claims (the resources that it uses, such as files) do not conflict with the claims of
+    an earlier pending call.
 
-    The result depends only on the arguments of the calls. So if this function is called again after a crash
-    with the same pending calls, the result contains every call that may have begun before the crash.
+    The result depends only on the arguments of the calls. If the server crashes, this function is called
+    again with the same calls. Then it returns every call that may have begun before the crash.
     """
     found: list[ActionEvent] = []
     earlier: list[Claim] = []

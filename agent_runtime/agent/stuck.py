@@ -31,8 +31,8 @@ _REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action
 
 @dataclass(frozen=True)
 class StepDigest:
-    """The hashes of one step of the agent: of a tool call (`action`) and its result (`result`). Failed calls
-    are compared without their results.
+    """One step of the agent, in a short form that can be compared with other steps. For a tool call, `action`
+    and `result` are the hashes of the call and of its result; a failed call has no hash of the result.
 
     `kind`: the kind of the step. `call` is a tool call, `failure` a failed tool call, and `wait` a command
     that begins with `sleep`. `speech` is a message of the agent. `nudge` is a message that advises the agent
@@ -173,12 +173,14 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns a Loop if the function `fits` returns True for each of the agent's last `limit` steps;
-    otherwise returns None. Messages with advice to the agent do not count as steps.
+    """Returns a Loop if the agent repeats itself, otherwise None. The agent repeats itself if the function
+    `fits` returns True for each of its last `limit` steps. Messages with advice to the agent do not count as
+    steps.
 
-    `trail`: the steps, the last one at the end. `advice`: the first message to the agent about the loop.
-    `fits`: gets a step and the step's age; the last step has the age 0. `may_ask`: whether the agent may be
-    told to ask the user if it repeats the steps after the advice.
+    `trail`: the steps, oldest first. `advice`: the advice that the agent gets if it has got none in this loop
+    yet. `fits`: gets a step and the step's age (0 for the last step, 1 for the step before it), and returns
+    whether the step belongs to the loop. `may_ask`: whether a user is present, so that an agent that ignores
+    the advice is told to ask the user.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):

@@ -61,8 +61,9 @@ def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str,
 
 @dataclass(frozen=True)
 class _Written:
-    """One tool call that a model wrote as text. `text`: the part of the call after the tool's name. `shape`:
-    the same part, but with dots in place of calls that are inside parameter values.
+    """One tool call that a model wrote as text. `text`: the text that follows the tool's name. `shape`: the
+    same text, in which each tool call inside a parameter's value is replaced by dots, so that the parser does
+    not find it.
     """
 
     text: str

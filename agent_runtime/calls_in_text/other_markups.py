@@ -153,9 +153,11 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[FoundCall]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Searches the text for the beginnings of tool calls, with the pattern `head`. For each beginning, yields
-    its match and a function. The caller parses the call and then calls this function with the index of the
-    call's end. The search continues at this index, so it finds no call inside the parsed call.
+    """Yields the beginnings of tool calls in the text, found with the pattern `head`. Each item is the regex
+    match of a beginning and a function to report the end of this call.
+
+    The caller parses the call and then calls the function with the index at which the call ends. The search
+    continues at this index, so it finds no call inside the parsed call.
     """
     end = 0
 

@@ -14,9 +14,9 @@ def is_model_of_openai(model: str) -> bool:
 
 
 def names_max_completion_tokens(model: str) -> bool:
-    """Returns whether the model's parameter for the maximum length of a reply is named
-    `max_completion_tokens`. OpenAI's reasoning models refuse the older name `max_tokens`. Most vendors except
-    OpenAI know only this older name.
+    """Returns whether requests to the model must set the maximum length of a reply with the parameter
+    `max_completion_tokens`. OpenAI's reasoning models refuse the older name `max_tokens`, but most other
+    vendors know only this older name.
     """
     return model.partition("/")[0] in _NAMES_MAX_COMPLETION_TOKENS or is_model_of_openai(model)
 

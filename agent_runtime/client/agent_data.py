@@ -69,8 +69,8 @@ def _refuse_differences(before: Agent, after: Agent, now: Agent) -> None:
 
 
 def _comparable(agent: Agent) -> JsonObject:
-    """Returns the agent as JSON that contains only the fields which are stored with a conversation. Equal
-    agents give equal JSON.
+    """Returns the agent as JSON without the fields that are not stored with a conversation, so that it can be
+    compared with a stored agent. Equal agents give equal JSON.
     """
     data = agent.model_dump(mode="json")
     context = data["agent_context"] or NO_CONTEXT.model_dump(mode="json")

@@ -94,14 +94,14 @@ class Conversation:
 
         `hook_config`: commands that run at certain points of the conversation, on the machine where the agent
         works. `plugins`: directories or repositories with skills, hooks and MCP servers. The machine where
-        the agent works fetches the plugins. A str means a PluginSource with this `source`. `client_tools`:
-        tools of this program that the agent may call. Your callbacks get the calls. If a tool has
-        `awaits_answer`, answer its calls with `answer_client_tool`. For other tools, the agent does not wait.
+        the agent works fetches the plugins. A str is the `source` of a PluginSource. `client_tools`: tools of
+        this program that the agent may call. Your callbacks get the calls. If a tool has `awaits_answer`,
+        answer its calls with `answer_client_tool`. For other tools, the agent does not wait.
 
         `consent`: the hashes (from `workspace.executables()`) of the project's hooks, MCP servers and plugins
         that may run, or a function that gets each executable and returns whether it may run. By default, none
-        runs. `secrets`: by name. A command that contains the name gets the secret as an environment variable.
-        A secret is a value, or an address where the value is looked up at each use
+        runs. `secrets`: a secret for each name. A command that contains the name gets the secret as an
+        environment variable. A secret is a value, or an address where the value is looked up at each use
         (`LocalAgentServer.get_secrets`). Secrets are never shown to the model or stored on disk: pass them
         again when you reopen the conversation. `max_iteration_per_run`: how often one run may ask the model.
         """
@@ -241,9 +241,9 @@ class Conversation:
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
     def consent(self, hashes: Sequence[str]) -> None:
-        """Adds hooks, MCP servers and plugins of the project to the conversation, after the user has
-        consented. `hashes`: their hashes, from `workspace.executables()`. Raises ConversationError
-        `offer_changed` if one of these parts of the project has changed since its hash was read.
+        """Adds hooks, MCP servers and plugins of the project, to which the user has consented, to the
+        conversation. `hashes`: the hashes of these items, from `workspace.executables()`. Raises
+        ConversationError `offer_changed` if an item has changed since its hash was read.
         """
         self._session.call(self._session.link.consent(hashes))
 

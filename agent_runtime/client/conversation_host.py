@@ -45,8 +45,9 @@ class InProcessHost:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: ConversationEngine) -> None:
-        """Adds an open conversation to this collection, so that `close` closes the conversation, too. From
-        now on, logs of the conversation's model calls are written to files.
+        """Adds an open conversation to this collection, so that `close` also closes this conversation. From
+        now on, each model call of the conversation is logged to a file, if its model has a folder for such
+        logs.
         """
         conversation.run_context.on_completion = write_completion
         self._live[conversation.id] = conversation
@@ -104,9 +105,11 @@ class InProcessHost:
         self._live.clear()
 
     async def forget(self, first: ConversationEngine) -> None:
-        """Deletes the git work trees and git refs of all sub-agents. Must be called after `close`. Does not
-        delete the work tree of a sub-agent whose changes conflict with the changes of the main conversation,
-        because no other copy of these changes exists. `first`: the main conversation.
+        """Deletes the git work trees (directories with separate copies of the files) and git refs of all
+        sub-agents. Must be called after `close`. `first`: the main conversation.
+
+        If the changes of a sub-agent conflict with the changes of the main conversation, keeps the
+        sub-agent's work tree, because no other copy of these changes exists.
         """
         if not await asyncio.to_thread(self.trees.exists):
             return

@@ -50,10 +50,11 @@ class DockerWorkspace(RemoteWorkspace):
         """Starts a container and waits until its agent server answers.
 
         `image`: an image that `slipway images build` has built, or an image based on such an image.
-        `memory_bytes`, `cpus`, `pids`: the limits of the container: its memory, the number of processors, and
-        the number of processes and threads. `volumes`: maps directories of this machine to directories in the
-        container. `network`: a network of Docker; None means Docker's default network. `start_timeout`: how
-        many seconds the agent server may take to answer. `docker`: the name of the docker command.
+        `working_dir`: the agent's directory in the container. `memory_bytes`, `cpus`, `pids`: the limits of
+        the container: its memory, the number of processors, and the number of processes and threads.
+        `volumes`: maps directories of this machine to directories in the container. `network`: a network of
+        Docker; None means Docker's default network. `start_timeout`: how many seconds the agent server may
+        take to answer. `docker`: the name of the docker command.
 
         Raises WorkspaceError `docker_unavailable` if no Docker engine answers. Raises WorkspaceError
         `sandbox_image_missing` if the engine does not have the image. Raises WorkspaceError

@@ -37,8 +37,9 @@ class Follower:
         self._changed = asyncio.Condition()
 
     async def follow(self) -> None:
-        """Receives frames (messages of the conversation's live stream) until this task is cancelled or fails.
-        If it fails, the method `until` raises the same error in all its callers.
+        """Receives frames (messages of the conversation's live stream) until this task is cancelled or the
+        stream fails. If it fails, stores the error in `failure`; every call of `until` then raises this
+        error.
         """
         try:
             await self._follow()
@@ -47,7 +48,9 @@ class Follower:
         await self._tell()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Waits until the condition `is_so` is true. Raises the error with which `follow` failed."""
+        """Waits until the function `is_so` returns True. Raises the error with which `follow` failed, if it
+        fails.
+        """
         async with self._changed:
             await self._changed.wait_for(lambda: self.failure is not None or is_so())
         if self.failure is not None:

@@ -14,7 +14,8 @@ from agent_runtime.events.union import AnyEvent, validate_event
 class StreamStarted:
     """The frame (message of a live stream) which says that the pieces of a new reply of the model follow.
     `item_id`: the id of the first event of the complete reply. When this event is sent, the reply is complete
-    and no more pieces follow. `attempt`: the number of the attempt to get the reply.
+    and no more pieces follow. `attempt`: the number of this attempt to get the reply from the model, because
+    a failed request is repeated.
     """
 
     item_id: str
@@ -37,8 +38,8 @@ class StreamDelta:
 @dataclass(frozen=True)
 class StreamAborted:
     """The frame (message of a live stream) which says that an attempt to get a reply from the model failed.
-    The pieces of the reply that this attempt has sent are no longer valid. `item_id`: the id that the first
-    event of the reply would have had. `retry`: describes the next attempt; None if there is no next attempt.
+    The client must discard the pieces of the reply that it got from this attempt. `item_id`: the id in the
+    StreamStarted frame of this reply. `retry`: describes the next attempt; None if there is no next attempt.
     """
 
     item_id: str

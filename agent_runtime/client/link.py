@@ -37,8 +37,8 @@ class Link(Protocol):
 
     @property
     def patience_seconds(self) -> float:
-        """How many seconds the client tries to open a lost stream of frames (messages of the conversation)
-        again. After that time, the link counts as disconnected.
+        """How many seconds the client tries to open the stream of frames (messages of the conversation) again
+        after the stream was lost. After this time, the client gives up and raises DisconnectedError.
         """
 
     async def open(self) -> None:

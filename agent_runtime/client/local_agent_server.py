@@ -43,13 +43,14 @@ class LocalAgentServer(RemoteWorkspace):
         arguments are read from `environment`. Raises ValueError for an invalid port.
 
         `port`: the port of the agent server; None means the variable AGENT_SERVER_PORT, or 60000 without this
-        variable. `working_dir`: where commands run. `app_server_url`: the app server's URL as a sandbox
-        reaches it; None means the variable SLIPWAY_URL or OPENHANDS_CLOUD_API_URL.
+        variable. `working_dir`: where commands run. `app_server_url`: the URL at which programs in a sandbox
+        reach the app server; None means the variable SLIPWAY_URL or OPENHANDS_CLOUD_API_URL.
 
         The session key, which requests to the agent server must contain, is read from SESSION_API_KEY or
-        OH_SESSION_API_KEYS_0. The variables SANDBOX_ID, AUTOMATION_RUN_ID and AUTOMATION_CALLBACK_URL are
-        also read. OPENHANDS_API_KEY is the key for the callback URL. Without this key, a callback to the app
-        server uses the session key, and other callbacks use no key.
+        OH_SESSION_API_KEYS_0. SANDBOX_ID and AUTOMATION_RUN_ID are the ids of the sandbox and of the
+        automation's run. AUTOMATION_CALLBACK_URL is the URL for the report, and OPENHANDS_API_KEY is the key
+        for this URL. Without this key, a report to the app server uses the session key, and a report to
+        another URL uses no key.
         """
         found = port if port is not None else int(environment.get("AGENT_SERVER_PORT") or PORT)
         key = environment.get("SESSION_API_KEY") or environment.get("OH_SESSION_API_KEYS_0")

@@ -215,9 +215,9 @@ class OnServer:
         self._change_request({"agent": revealed(self._agent)})
 
     def _change_request(self, update: JsonObject) -> None:
-        """Changes the request by which this link creates the conversation. The link stores the request,
-        because it must send the request again after a restart of the server. `update`: new values of the
-        request's fields, by field name.
+        """Changes the stored request that creates the conversation. Does not send the request. It is stored
+        because it must be sent again after a restart of the server. `update`: new values of the request's
+        fields, by field name.
         """
         self._request = self._request.model_copy(update=update)
 

@@ -63,9 +63,9 @@ def consented(
 ) -> list[str]:
     """Returns the hashes of the project's executables (such as hooks and MCP servers) that may run.
 
-    `consent`: these hashes, which are returned unchanged, or a function that decides for each executable. The
-    function is called with each executable whose `problem` is None, and returns whether the executable may
-    run. An executable with a `problem` may not run.
+    `consent`: a list of these hashes, which is returned unchanged, or a function that decides for each
+    executable. The function gets an executable and returns whether it may run. It is not called for an
+    executable that has a `problem`, because such an executable may not run.
     """
     if not callable(consent):
         return list(consent)

@@ -61,8 +61,8 @@ class ConversationSession:
                 self._end_threads()
 
     def events(self) -> Sequence[AnyEvent]:
-        """Returns the events of the conversation's log. The returned sequence grows when new events arrive.
-        While an event callback of the program runs, the sequence ends with the event that the callback got.
+        """Returns the events of the conversation's log, as a sequence that grows when new events arrive. If
+        the method is called by a callback, the last event is the event that the callback got.
         """
         if not self.callbacks.is_here and not self.is_closed:
             self.thread.call(self._catch_up())

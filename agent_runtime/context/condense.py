@@ -174,8 +174,8 @@ def plan(
 
 
 def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool:
-    """Returns whether requests of the condenser (an object that shortens the prompt) can use the agent's
-    prompts in the vendor's prompt cache. This is the case if the agent's model caches prompts, and the
+    """Returns whether the condenser (an object that shortens the prompt) can reuse the agent's prompts that
+    the vendor has in its cache. This is the case if prompts of the agent's model are cached, and the
     condenser uses the same model at the same URL with the same API key.
     """
     own = condenser.llm
@@ -240,9 +240,10 @@ def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) 
 
 
 def _event_limit(condenser: LLMSummarizingCondenser, token_limit: int | None) -> float:
-    """Returns the maximum number of events in a prompt before the prompt is condensed. Returns infinity if
-    the number of events is not limited: if `max_size` has its default value and the tokens are limited.
-    `token_limit`: the maximum number of tokens; None if the tokens are not limited.
+    """Returns the maximum number of events in a prompt; a prompt with more events is condensed. The maximum
+    is the condenser's `max_size`. But if `max_size` has its default value and the number of tokens is
+    limited, returns infinity, because then only the limit for tokens is used. `token_limit`: the maximum
+    number of tokens; None if the number of tokens is not limited.
     """
     is_chosen = condenser.max_size != PROTOCOL_MAX_SIZE
     return condenser.max_size if is_chosen or token_limit is None else math.inf

@@ -106,8 +106,9 @@ def _add_notes(found: DiscoveredContext, working_dir: Path) -> None:
 def _add_project(
     found: DiscoveredContext, working_dir: Path, root: Path, *, is_further: bool = False
 ) -> None:
-    """Adds the instructions and skills of a repository to `found`. `root`: the root of the repository.
-    `is_further`: True if this is an additional repository of the conversation, False if it is the first one.
+    """Adds the instructions and skills of a repository to `found`. `working_dir`: the directory in the
+    repository at which the search begins. `root`: the root of the repository. `is_further`: whether this is
+    an additional repository of the conversation, and not the repository of the agent's working directory.
     """
     begin = f"../{root.name}/" if is_further else ""
     prefix = f"{root.name}/" if is_further else None
@@ -172,9 +173,10 @@ def _add_skills(
     prefix: str | None = None,
 ) -> None:
     """Adds the skills in a directory to `found`. `root`: the repository, or another directory, that contains
-    `directory`. `origin`: who provides the skills, such as the project or the user. `rules_below`: the
-    directory to which the file paths in path rules (skills for certain files) are relative; None means the
-    agent's working directory.
+    `directory`. `origin`: who provides the skills, such as the project or the user.
+
+    `rules_below`: a directory for path rules (skills that apply only to certain files). The file paths in
+    path rules are relative to this directory; None means the agent's working directory.
 
     `prefix`: a text that is put before the name of a skill if a repository that was searched before has a
     skill of the same name. If `prefix` is None, such a skill is left out.
@@ -196,7 +198,9 @@ def _add_skills(
 
 
 def _when(skill: Skill) -> str:
-    """Returns a text for users that says when the model gets the text of the skill."""
+    """Returns a text for users that says when the model gets the text of the skill, for example "added to a
+    message that begins with /release".
+    """
     if skill.paths:
         return f"added to the first result that touches {', '.join(skill.paths)}"
     if calls := [trigger for trigger in skill.triggers if trigger.startswith("/")]:

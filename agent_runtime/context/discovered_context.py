@@ -17,8 +17,10 @@ MAX_TOTAL_BYTES = 1024 * 1024
 class DiscoveredContext:
     """The collection of skills and memory notes (texts of agents in earlier conversations) that were found so
     far for an agent, with a report about each file that was searched. If two skills have the same name, only
-    the first one is added. `project`: a directory; file paths in the report are relative to it. `disabled`:
-    the names of skills that must not be added.
+    the first one is added.
+
+    `project`: the root of the repository in which the agent works; file paths in the report are relative to
+    it. `disabled`: the names of skills that must not be added.
     """
 
     project: Path

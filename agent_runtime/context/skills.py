@@ -72,8 +72,10 @@ class Skill(BaseModel):
     def prompt_text(self, text: str | None = None) -> str:
         """Returns the text of the skill as the model sees it. If the skill comes from the repository, the
         result has a mark before and after the text; the marks tell the model that the text comes from the
-        repository. `text`: the skill's text with the values of its inputs; None means the text with unfilled
-        placeholders.
+        repository.
+
+        `text`: the skill's text in which the values of its inputs are inserted. None means the original text,
+        in which the placeholders of the inputs are not replaced.
         """
         full_text = self.content if text is None else text
         return of_repository(full_text, self.name) if self.is_of_repository else full_text

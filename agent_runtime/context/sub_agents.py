@@ -84,7 +84,7 @@ class SubAgent(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """The report about a file with the definition of a sub-agent. The file, or a part of it, was not used.
+    """A report that a file with the definition of a sub-agent, or a part of this file, was not used.
     `reason`: why it was not used.
     """
 

@@ -154,9 +154,10 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """Returns the text that the model gets about a command: its output, how it ended, and the directory in
-    which it ran. `metadata`: the data about the command; its field `suffix` says how the command ended. If
-    `suffix` does not contain the exit code, the exit code is added.
+    """Returns the text that the model gets about a command: its output, its exit code, the directory in which
+    it ran and the path of its Python interpreter. `output`: the command's output. `metadata`: the other data
+    about the command. If its field `suffix`, a text that follows the output, already contains the exit code,
+    the exit code is not added again.
     """
     suffix = metadata.get("suffix") or ""
     lines = [f"{metadata.get('prefix') or ''}{output}{suffix}"]

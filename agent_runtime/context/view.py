@@ -168,9 +168,9 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index at which a summary is inserted in `passages` (groups of chat messages), so that at
-    least `offset` events, and as few more as possible, come before the summary. If the passages contain fewer
-    events, returns the end of the list.
+    """Returns the index in `passages` (groups of chat messages) at which a summary is inserted. `offset`: the
+    number of events that must come before the summary. A passage is never split, so a few more events than
+    `offset` may come before it. If there are fewer events, returns the end of the list.
     """
     for index, passage in enumerate(passages):
         if offset <= 0:

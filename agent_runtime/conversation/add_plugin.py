@@ -94,8 +94,8 @@ async def take_up(
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, executables: ApprovedExecutables
 ) -> None:
-    """Gives the agent's MCP servers the secrets that they lack, for example after a restart of the agent
-    server. Does nothing if no secrets are missing.
+    """Loads the secrets (such as API keys) that the agent's MCP servers lack, for example because a restart
+    of the agent server has removed them from memory. Does nothing if no secrets are missing.
 
     The secrets are in the configurations of the conversation's plugins and of the approved executables of its
     repositories. So the function loads the plugins from `store` and the executables from `executables` again.

@@ -76,12 +76,14 @@ class ConversationEngine:
         key_encryption: KeyEncryption | None = None,
     ) -> None:
         """Builds the engine of a conversation from its event log. Call `create_conversation` or
-        `open_conversation` instead of this constructor. `client`: sends requests to models. `slots`: limits
-        how many conversations run at the same time; None means no limit. `delegation`: the functions that
-        start sub-agents and child conversations. `key_encryption`: encrypts API keys on disk; if it is None,
-        keys are not stored.
+        `open_conversation` instead of this constructor. The engine closes the log. The caller closes
+        `client`.
 
-        The engine closes the log. The caller closes `client`.
+        `directory`: contains the files of the conversation. `spec`: the data with which the conversation was
+        created. `client`: sends requests to models. `slots`: limits how many conversations run at the same
+        time; None means no limit. `secrets`: the secrets that the agent's commands may use. `delegation`: the
+        functions that start sub-agents and child conversations. `key_encryption`: encrypts API keys on disk;
+        if it is None, keys are not stored.
         """
         self.id = spec.id
         self.directory = directory

@@ -85,8 +85,9 @@ def open_conversation(
     API keys are taken from `agent` if it is given, otherwise from encrypted storage.
 
     `signer` checks the signature of the stored specification (the data with which the conversation was
-    created). Raises LogMissingError if there is no conversation. Raises LogInUseError if another process has
-    loaded the conversation. Raises SpecChangedError if another program has changed the stored specification.
+    created). For the other arguments, see `create_conversation`. Raises LogMissingError if there is no
+    conversation. Raises LogInUseError if another process has loaded the conversation. Raises SpecChangedError
+    if another program has changed the stored specification.
     """
     log = EventLog(directory, signer=signer)
     try:

@@ -167,8 +167,8 @@ class NoGoalToResumeError(_Refusal):
 
 
 class EventNotFoundError(_Refusal):
-    """The error that is raised when an event is not in the conversation's log, or when the conversation
-    cannot be moved back to this event.
+    """The error that is raised when an event is not in the conversation's log, or when it is not an event to
+    which the conversation can be moved back (such as a change of the state).
     """
 
     _code = "event_not_found"

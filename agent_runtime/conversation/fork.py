@@ -121,8 +121,8 @@ def _copy(
 
 
 def _renumbered(records: Iterable[Record]) -> Iterator[Record]:
-    """Yields the records with new positions that have no gaps. Each `seen_seq` (the last position that the
-    model had seen) is changed to the new number of that position, too.
+    """Yields copies of the records with new positions 1, 2, 3 … without gaps. Changes each `seen_seq` (the
+    position of the last event that the model had read) to the new position of that event.
     """
     old: list[int] = []
     for position, record in enumerate(records, start=1):

@@ -16,8 +16,9 @@ from agent_runtime.wire import ConversationInfo
 
 
 def describe(spec: Spec, state: State, status: ExecutionStatus, directory: Path) -> ConversationInfo:
-    """Returns the description of a conversation for clients. `status`: the current status. `directory`: the
-    conversation's directory.
+    """Returns the description of a conversation for clients. `spec`: the data with which the conversation was
+    created. `state`: its state, computed from its log. `status`: its current status. `directory`: the
+    directory that contains its log.
     """
     request = spec.request
     agent = state.agent or request.agent

@@ -11,9 +11,9 @@ from agent_runtime.events.base import JsonObject
 
 class ConversationKeys:
     """The API keys of one conversation. This object adds the keys to the agent's configuration in memory, and
-    stores them on disk.
+    stores them in encrypted form on disk.
 
-    `key_encryption`: the cipher that encrypts the keys on disk; if it is None, keys are not stored.
+    `key_encryption`: the cipher that encrypts the keys; if it is None, keys are not stored on disk.
     """
 
     def __init__(self, context: RunContext, key_encryption: KeyEncryption | None) -> None:
@@ -28,8 +28,9 @@ class ConversationKeys:
         return self._context.toolbox.lacks_keys
 
     def take(self, given: JsonObject) -> None:
-        """Adds the API keys that a client sends again after a restart of the server, because the keys were
-        not stored on disk. `given`: the agent's configuration with these keys.
+        """Adds API keys that a client has sent after a restart of the server. The client sends them again
+        because the server may not have stored them on disk. `given`: the agent's configuration with these
+        keys.
 
         Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError if `given` is
         not valid. Raises InvalidSecretError if a secret in it is not valid.

@@ -13,11 +13,11 @@ from agent_runtime.llm.conversation_costs import budget_of
 
 def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | None = None) -> None:
     """Changes the agent's model. The new model is used from the next request on. The API key of the model is
-    stored encrypted; it is not stored if encryption is not available.
+    stored encrypted; it is not stored if encryption is not available. If the configuration of `llm` has a
+    budget, this budget replaces the conversation's budget.
 
     `condenser_llm`: the new model of the condenser (which summarizes older events). If it is None, a
-    condenser that used the agent's old model changes to the agent's new model. If the new model's
-    configuration has a budget, it replaces the conversation's budget.
+    condenser that used the agent's old model changes to the agent's new model.
     """
     before = conversation.agent.llm
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)

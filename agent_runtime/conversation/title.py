@@ -26,7 +26,9 @@ _MAX_TASK_CHARS = 4000
 
 @dataclass(frozen=True)
 class Title:
-    """A title for a conversation, and the model's reply that contains it."""
+    """A title for a conversation (`text`), with the model that suggested it and the model's reply. The reply
+    is needed to count its cost.
+    """
 
     text: str
     llm: LLM

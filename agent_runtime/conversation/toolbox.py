@@ -113,10 +113,11 @@ class Toolbox:
         self._servers.expect_changes()
 
     async def prepare(self, *, asks: bool) -> dict[str, JsonValue] | None:
-        """Asks the MCP servers for their tools, if the tools may have changed since the last call.
+        """Asks the MCP servers for their tools, if the tools may have changed since the last call. `asks`:
+        whether the user must approve tools that are new.
 
-        Returns, by server name, the tools that each server offers or the error that makes the server
-        unavailable. Returns None if nothing has changed. `asks`: whether the user must approve new tools.
+        Returns a dict from the name of each server to its tools, or to the error that makes the server
+        unavailable. Returns None if nothing has changed.
         """
         if not self._servers.is_stale:
             return None

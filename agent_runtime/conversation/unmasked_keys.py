@@ -56,10 +56,10 @@ def _filled_servers(standing: Agent, given: Agent) -> JsonObject:
 
 
 def _filled(standing: Any, given: Any) -> Any:
-    """Returns a copy of the JSON value `given` in which each secret that is missing or masked (asterisks) is
-    replaced by the secret at the same place in `standing`. For example, if `standing` is `{"api_key": "k"}`
-    and `given` is `{"api_key": None}`, returns `{"api_key": "k"}`. Apart from secrets, the two values must be
-    equal.
+    """Fills the secrets in `given` and returns the result. Each secret in `given` that is None or masked
+    (asterisks) is replaced by the secret at the same place in `standing`. For example, if `standing` is
+    `{"api_key": "k"}` and `given` is `{"api_key": None}`, returns `{"api_key": "k"}`. Apart from secrets, the
+    two JSON values must be equal.
     """
     match given:
         case dict():

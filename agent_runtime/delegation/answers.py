@@ -71,12 +71,12 @@ def reject(
 
 
 def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
-    """Starts the parent conversations of a sub-agent again: the parent of `conversation`, the parent's
-    parent, and so on. They have waited because the sub-agent has asked the user to approve actions. The
-    caller calls this function after the user has decided.
+    """Starts the parent conversation of a sub-agent again, then the parent's parent, and so on. These
+    conversations were waiting for the user's decision about actions of the sub-agent. The caller must call
+    this function after the user has decided.
 
-    A parent is not started if another of its sub-agents still waits for the user. Then the parents above it
-    are not started either.
+    If a parent has another sub-agent that still waits for the user, this parent and the parents above it are
+    not started.
 
     `conversation`: the conversation of the sub-agent. `host`: finds the parents' conversations.
     """
@@ -87,9 +87,9 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
 
 
 def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
-    """Returns the sub-agents of the conversation that wait for the user's confirmation, by the id of the tool
-    call that started or resumed each of them. Only sub-agents whose tool call has no result yet are included.
-    `host`: finds the conversations of the sub-agents.
+    """Returns the conversations of those sub-agents of `conversation` that wait for the user's confirmation.
+    The keys are the ids of the tool calls that started or resumed the sub-agents. A sub-agent whose tool call
+    already has a result is left out. `host`: finds the conversations of the sub-agents.
     """
     if not conversation.is_waiting:
         return {}

@@ -75,9 +75,10 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
 
 
 def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
-    """Returns the confirmation policy of a sub-agent: either the parent's `policy` or the policy that `mode`
-    means. Of these two policies, the one that asks the user more often is returned. `mode`: the permission
-    mode in the sub-agent's definition; None means the parent's policy.
+    """Returns the confirmation policy of a sub-agent, which says when it must ask the user. Of two policies,
+    this is the one that asks more often: the parent's `policy`, or the policy that belongs to `mode`. `mode`:
+    the permission mode in the sub-agent's definition. If it is None or unknown, the result is the parent's
+    policy.
     """
     kind = _MODES.get((mode or "").lower())
     if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):

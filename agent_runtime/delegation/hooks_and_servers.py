@@ -34,12 +34,12 @@ class Commands:
 
 
 def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
-    """Returns a sub-agent's definition without the parts that the sub-agent may not have or cannot use, and a
-    message about each removed part.
+    """Removes from a sub-agent's definition the parts that are not allowed or not valid. Returns the
+    remaining definition, and a message about each removed part.
 
-    If the definition comes from a file of the repository, the definition's hooks and MCP servers are removed,
-    because they need the user's consent. The user has consented only to definitions in the request that
-    started the conversation.
+    If the definition comes from a file of the repository, all its hooks and MCP servers are removed, because
+    they need the user's consent. The user has consented only to definitions in the request that started the
+    conversation.
     """
     if definition.level == "project" and definition.runs_commands:
         return definition.without_commands(), (

@@ -119,9 +119,11 @@ class SubAgents:
     async def _take_up(
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
-        """Starts or resumes the task that a tool call describes (`wanted`). Returns the task's id, the engine
-        of the sub-agent's conversation, and texts that are added to the task's result. If this tool call has
-        already started a task, for example before a restart of the server, returns this task.
+        """Starts or resumes the sub-agent's task that a tool call describes (`wanted`). If this tool call has
+        already started a task, for example before a restart of the server, uses that task.
+
+        Returns the task's id, the engine of the sub-agent's conversation, and messages for the parent agent,
+        such as which parts of the definition cannot be used.
         """
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
@@ -267,10 +269,10 @@ def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate
 
 
 def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
-    """Returns the limit for the total cost of the sub-agent in dollars, counted from the beginning of its
-    conversation. The limit is the cost so far (`spent`) plus an amount. The amount is the limit in the
-    sub-agent's definition or the rest of the parent's budget, whichever is less. Returns None if there is no
-    limit. Raises DelegationError if the parent's budget is spent.
+    """Returns the highest total cost in dollars that the sub-agent's conversation may reach; None means no
+    limit. This is the cost so far (`spent`) plus the amount that the sub-agent may still spend. The amount is
+    the limit in the sub-agent's definition or the rest of the parent's budget, whichever is less. Raises
+    DelegationError if the parent's budget is spent.
     """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)

@@ -27,7 +27,9 @@ class Attempts:
         self._has_started = False
 
     def begin(self) -> None:
-        """Begins the next attempt: counts it, and does not report it to the listener yet."""
+        """Begins and counts the next attempt. The listener is informed later, when the first piece of the
+        reply arrives (see `piece`).
+        """
         self._number += 1
         self._number_of_model += 1
         self._has_started = False
@@ -42,11 +44,11 @@ class Attempts:
         self._listener.piece(self._number, kind, content)
 
     async def prepare_next(self, error: LLMError) -> bool:
-        """Prepares the next attempt and returns True. Returns False if no model is left or a retry cannot
-        help.
+        """Prepares the next attempt after the current one has failed. `error`: why it failed.
 
-        Waits until the current model can be asked again. If no retries of this model are left, changes to the
-        next fallback model instead. `error`: why the current attempt failed.
+        If the current model may be asked again, waits for the time before its next retry and returns True. If
+        not, but another model may succeed, changes to the next fallback model without a wait and returns
+        True. Returns False if no fallback model is left, or if no retry can solve the error.
         """
         wait = wait_seconds(self.llm, self._number_of_model, error)
         if wait is not None:

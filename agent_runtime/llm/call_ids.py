@@ -30,8 +30,9 @@ class Limit:
         return self.shortened(hashlib.sha256(call_id.encode()).digest())
 
     def is_met_by(self, messages: bytes) -> bool:
-        """Returns True if the vendor certainly accepts all ids of tool calls in the messages. `messages`:
-        chat messages as JSON. False means that the vendor may refuse an id, so each message must be checked.
+        """Checks quickly whether the vendor accepts all ids of tool calls in the messages. True means that it
+        certainly accepts them. False means that it may refuse one, so the caller must check each message.
+        `messages`: chat messages as JSON.
         """
         return all(self.accepted.fullmatch(found.decode()) for found in _WRITTEN.findall(messages))
 

@@ -13,9 +13,9 @@ async def cancellable(work: Coroutine[Any, Any, Result]) -> Result:
     """Runs the coroutine and returns its result. If the caller is cancelled, the coroutine is cancelled
     repeatedly until it ends.
 
-    One cancellation is not enough: `connect_tcp` of the library anyio can mistake it for an internal one and
-    continue to open the connection. The coroutine runs in a separate asyncio task, so that it can be
-    cancelled more than once.
+    One cancellation is not always enough: the function `connect_tcp` of the library anyio sometimes ignores
+    the first one and continues to open the connection. The coroutine runs in a separate asyncio task, so that
+    it can be cancelled more than once.
     """
     task = asyncio.create_task(work)
     try:

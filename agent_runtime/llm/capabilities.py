@@ -13,11 +13,11 @@ from agent_runtime.llm.config import LLM
 class Capabilities:
     """The features that a model supports or needs.
 
-    `sees_images`: accepts images. `marks_cache`: the request must mark the text that the vendor caches.
-    `keeps_thinking`: the model's signed thinking blocks must be sent back with the next request.
-    `keeps_reasoning`: the field `reasoning_content` must be sent back with the next request. `takes_effort`:
-    accepts a reasoning effort. `prefers_responses`: works better with OpenAI's Responses protocol, if the
-    model's server has this protocol.
+    `sees_images`: accepts images. `marks_cache`: the vendor caches a part of the prompt only if the request
+    marks this part. `keeps_thinking`: the model's signed thinking blocks must be sent back with the next
+    request. `keeps_reasoning`: the field `reasoning_content` must be sent back with the next request.
+    `takes_effort`: accepts a reasoning effort. `prefers_responses`: works better with OpenAI's Responses
+    protocol, if the model's server has this protocol.
     """
 
     sees_images: bool

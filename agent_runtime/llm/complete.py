@@ -56,12 +56,13 @@ class LLMClient:
         return LLMClient(credential_for=self._credential_for, connections=self._connections, on_log=on_log)
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        """Sends the prompt to a model and returns the reply. The routes (rules in the configuration) choose
-        the model. If this model fails, a fallback model is asked.
+        """Sends the prompt to a model and returns the reply. The routes in the configuration (rules that
+        choose a model for certain prompts) can replace `llm` by another model. If the chosen model fails, a
+        fallback model is asked.
 
         Raises LLMError if no model has replied after all retries, or at once after an error that a retry
-        cannot solve. `listener`: gets the pieces of each attempt's reply, and the reason and time of each
-        further attempt.
+        cannot solve. `listener`: receives the pieces of the reply. Before each repeated attempt, it also
+        receives the reason for the repetition and the seconds until the attempt begins.
         """
         logger = CompletionLogger(llm, prompt, self._on_log)
         attempts = Attempts(in_order(choose(llm, prompt)), listener or Silence())

@@ -45,9 +45,10 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
 
 
 def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
-    """Returns a copy of the token and cost statistics `stats` with the costs of another conversation, such as
-    a sub-agent's. `others`: the statistics of that conversation. The sum of its tokens and its cost are in
-    the entry `usage_id` of the copy, which replaces an earlier entry of this name.
+    """Returns a copy of the token and cost statistics `stats` that also contains the costs of another
+    conversation, such as a sub-agent's. `others`: the statistics of the other conversation. Its tokens and
+    its costs are added up and stored in the entry `usage_id` of the copy. An existing entry with this name is
+    replaced.
     """
     used = list(others["usage_to_metrics"].values())
     counted = [metrics["accumulated_token_usage"] for metrics in used]

@@ -189,8 +189,9 @@ def error_for_status(status: int, detail: str, *, retry_after_seconds: float | N
 
 
 def error_of_kind(detail: str, status: object = None) -> LLMError:
-    """Returns the LLMError for an error that a vendor reports inside a reply that began normally. The class
-    of the error is chosen by the text of the vendor's error or by its status.
+    """Returns the LLMError for an error that a vendor reports inside a reply that began normally. `detail`:
+    the vendor's error message. `status`: the status in the vendor's error. If it is an HTTP error status,
+    returns the error that `error_for_status` returns. Otherwise, the words of `detail` decide.
     """
     if isinstance(status, int) and 400 <= status < 600:
         return error_for_status(status, detail)

@@ -54,8 +54,9 @@ def a_json_text(value: Any) -> str:
 
 
 class TextInPieces:
-    """A text that arrives in pieces. Each piece is passed on at once. If a piece ends with the first half of
-    a character (a UTF-16 surrogate), this half is passed on together with the next piece.
+    """A text that arrives in pieces. The method `add` passes each piece at once to the callback `tell`;
+    `str()` returns the whole text. If a piece ends with the first half of a character (a UTF-16 surrogate),
+    this half is passed on together with the next piece.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:

@@ -52,13 +52,13 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """Returns the reply with the tool calls that were found in its text. `tools`: the descriptions of the
-    tools that the model may call. A call may be written in the form that the prompt asks for, or in a form
-    that the model was trained on. The text of the returned reply ends before the first call. Later text is
-    dropped, because the model wrote it without the result of the call; later calls are returned.
+    """Finds the tool calls in the text of a reply, and returns a copy of the reply with all these calls. The
+    text of the copy ends before the first call. The text after it is dropped, because the model wrote it
+    without the result of the call.
 
-    Tokens of Harmony (OpenAI's format for gpt-oss) are removed. The text of Harmony's analysis channel
-    becomes the reasoning.
+    `tools`: the descriptions of the tools that the model may call. A call may be written in the form that the
+    prompt asks for, or in a form that the model was trained on. Tokens of Harmony (OpenAI's format for
+    gpt-oss) are removed. The text of Harmony's analysis channel becomes the reasoning.
     """
     if not tools:
         return _without_tokens(reply, reply.text)

@@ -129,7 +129,10 @@ def _tool(function: dict[str, Any]) -> dict[str, Any]:
 
 
 def _items(message: dict[str, Any], llm: LLM, can: Capabilities) -> Iterator[dict[str, Any]]:
-    """Yields the items for the field `input` of a Responses request that correspond to one chat message."""
+    """Yields the items for the field `input` of a Responses request that correspond to one chat message.
+    `llm`: the configuration of the model that gets the request. `can`: the features of this model; images are
+    left out if it does not accept them.
+    """
     match message["role"]:
         case "assistant":
             yield from _assistant_items(message, llm)

@@ -68,8 +68,8 @@ class Gathered:
 
 
 def state_in(holder: Mapping[str, Any]) -> JsonObject:
-    """Returns the vendor's data that a complete message or tool call contains. The function cannot be used
-    for a piece of a stream.
+    """Returns the vendor's data that a complete message or tool call contains. `holder`: the message or tool
+    call. For the pieces of a streamed reply, use `Gathered` instead.
     """
     gathered = Gathered()
     gathered.add(holder)
@@ -88,8 +88,9 @@ def is_of_same_vendor(model: str, other: str) -> bool:
 
 
 def restored(message: JsonObject, model: str) -> JsonObject:
-    """Returns the chat message in the form that is sent to `model`: with data from this model's vendor, and
-    without data from other vendors.
+    """Returns the chat message in the form that is sent to `model`. The stored data in the message
+    (`vendor_state`) is put back into the vendor's fields if it came from the vendor of `model`. Otherwise it
+    is removed, together with other fields that only the other vendor understands.
     """
     state = message.get("vendor_state")
     filtered = {name: value for name, value in message.items() if name != "vendor_state"}

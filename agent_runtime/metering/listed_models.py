@@ -56,9 +56,10 @@ def _read_list() -> Mapping[str, object]:
 
 
 def _vendor(listed: str, vendors: Collection[str]) -> str | None:
-    """Returns Slipway's name for a vendor whose name in litellm's data is `listed`. For some vendors, the
-    data has several names, such as `bedrock_converse` and `vertex_ai-language-models`. Returns None for a
-    vendor that is not in `vendors`.
+    """Returns Slipway's name for a vendor. `listed`: the vendor's name in litellm's data. If `vendors`
+    contains this name, returns it unchanged. For the vendors `bedrock` and `vertex_ai`, the data also has
+    longer names, such as `bedrock_converse`; returns the short name for these. Returns None for all other
+    names.
     """
     if listed in vendors:
         return listed

@@ -64,8 +64,12 @@ async def fetch(
 
 
 async def _repository(url: str, ref: str | None, store: Path, timeout_seconds: float) -> Path:
-    """Fetches a git repository at `ref` and returns its directory below `store`. The directory has the
-    commit's hash as its name.
+    """Fetches one commit of a git repository and returns the directory with its files. The directory is below
+    `store` and has the commit's hash as its name.
+
+    `url`: the repository's URL. `ref`: the branch, tag or commit; None means the default branch. If `ref` is
+    the full hash of a commit that was fetched before, nothing is fetched. `timeout_seconds`: the time limit
+    of each git command.
     """
     home = store / hashlib.sha256(url.encode()).hexdigest()[:16]
     if ref and _COMMIT.fullmatch(ref) and (home / ref).is_dir():

@@ -166,8 +166,9 @@ def _manifest(path: Path) -> Manifest:
 
 
 def _command(file: Path, root: Path, plugin: str) -> Skill:
-    """Converts a plugin's command to a skill that a user calls by name. The words that the user writes after
-    the name replace `$ARGUMENTS` in the skill's text.
+    """Converts a plugin's command to a skill that a user calls with `/plugin:command`. The words that the
+    user writes after this name replace `$ARGUMENTS` in the skill's text. `file`: the command's Markdown file.
+    `root`: the plugin's directory. `plugin`: the plugin's name.
     """
     skill = parse(file, read_text(file, root))
     name = f"{plugin}:{'/'.join(file.relative_to(root / 'commands').with_suffix('').parts)}"

@@ -61,8 +61,9 @@ class Files:
         return content
 
     def add_with_named(self, own: Iterable[Path], commands: Iterable[str]) -> None:
-        """Adds to this collection the files `own` and the files of the project that the commands name. If one
-        of these files is a shell script, also adds the files that the script names.
+        """Adds to this collection the files `own`, and the files of the project that the texts in `commands`
+        name. If one of these files is a shell script, also adds the files that the script names. `own`: the
+        files of the executable itself. `commands`: the commands that the executable runs.
         """
         waiting = [(command, self._project) for command in commands]
         for file in own:

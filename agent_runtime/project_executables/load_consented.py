@@ -81,11 +81,13 @@ class ApprovedExecutables:
     async def take(
         self, request: StartConversationRequest, project: Path, hashes: Collection[str]
     ) -> list[tuple[ProjectExecutable, Plugin]]:
-        """Stores the executables (hooks, MCP servers and so on) of one project that have these hashes.
-        Returns each executable's description with its content as a plugin.
+        """Stores the executables of one project that have these hashes: hooks, MCP servers, sub-agents or
+        plugins. Returns a pair for each of these executables: its description, and its content in the form of
+        a plugin.
 
-        `request`: the request that started the conversation. Raises ExecutableChangedError if one of the
-        hashes belongs to no executable of the project; in this case, nothing is stored.
+        `request`: the request that started the conversation. `project`: the directory of the project. Raises
+        ExecutableChangedError if one of the hashes belongs to no such executable of the project; in this
+        case, nothing is stored.
         """
         executables = {each.hash: each for each in await asyncio.to_thread(find_executables, project)}
         unknown = [one for one in hashes if one not in executables or not _is_loadable(executables[one])]
@@ -100,7 +102,9 @@ class ApprovedExecutables:
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
         """Returns a copy of the request that also contains the project executables (hooks, MCP servers and so
-        on) to which the user has consented. Uses the files that were stored at the time of the consent.
+        on) to which the user has consented. Reads the files that were stored at the time of the consent,
+        while `expand` reads the files that the project has now.
+
         Raises ExecutableChangedError if a stored file is missing or damaged.
         """
         plugins = [
@@ -140,8 +144,9 @@ def _is_loadable(executable: ProjectExecutable) -> bool:
 
 
 def _copy(executable: ProjectExecutable, project: Path, home: Path) -> None:
-    """Copies the files of a project executable to the directory `home`: either all files or none. Raises
-    ExecutableChangedError if a file differs from the approved content.
+    """Copies the files of a project executable to the directory `home`: either all files or none. Does not
+    change `home` if it already exists. `project`: the directory of the project. Raises ExecutableChangedError
+    if a file differs from the approved content or cannot be copied.
     """
     fresh = home.with_name(f".{uuid4().hex}")
     try:

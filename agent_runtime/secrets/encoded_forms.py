@@ -15,9 +15,9 @@ _MIN_LINE_CHARS = 12
 
 
 def forms_of(value: str) -> set[str]:
-    """Returns the secret value in all encodings that the masker (which hides secrets) searches for. The set
-    also contains the encodings of the value's single lines. Returns an empty set for a value that is too
-    short.
+    """Returns the secret value and its encoded texts, which the masker (the object that hides secrets)
+    searches for. If the value has several lines, the set also contains each long line and its encoded texts.
+    Returns an empty set if the value has fewer than MIN_CHARS characters.
     """
     if len(value) < MIN_CHARS:
         return set()
@@ -26,11 +26,11 @@ def forms_of(value: str) -> set[str]:
 
 
 def lines_of(value: str) -> list[str]:
-    """Returns the lines of a secret value that the masker (which hides secrets) searches for one by one. This
-    is needed because a key with several lines is seldom printed as a whole.
+    """Returns the lines of a secret value that the masker (the object that hides secrets) also searches for
+    alone, because programs seldom print a key of several lines as a whole.
 
-    Leaves out lines of less than 12 characters, and the header and footer of a key (`-----`), which are not
-    secret.
+    Lines of less than 12 characters are left out. The header and footer of a key, which begin with `-----`,
+    are also left out, because they are not secret.
     """
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
@@ -51,7 +51,10 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _escaped(value: str) -> Iterator[str]:
-    """Yields the value as a JSON string, as a JSON string inside another one, and with escaped slashes."""
+    """Yields the value with three kinds of escapes: as in a JSON string, as in a JSON string inside another
+    JSON string, and as in a JSON string that also has a backslash before each slash. Each kind is yielded
+    twice: with and without escapes for characters outside ASCII.
+    """
     for keeps_unicode in (True, False):
         once = json.dumps(value, ensure_ascii=not keeps_unicode)[1:-1]
         yield once

@@ -48,9 +48,9 @@ _GAP = b"\0"  # no secret holds one
 
 
 def dumped(base: TextView) -> Iterator[TextView]:
-    """Yields the decoded bytes of the dump lines in the text, as one TextView for each dump format that fits
-    at least one line. A TextView maps its bytes to positions in the text. Here, each byte is mapped to its
-    whole dump line.
+    """Decodes the lines of the text that look like lines of a dump. Yields one TextView per dump format, with
+    the bytes of all lines that can be read in this format. A TextView maps its bytes to positions in the
+    text. Here, each byte is mapped to the whole line that shows it.
     """
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):

@@ -61,8 +61,8 @@ class Secrets:
         self._sources |= other.sources
 
     def keepable(self) -> JsonObject:
-        """Returns the data about the secrets that may be written to disk without encryption: names,
-        descriptions and URLs, but no values.
+        """Returns the names, descriptions and URLs of the secrets, without the values. These data may be
+        written to disk without encryption.
         """
         return {name: source.keepable() for name, source in self._sources.items()}
 

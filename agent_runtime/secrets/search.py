@@ -48,10 +48,11 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 
 def open_at(data: bytes, needles: Needles) -> int:
-    """Returns the offset at which the end of the text begins that must be held back, because it may be the
-    beginning of a secret value that the next piece of the text completes. Returns the length of the text if
-    nothing must be held back. `data`: the text as bytes. `needles`: the byte strings to search for, which
-    reveal the secret values.
+    """Returns the offset from which the text must be held back. The text after this offset may be the
+    beginning of a secret value, and the next piece of the text may contain the rest of the value. Returns the
+    length of the text if nothing must be held back.
+
+    `data`: the text as bytes. `needles`: the byte strings to search for, which reveal the secret values.
     """
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
@@ -152,8 +153,12 @@ def _bases(text: TextView) -> Iterator[Base]:
 
 
 def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
-    """Yields one tuple for each view of the text (a decoded or shortened copy): the view, the byte strings to
-    search for in this view, and the kind of the view: `plain`, `coded`, `spaced`, `hex`, `dump` or `numbers`.
+    """Yields the views of the text in which secrets are searched for (decoded or shortened copies of the
+    text). For each view, yields a tuple: the view, the byte strings to search for in it, and its kind.
+
+    The kinds are: `plain` (escapes are decoded), `coded` (for base64 and base32), `spaced` (without blanks),
+    `hex` (for base 16), `dump` (the bytes that a hex dump shows) and `numbers` (the bytes in a list of
+    numbers).
     """
     view = base.view
     if view.parent is not None:
@@ -191,11 +196,11 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Returns whether the letters of a secret value are separated in the text: by a line break, or on average
-    by one other character between two letters. Single blanks between words are not enough, because ordinary
-    words could have the same letters as the value.
+    """Returns whether other characters stand between the letters of a secret value: a line break somewhere,
+    or on average one character between two letters. Single blanks between words are not enough, because an
+    ordinary sentence could have the same letters as the value.
 
-    `text`: the part of the searched text that is equal to the secret value without blanks. `letters`: the
-    number of letters in the value.
+    `text`: a part of the searched text that has exactly the letters of the secret value, in the same order,
+    if blanks are ignored. `letters`: the number of letters in the value.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

@@ -49,8 +49,8 @@ class TextView:
 
 
 class Squeeze:
-    """A function object that makes a shortened TextView: some bytes are left out and others are replaced, for
-    example to get a text in lower case without blanks.
+    """Makes a shortened TextView of a text: some bytes are left out and others are replaced, for example to
+    get a text in lower case without blanks. An object of this class is called like a function.
 
     `without`: the bytes to leave out. `table`: 256 bytes that give the replacement of each byte value.
     """

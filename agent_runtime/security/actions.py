@@ -48,8 +48,9 @@ _STRANGE_ADDRESS = Finding("address", "UNKNOWN", "opens an address that is no pa
 def judge_action(
     event: ActionEvent, tools: Mapping[str, AnyTool], workspace: str, *, directory: str | None = None
 ) -> Judgement:
-    """Returns a judgement with the risks that were found in the action. `workspace`: the directory where the
-    agent works. `directory`: the current directory of the agent's shell; None if not known.
+    """Returns a judgement with the risks that were found in one action of the agent. `event`: the event of
+    the action, a tool call. `tools`: the agent's tools by name. `workspace`: the directory where the agent
+    works. `directory`: the current directory of the agent's shell; None if not known.
     """
     effects = effects_of(event, tools)
     judged = [_judge(effect, workspace, directory) for effect in effects]
@@ -59,8 +60,9 @@ def judge_action(
 
 
 def effects_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Effect]:
-    """Returns the effects that the tool declares for this call, such as files that the call writes. Returns
-    UNDECLARED (unknown effects) if the tool is unknown or the arguments are not valid.
+    """Returns the effects that a tool declares for one call, such as the files that the call writes. `event`:
+    the event of the call. `tools`: the agent's tools by name. Returns UNDECLARED (unknown effects) if the
+    tool is not in `tools` or the arguments of the call are not valid.
     """
     tool = tools.get(event.tool_name)
     if tool is None:

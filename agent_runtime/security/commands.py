@@ -54,10 +54,11 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def judge_command(text: str, workspace: str, *, directory: str | None = None) -> Judgement:
-    """Returns a judgement with the risks that the runtime's security rules find in a shell command. A
-    judgement without risks does not prove that the command is safe.
+    """Returns a judgement with the risks that the runtime's security rules find in the shell command `text`.
+    A judgement without risks does not prove that the command is safe.
 
-    `directory`: the directory where the command runs; None means the workspace.
+    `workspace`: the directory where the agent works. `directory`: the directory where the command runs; None
+    means the workspace.
     """
     calls = calls_of(text, directory or workspace)
     matching = (
@@ -84,14 +85,16 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
-    """Returns a text that is equal for similar commands. If the user approves a command, later commands with
-    the same text need no confirmation.
+    """Returns a text that is equal for similar commands. If the user approves a command and all similar
+    commands, later commands with the same text need no confirmation.
 
-    For some commands, the result is the exact text of the command, except that several blanks become one. So
-    no other command is similar to them. These are commands with the risk HIGH or UNKNOWN, and commands with a
-    program whose name does not show what it does: an interpreter, a program with a path, and a program that
-    sudo starts. For other commands, the result consists of the names of the programs (with a subcommand, as
-    in `git push`) and of the security rules that found a risk.
+    Usually the text consists of the names of the programs (with a subcommand, as in `git push`) and of the
+    security rules that found a risk. In two cases, the text contains the exact command instead, so that the
+    approval covers no other command. First case: the risk is HIGH or UNKNOWN. Second case: the name of a
+    program does not show what it does. Such programs are interpreters, programs with a path, and programs
+    that sudo or a similar program starts.
+
+    `text`: the command. `calls`: the programs that it runs. `findings`: the risks that were found in it.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

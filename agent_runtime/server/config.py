@@ -63,24 +63,28 @@ class Config(BaseModel):
     """The configuration of the agent server.
 
     `session_keys`: each of these keys gives access to the server; without keys, all programs of this machine
-    may call the server. `max_concurrent_runs`: how many agents may work at the same time; all other agents
-    wait; None means no limit. `conversation_idle_ttl_seconds`: a conversation that was not used for this
-    number of seconds is removed from memory; None means never. `deferred_init`: whether the server waits for
-    POST /api/init and refuses other requests until then. The request POST /api/init needs the key
-    `init_api_key`, or `secret_key` if there is no `init_api_key`. `git_outlet_port`: the port on loopback
-    through which the git commands of the agent reach the app server; 0 means any free port; None means that
-    the git commands cannot reach the app server. `secret_key`: encrypts the secrets on disk; without it,
-    secrets are stored only in memory.
+    may call the server. `secret_key`: encrypts the secrets on disk; without it, secrets are stored only in
+    memory. `deferred_init`: whether the server waits for POST /api/init and refuses other requests until
+    then. The request POST /api/init needs the key `init_api_key`, or `secret_key` if there is no
+    `init_api_key`.
 
-    `egress_proxy_url`: the proxy that is the only way from the sandbox to the internet, and that requires the
-    session key; None means that there is no proxy. `egress_relay_port`: the port on loopback through which
-    commands reach this proxy without a key; 0 means any free port. `egress_authority`: the certificate
-    authority (PEM in base64) that commands must trust for connections through this proxy, in addition to the
-    system's authorities. `spec_seal_keys`: keys as hexadecimal digits, newest first, that sign the stored
-    specifications of conversations (the data with which each conversation was created).
-    `takes_unsealed_specs`: whether specifications without a signature, from older versions, are accepted.
-    `command_variables`: environment variables for commands, in addition to the server's variables; a PATH
-    among these variables is put in front of the usual PATH.
+    `max_concurrent_runs`: how many agents may work at the same time; all other agents wait; None means no
+    limit. `conversation_idle_ttl_seconds`: a conversation that was not used for this number of seconds is
+    removed from memory; None means never. `command_variables`: environment variables for commands, in
+    addition to the server's variables; a PATH among these variables is put in front of the usual PATH.
+
+    `git_outlet_port`: the port on loopback through which the git commands of the agent reach the app server;
+    0 means any free port; None means that the git commands cannot reach the app server.
+
+    `egress_proxy_url`: the proxy through which the sandbox reaches the internet; there is no other way. The
+    proxy requires the session key. None means that there is no proxy. `egress_relay_port`: the port on
+    loopback through which commands reach this proxy without a key; 0 means any free port. `egress_authority`:
+    the certificate authority (PEM in base64) that commands must trust for connections through this proxy, in
+    addition to the system's authorities.
+
+    `spec_seal_keys`: keys as hexadecimal digits, newest first, that sign the stored specifications of
+    conversations (the data with which each conversation was created). `takes_unsealed_specs`: whether
+    specifications without a signature, from older versions, are accepted.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)

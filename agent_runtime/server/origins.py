@@ -5,7 +5,8 @@ address, such as `http://localhost:3000`. This is safe, because each call must c
 
 A server without session keys accepts calls of all programs on its machine. A browser on this machine may show
 a foreign web page, which could misuse this. So such a server refuses calls of pages from all other sites. It
-also refuses every host name that could be the domain of a foreign site.
+also refuses requests in which the header Host contains a name that could belong to a foreign site. With such
+a name, the page of that site would look like a page of this server.
 """
 
 import ipaddress
@@ -92,8 +93,9 @@ def _problem(headers: Mapping[str, str], config: Config) -> ServerProblem | None
 
 
 def _is_own_name(name: str, config: Config) -> bool:
-    """Returns whether a host name is safe because it cannot be the domain of a foreign site. Safe names are
-    an IP address, a single word such as `localhost`, and this server's public name.
+    """Returns whether requests to the host name `name` are safe, because `name` cannot be the domain of a
+    foreign site. Safe names are an IP address, a single word such as `localhost`, and this server's public
+    name.
     """
     if "." not in name or name.endswith(".localhost"):
         return True

@@ -24,8 +24,9 @@ def model_schema(tool: AnyTool, *, asked: Collection[DescriptionParameter] = ())
     """Returns the description of a tool in the format of an OpenAI function. Lists the tool's own parameters
     first, then the parameters in `asked`.
 
-    `asked`: additional parameters in which the model describes each call, such as the risk of the call. Only
-    tools that change something get the risk parameter, and it is required.
+    `asked`: the names of additional parameters in which the model describes each call: `summary` (what the
+    call does) and `security_risk`. `security_risk` is added as a required parameter, but not to tools that
+    only read.
     """
     own = tool.parameters()
     own_properties = own.get("properties")

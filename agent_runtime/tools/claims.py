@@ -19,8 +19,9 @@ class Claim:
     `is_shared`: whether the call only reads the resource. Calls that only read the same resource may run at
     the same time.
 
-    `lane`: the name of a group of calls. Calls of different groups may always run in parallel, even if they
-    use the same resource. For a call without a group (None), only the resources decide.
+    `lane`: the name of a group of calls, such as the calls in one terminal session. Calls of different groups
+    may always run in parallel, even if they use the same resource. None: the call belongs to no group, so
+    only the resources decide.
     """
 
     resource: PurePosixPath = _ROOT

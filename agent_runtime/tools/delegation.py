@@ -23,7 +23,9 @@ class DelegationError(Exception):
 
 
 class SubAgentKind(Protocol):
-    """The interface of a sub-agent definition. The model chooses one of the definitions for a task."""
+    """The interface of a sub-agent definition, which describes a kind of sub-agent. A sub-agent works on a
+    task for the agent. For each task, the agent's model chooses one of the definitions.
+    """
 
     @property
     def name(self) -> str: ...
@@ -39,9 +41,11 @@ class SubAgentKind(Protocol):
 class Assignment:
     """A task that the agent gives to a sub-agent.
 
-    `call_id`: the id of the event of the tool call that gives the task. A second assignment with the same
-    call_id continues the same task. `resume`: the id of an earlier task that continues with this prompt; None
-    for a new task.
+    `prompt`: the text that describes the task. `subagent`: the name of the sub-agent definition.
+
+    `call_id`: the id of the event of the tool call that gives the task. If an interrupted call is repeated
+    with the same `call_id`, the same task continues. `resume`: the id of an earlier task that the sub-agent
+    continues with `prompt` as a new message; None for a new task.
 
     `isolation`: where the sub-agent works. `shared` means the directory of the agent that gives the task;
     `worktree` means a separate git work tree; None means that the definition of the sub-agent decides.

@@ -74,8 +74,8 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Returns the directory to search, and the glob pattern relative to this directory. If None is returned
-    for the directory, the working directory is searched.
+    """Returns the directory to search, and the glob pattern relative to this directory. The directory None
+    means the working directory.
 
     A relative pattern is returned unchanged, together with the `path` of the tool call. A pattern that is an
     absolute path is split: the directory is the part before the first component with a wildcard.

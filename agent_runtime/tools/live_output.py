@@ -21,8 +21,8 @@ REPEAT_SECONDS = 15.0
 class OutputTail:
     """The last part of the output of a running tool call, with secrets masked.
 
-    `styles`: the colours and other styles, each as a tuple: index of the first character, index after the
-    last character, style.
+    `text`: the characters of the output. `styles`: the parts of `text` that have a colour or another style.
+    Each is a tuple: index of the first character, index after the last character, style.
     """
 
     text: str
@@ -90,8 +90,8 @@ class LiveOutputs:
             self._timer.cancel()
 
     def _publish_after(self, seconds: float) -> None:
-        """Schedules the next publication of the output, `seconds` after the last one. Does nothing if a
-        publication is already scheduled for an earlier time.
+        """Schedules a publication of the output: `seconds` after the last publication, or at once if more
+        time has passed. Does nothing if a publication is already scheduled for this time or earlier.
         """
         if self._publish is None:
             return

@@ -69,8 +69,8 @@ class ToolSpec(BaseModel):
 
 
 class NamedSpec(Protocol):
-    """The interface of a tool specification: the tool's name, and the parameters with which the tool is
-    created.
+    """The interface of all objects that specify a tool, such as ToolSpec. `params`: the keyword arguments
+    with which the tool is created.
     """
 
     @property

@@ -43,9 +43,7 @@ class _Payload(BaseModel):
 
     @classmethod
     def wire_kind(cls) -> str:
-        """Returns the name of this class of actions or observations in events: the value
-        of the field `kind`.
-        """
+        """Returns the value of the field `kind` in events: the name of this class."""
         return cls.__name__
 
     def to_wire(self) -> dict[str, JsonValue]:
@@ -58,8 +56,9 @@ class _Payload(BaseModel):
 class Action(_Payload):
     """The arguments of a tool call. The model reads the descriptions of the fields.
 
-    `off_wire`: names of fields that clients of the agent server do not know. Clients would refuse an event
-    with such fields in `action`. So the event contains these fields only in the arguments of its `tool_call`.
+    `off_wire`: the names of fields that clients of the agent server do not know. Clients would refuse an
+    event whose `action` has unknown fields. So these fields are left out of `action`; the event contains them
+    only in the arguments of its `tool_call`.
     """
 
     off_wire: ClassVar[frozenset[str]] = frozenset()
@@ -301,8 +300,8 @@ class Tool(ABC, Generic[ActionT]):
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
 
     def holds_work(self) -> bool:
-        """Returns whether `close` would end something that runs between the calls, for example a server that
-        the tool has started.
+        """Returns whether the tool runs something between its calls, for example a server in a shell. While
+        this is the case, the conversation is not closed, because `close` would end it.
         """
         return False
 

@@ -1,13 +1,13 @@
 """Creates the command namespaces: the isolated Linux namespaces of one sandbox in which the agent's commands
 run. They have processes, IPC, mounts and a network that are separate from the agent server's.
 
-In the command namespaces, commands cannot see the server's processes or files, such as its logs, its keys,
-and the socket over which the server requests the start of programs. The spawner (`spawner`) is the process
-that starts programs there. It is outside of the commands' process namespace, so commands cannot see it
-either. The network of the commands has only a loopback interface. The server listens and connects there with
-sockets that it gets from the spawner (`network`). No additional user and no rights on the machine are needed:
-the server starts with some rights within the namespaces of its sandbox, and this module gives these rights
-up.
+There, commands cannot see the server's processes or files, such as its logs and its keys. The spawner (module
+`spawner`) is the process that starts programs there at the request of the server. It is outside of the
+commands' process namespace, so commands cannot see it either.
+
+The network of the commands has only a loopback interface. To listen or connect in this network, the server
+uses sockets that it gets from the spawner (module `network`). No additional user and no rights on the machine
+are needed. The server starts with some rights within its sandbox; after the creation it has none.
 
 `python -m agent_runtime.workspace.command_namespaces CONVERSATIONS` tests whether the command namespaces can
 be created.

@@ -107,8 +107,8 @@ def set_way_out(proxy_url: str | None) -> None:
 
 
 def set_trusted(variables: Mapping[str, str]) -> None:
-    """Sets the environment variables that name the TLS certificates which commands trust. Variables from an
-    earlier call of this function are removed.
+    """Sets the environment variables by which commands find the TLS certificates that they trust.
+    `variables`: the names and values. Variables from an earlier call of this function are removed.
     """
     _trusted.clear()
     _trusted.update(variables)

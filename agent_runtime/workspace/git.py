@@ -260,7 +260,7 @@ async def _changes(top: Path, base: str) -> list[Change]:
 
 
 def parse_name_status(output: bytes) -> list[Change]:
-    """Returns the changes that git's output with `--name-status -z` lists. A rename has two paths there."""
+    """Parses the output of git with `--name-status -z` and returns the changes that this output lists."""
     fields = iter(os.fsdecode(output).split("\0")[:-1])
     found: dict[str, Change] = {}
     for letter in fields:
@@ -280,9 +280,9 @@ def parse_name_status(output: bytes) -> list[Change]:
 
 @asynccontextmanager
 async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
-    """Yields environment variables that make git use a copy of the index. The copy also contains the names of
-    untracked files, so that git compares these files too. Git writes an empty object for these names. The
-    variables make git write new objects to a temporary directory, so the repository does not change.
+    """Yields environment variables for git commands. They make git use a temporary copy of the index, which
+    also has entries for the untracked files. So git compares these files, too. They also make git write new
+    objects to a temporary directory, so the repository does not change.
     """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:

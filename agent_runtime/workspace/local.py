@@ -33,7 +33,9 @@ def confine(given: str, roots: Iterable[Path]) -> Path:
 
 
 def is_directory(path: Path) -> bool:
-    """Returns whether the path is a directory. Returns False for paths that no file system can have."""
+    """Returns whether the path is a directory. Returns False if the path is not valid, such as a path that is
+    too long or contains a NUL character.
+    """
     try:
         return path.is_dir()
     except (OSError, ValueError):

@@ -50,9 +50,9 @@ def enter_mounts(namespace: int) -> None:
 
 
 def receive_mounts_only() -> None:
-    """Changes the mount namespace of this process, which is a copy of another mount namespace: later mounts
-    in the original namespace also appear in the copy, but later mounts in the copy do not appear in the
-    original.
+    """Changes the exchange of mounts between this process's mount namespace and the namespace from which it
+    was copied. Later mounts in the original namespace also appear here. Later mounts here do not appear in
+    the original namespace.
     """
     _mount(None, Path("/"), None, _SLAVE | _RECURSIVE)
 

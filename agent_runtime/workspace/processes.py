@@ -128,8 +128,8 @@ def end_marked(marks: Mapping[str, str | None]) -> None:
     """Ends all processes, except the current one, that were started with certain environment variables.
     `marks`: the variables with their values. A value of None means that the variable must be missing.
 
-    The processes may have left their process session and their parent. Blocks until the processes have ended,
-    at most two seconds.
+    Finds these processes even if they have moved to another session, or if their parent process has ended.
+    Blocks until the processes have ended, at most two seconds.
     """
     for _ in range(_ROUNDS):  # one may start another while it is looked for
         found = [pid for pid in pids() if pid != os.getpid() and _has(pid, marks)]

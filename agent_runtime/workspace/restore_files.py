@@ -124,11 +124,11 @@ def _remove_empty(directory: Path) -> None:
 
 
 def _keep_permissions(target: Path, staged: Path) -> None:
-    """Gives a new file the permissions of the file that it will replace. `target`: the file to replace.
-    `staged`: the new file.
+    """Gives a new file the permissions to read and write of the file that it will replace. `target`: the file
+    to replace. `staged`: the new file.
 
-    Whether the file is executable depends only on the new file. If it is executable, every user who may read
-    it may also execute it. Otherwise no user may execute it.
+    The permissions to execute are not taken over. If the new file is executable, every user who may read it
+    may also execute it. Otherwise no user may execute it.
     """
     old, new = target.stat().st_mode, staged.stat().st_mode
     executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0

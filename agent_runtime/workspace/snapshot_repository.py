@@ -184,12 +184,12 @@ class Shadow:
             await asyncio.to_thread(shutil.rmtree, staging, ignore_errors=True)
 
     async def adopt(self, tree: str) -> Snapshot:
-        """Makes the existing git tree `tree` (an id) the last snapshot, and returns this snapshot. Called
-        after the files of the directory were restored to this tree.
+        """Uses an existing git tree as the snapshot of the current files, and returns this snapshot. Called
+        after the files were restored to this tree. `tree`: the id of the tree.
 
-        Stores no files of the directory, so the size limits of a snapshot do not apply. The next call of
-        `snapshot` stores only the files that differ from this tree. Raises GitError if git or the directory
-        is missing.
+        This stores no files, because the tree already contains them. So the size limits of a snapshot do not
+        apply. The next call of `snapshot` stores only the files that differ from this tree. Raises GitError
+        if git or the directory is missing.
         """
         draft = self.repository_path / f"index-{uuid4().hex}"
         await self._git("read-tree", tree, index=draft)
@@ -214,7 +214,7 @@ class Shadow:
 
     def _prepare(self) -> None:
         """Creates the snapshot repository if it does not exist, and removes files that an interrupted call
-        left. Does not call git for this, because such a call takes longer than a snapshot.
+        left. Writes the repository's files directly, because a call of git would take too long.
         """
         if not (self.repository_path / "HEAD").exists():
             for name in ("objects", "refs/snapshots", "info"):
@@ -243,8 +243,8 @@ class Shadow:
                 ref.unlink()
 
     async def _entries(self, tree: str, paths: Collection[str]) -> bytes:
-        """Returns the entries of the git tree for these paths, as input for `git
-        update-index --index-info`.
+        """Returns the entries of the git tree `tree` for these paths. The result can be the input of the
+        command `git update-index --index-info`.
         """
         wanted = {os.fsencode(path) for path in paths}
         listed = (await self._git("ls-tree", "-r", "-z", tree)).split(b"\0")

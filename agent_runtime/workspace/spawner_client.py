@@ -172,14 +172,14 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command (a program and its arguments) that runs another program in the command namespaces.
-    The command is for a library that can start programs only outside of these namespaces. It ends with the
-    exit status of the other program. The command can run only once, because it removes the temporary file
-    that describes the other program.
+    """Returns a command (a program and its arguments) that runs the wanted program in the command namespaces.
+    The command is for a library that can start programs only outside of these namespaces. The command ends
+    with the exit status of the wanted program. It can run only once, because it removes the temporary file
+    that describes the wanted program.
 
     `address`: the path of the socket of the spawner, the process that starts programs in the command
-    namespaces. `words`, `cwd`, `env`: the other program and its arguments, its working directory and its
-    environment.
+    namespaces. `words`: the wanted program and its arguments. `cwd`: its working directory. `env`: its
+    environment variables.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
@@ -189,9 +189,9 @@ def stand_in(
 
 
 def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]) -> bytes:
-    """Returns the request to start a program as JSON. The receiver is the spawner (the process that starts
-    programs). `cwd`: the program's working directory; None means that of this process. Raises ValueError if a
-    text has a null character.
+    """Returns the description of a program to start, as JSON for the spawner (the process that starts it).
+    `words`: the program and its arguments. `cwd`: its working directory; None means that of this process.
+    `env`: its environment variables. Raises ValueError if a text contains a null character.
     """
     if any("\0" in one for one in (*words, *env, *env.values())):
         raise ValueError("embedded null byte")
@@ -201,10 +201,12 @@ def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str,
 def _files(
     stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
 ) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
-    """Opens the standard streams of a program to start, and returns two dictionaries. The first one contains
-    the file descriptors for the program, by the number that each has in the program (0, 1 or 2). The second
-    one contains the server's ends of the pipes, by stream name (`stdin`, `stdout`, `stderr`); it has only the
-    streams that are pipes. `stack`: closes the descriptors that this function opens for the program.
+    """Opens the standard streams of a program to start, and returns two dictionaries. `stack`: closes the
+    descriptors that this function opens for the program.
+
+    The first dictionary contains the file descriptor of each stream for the program, by the number of the
+    stream in the program (0, 1 or 2). The second dictionary contains the server's end of each stream that is
+    a pipe, by stream name (`stdin`, `stdout`, `stderr`).
     """
     files: dict[int, int] = {}
     ours: dict[str, IO[bytes]] = {}

@@ -48,9 +48,9 @@ async def begin(directory: Path, work_tree: Path, name: str) -> Path:
     that corresponds to `directory`. An existing work tree is left unchanged. `name`: the name of the
     sub-agent's task in git refs. Raises GitError if git cannot create the work tree.
 
-    The work tree of a new task begins with the commit HEAD. The work tree of a continued task begins with the
-    commit that was last merged back. If nothing was merged back, it begins with the same commit as the
-    earlier work tree of this task.
+    For a new task, the work tree begins with the commit HEAD. A task that is continued needs a new work tree
+    if its earlier one was removed. The new work tree begins with the commit that was last merged back. If
+    nothing was merged back, it begins with the same commit as the earlier work tree.
     """
     async with _alone(work_tree):
         top = await top_level(directory)

@@ -86,11 +86,11 @@ async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUI
 async def record_first_use(
     database: Database, user_id: UUID, sandbox_id: UUID, name: str, *, of_conversation: UUID | None = None
 ) -> None:
-    """Records in the audit log that a sandbox has read the value of the secret `name`. Does nothing if the
-    log already has an entry about this sandbox, this secret and this conversation.
+    """Records in the audit log that a sandbox has read the value of a secret. Does nothing if the log already
+    has an entry about the same sandbox, secret and conversation.
 
-    `of_conversation`: the conversation to which the secret belongs, if the request that started this
-    conversation contained the secret. None if the secret is one of the user's saved secrets.
+    `user_id`: the user of the sandbox. `name`: the name of the secret. `of_conversation`: the conversation
+    for which the secret was given when the conversation was started; None for a saved secret of the user.
     """
     known = select(AuditEntry.details).where(
         AuditEntry.target_id == name,

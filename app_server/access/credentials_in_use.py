@@ -67,8 +67,9 @@ class CredentialsInUse:
 
     @asynccontextmanager
     async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
-        """Runs the block of an `async with` statement, in which a stream is open. When the credential no
-        longer has the permission, cancels the block and raises CredentialEnded.
+        """Returns a context manager for the block of an `async with` statement in which a stream is open. If
+        the credential loses the permission or becomes invalid, the block is cancelled and CredentialEnded is
+        raised. `permission`: the permission that the stream requires.
         """
         async with self._held.until_ended(_Use(credential, permission), CredentialEnded):
             yield

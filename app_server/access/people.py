@@ -38,8 +38,9 @@ async def find(session: AsyncSession, person_id: UUID, organisation_id: UUID) ->
 
 
 def require_can_manage(manager: User, role: Role) -> None:
-    """Checks that the manager (the user who sends the request) may create and change accounts with this role,
-    and create sign-in links for them.
+    """Checks that a user may manage accounts with a certain role: create and change these accounts, and
+    create sign-in links for their users. `manager`: the user who sends the request. `role`: the role of the
+    managed account.
 
     Raises Forbidden `role_not_manageable` if the manager may not do this.
     """

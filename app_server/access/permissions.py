@@ -51,12 +51,12 @@ OF_ROLE: Mapping[Role, frozenset[Permission]] = MappingProxyType(
 def permissions_of(
     role: Role, organisation_id: UUID, scopes: Collection[str] | None = None
 ) -> frozenset[Permission]:
-    """Returns the permissions of a request. They follow from the user's role, from the organisation, and from
-    the scopes of the API key.
+    """Returns the permissions of a request. `role`, `organisation_id`: the user's role and organisation. Only
+    administrators of the default organisation, who administer the whole installation, have the permission
+    INSTALLATION.
 
-    `scopes`: None (for an API key without scopes, or for a browser session) gives all permissions of the
-    role. Only administrators of the default organisation, who administer the whole installation, have the
-    permission INSTALLATION.
+    `scopes`: the scopes of the API key; only permissions with these names are returned. None means all
+    permissions of the role. It is used for browser sessions and for API keys without scopes.
     """
     allowed = OF_ROLE[role]
     if not administers_installation(role, organisation_id):

@@ -75,9 +75,10 @@ def permission_missing(permission: Permission) -> Forbidden:
 
 
 def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
-    """Checks that one of `dependencies` is a RouteAccess, which checks the permission of each request. So no
-    router can be added to the app without such a check. Raises RuntimeError if `dependencies` contains no
-    RouteAccess. The error's text names the paths of the router's routes.
+    """Checks that one of `dependencies`, the dependencies of `router`, is a RouteAccess, which checks the
+    permission of each request. So no router can be added to the app without such a check.
+
+    Raises RuntimeError with the paths of the router's routes if there is no RouteAccess.
     """
     if not any(isinstance(one.dependency, RouteAccess) for one in dependencies):
         paths = ", ".join(sorted({str(getattr(route, "path", route)) for route in router.routes}))
@@ -85,8 +86,8 @@ def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
 
 
 def add_permissions(app: FastAPI, description: dict[str, Any]) -> None:
-    """Writes the permission that each operation requires into an OpenAPI description, in the field
-    `x-permission`.
+    """Adds the required permission to each operation (a method of a route) in an OpenAPI description. The
+    permission is in the field `x-permission`. `description`: the OpenAPI description of `app`.
     """
     for route, access in _routes(app):
         operations = description["paths"].get(route.path, {})

@@ -126,7 +126,7 @@ class AgentCalls:
 
 @contextmanager
 def _as_bad_gateway() -> Iterator[None]:
-    """Turns connection errors and timeouts that occur in the `with` block into NoAnswer."""
+    """Turns connection errors and timeouts in the `with` block into NoAnswer, a kind of BadGateway."""
     try:
         yield
     except (httpx.HTTPError, TimeoutError) as error:

@@ -108,8 +108,8 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Makes the agent server and this client use the session key `key` for `seconds`. Returns the result
-        (see HandOver). known: the keys that the agent server may accept now, tried in order.
+        """Gives the agent server the new session key `key`, valid for `seconds`. Returns "taken", "refused"
+        (no key in `known` is accepted) or "absent" (no server). known: possible old keys, tried in order.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -154,8 +154,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Adds `missing`, the events that the agent server's log lacks. Raises Conflict: `log_gap` if earlier
-        events are absent too, `log_differs` if it has others, `already_running` if the agent is working.
+        """Adds `missing`, the events that the agent server's log lacks. Raises Conflict: `log_gap` if it also
+        lacks earlier events, `log_differs` if it has other events, `already_running` if the agent works.
         """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
@@ -207,7 +207,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """Sets which actions need approval (`policy`) and what rates risks (`analyzer`; None: nothing)."""
+        """Sets the rule for actions that need approval, and the analyzer that rates risks (None: none)."""
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
@@ -253,7 +253,7 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
         """Resets the conversation's files, its chat or both to a checkpoint, and returns the changes. Raises
-        NotFound if there is no such checkpoint, Conflict `edited_since` if files were edited later.
+        NotFound if there is no such checkpoint, Conflict `edited_since` if user edits would be lost.
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
         reply = await self._call(
@@ -262,7 +262,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
-        """Replaces older events by a summary in the prompt of the conversation's model. Raises Conflict:
+        """Replaces older events by a summary in the text that the agent sends to its model. Raises Conflict:
         `no_condenser` if the agent makes no summaries, `nothing_to_condense` if no events can be replaced.
         """
         route = f"/api/conversations/{conversation_id}/condense"

@@ -19,8 +19,9 @@ class AgentPages(AgentCalls):
     """
 
     async def first_page(self, port: int) -> bytes:
-        """Sends `GET /` to the program on this port. Returns bytes that consist of the target of a redirect
-        (empty if the program does not redirect), a line break, and the beginning of the page.
+        """Sends `GET /` to the program on this port and returns the beginning of its reply. The first line of
+        the returned bytes is the target of a redirect; it is empty if the program does not redirect. After
+        this line comes the beginning of the page.
 
         If the program does not answer in time, returns the bytes that have arrived, possibly none. The
         function does not follow redirects.

@@ -130,8 +130,8 @@ def _overriding_people(
 
 def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> Level | None:
     """Returns the level (user, team or organisation) whose item of the same name applies in place of `item`.
-    Returns None if `item` itself applies. before: the items of this name that override `item`. is_own:
-    whether the person has added an item of this name.
+    Returns None if `item` itself applies. before: the items of teams or the organisation that override
+    `item`. is_own: whether the person has added an item of this name; such an item may override `item`.
     """
     enforced = next((other for other in before if other.level_value.enforced), None)
     if enforced is not None:

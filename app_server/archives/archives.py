@@ -37,10 +37,13 @@ class Archives:
     async def write(
         self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
     ) -> Archive:
-        """Writes a new archive file and waits until the file is complete. Returns a database row for the
-        file; the caller must add this row to the database. `fill`: a function that writes the tar of the
-        workspace to the object that it gets. `name`: the name that the user sees; None for archives without a
-        name. Raises StartFailure if the file cannot be written.
+        """Writes a new archive file of the sandbox's files and waits until the file is complete. Returns a
+        database row for the file; the caller must add this row to the database. Raises StartFailure if the
+        file cannot be written.
+
+        `fill`: a function that is called with a writable object, and writes the tar of the workspace to it.
+        `kind`: why the archive is made, see Archive. `name`: the name that the user sees; None for archives
+        without a name.
         """
         archive_id = uuid4()
         written = await self._written(sandbox.id, archive_id, fill)
@@ -94,12 +97,11 @@ class Archives:
 
     async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
         """Replaces the sandbox's workspace by the files of an archive, and returns the archive's database
-        row. Calls `report` with a line about the progress. Raises StartFailure if the files cannot be
-        restored; the archive then stays the valid copy of the sandbox's files.
+        row. `report`: a function that is called with a line of text about the progress. Raises StartFailure
+        if the files cannot be restored; the archive then stays the valid copy of the sandbox's files.
 
-        If the archive is not a backup, the workspace becomes the valid copy of the sandbox's files (see the
-        method `take_up`). If it is a backup, the caller must call `take_up` later. Until then, the backup
-        stays the valid copy.
+        Calls `take_up` at the end, which makes the workspace the valid copy of the files. If the archive is
+        a backup, does not do this: the backup stays the valid copy until the caller calls `take_up`.
         """
         archive = await self.find(archive_id)
         size = f"{archive.size_bytes / 1024**2:.1f} MB"
@@ -114,8 +116,8 @@ class Archives:
         return archive
 
     async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
-        """Stores that the files of a sandbox are in its workspace again, because they were restored from
-        `archive`. Deletes `archive` if it is of the kind ARCHIVE. Does not delete a snapshot or a backup.
+        """Stores that the files of a sandbox, which were restored from `archive`, are in its workspace again.
+        Deletes `archive` if its kind is ARCHIVE, because it is no longer needed. Keeps snapshots and backups.
         """
         is_own = archive.kind == ArchiveKind.ARCHIVE
         async with self._database.session() as session:

@@ -106,8 +106,8 @@ class Deliveries:
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Tries once to deliver an event for a callback, and stores in the delivery's database row how the
         attempt ended. Returns the result that is stored in the row of the background job. Delivers nothing if
-        the delivery, its callback or its event no longer exists, or if the event was already delivered. Then
-        the result says so.
+        the delivery, its callback or its event no longer exists, or if the event was already delivered. The
+        key `skipped` of the result then says why nothing was delivered.
 
         Raises TryAgain if the job should try again later. Raises GiveUp if further attempts cannot succeed.
         """
@@ -299,9 +299,9 @@ class Deliveries:
     ) -> None:
         """Stores in the delivery's database row how one attempt to deliver the event has ended. `status`: the
         HTTP status of the receiver's reply; None if there was no HTTP reply. `error`: why nothing was
-        delivered; None if the event was delivered. `began`: the monotonic time at the start of the attempt; 0
-        means that no duration is stored. `is_counted`: whether the column `attempts` already includes this
-        attempt.
+        delivered; None if the event was delivered. `began`: the value of `time.monotonic()` at the start of
+        the attempt, from which the duration is computed; 0 means that no duration is stored. `is_counted`:
+        whether the column `attempts` already includes this attempt; if not, the column is increased by one.
         """
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:

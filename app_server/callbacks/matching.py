@@ -27,9 +27,8 @@ async def enqueue_matching(
     *,
     sets_off_tasks: bool,
 ) -> None:
-    """Stores a delivery and a background job for each new event of a conversation and each callback that
-    matches the event. A delivery is the database row with the event for one callback; the job runs the
-    callback.
+    """Finds the callbacks that match new events of a conversation. For each pair of an event and a matching
+    callback, stores a delivery (a database row that names both) and a background job that runs the callback.
 
     `user_id`: the owner of the conversation. `events`: pairs of the event's position in the log and the
     event. `sets_off_tasks`: whether callbacks of the kind `task` may start conversations. It is False for a

@@ -146,10 +146,11 @@ async def deliveries(
 
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
-    """Starts another delivery of the event of an earlier delivery, with the same value of the header
-    `webhook-id`. Returns the delivery, which now waits for its attempt. Raises NotFound if the callback has
-    no such delivery. Raises Conflict `delivery_waits` if the delivery has not ended yet. Raises Conflict
-    `callback_disabled` if the callback is disabled.
+    """Makes the server deliver an event once more, with the same value of the header `webhook-id`. For this,
+    gives the stored delivery a new background job, and returns the delivery.
+
+    Raises NotFound if the callback has no such delivery. Raises Conflict `delivery_waits` if the delivery has
+    not ended yet. Raises Conflict `callback_disabled` if the callback is disabled.
     """
     delivery = await session.get(Delivery, delivery_id, with_for_update=True)
     if delivery is None or delivery.callback_id != callback.id:

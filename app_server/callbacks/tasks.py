@@ -32,8 +32,8 @@ def task_of(delivery_id: UUID) -> UUID:
 
 def title_of_task(name: str, description: EventDescription) -> str:
     """Returns the title of the new conversation that a `task` callback starts, at most 200 characters.
-    `name`: the name of the callback. `description`: the title, text and URL that tell what has happened in
-    the conversation with the event.
+    `name`: the name of the callback. `description`: the description of the event that has started the
+    callback.
     """
     return f"{name}: {description.title}"[:200]
 
@@ -44,8 +44,8 @@ def message_of_task(instructions: str, description: EventDescription, delivery_i
     conversation has written. It is put between marker lines, so that the new agent can distinguish it from
     the user's instructions.
 
-    `description`: the title, text and URL that tell what has happened in the conversation with the event.
-    `delivery_id`: the delivery for which the new conversation is started.
+    `description`: the description of the event that has started the callback. `delivery_id`: the id of the
+    delivery (one run of the callback) for which the new conversation is started.
     """
     return (
         f"{instructions}\n\nThis was asked for because of an event in another conversation "

@@ -69,9 +69,9 @@ def in_database(
 def in_whole_database(
     config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Opens the database of the server, calls `work`, which opens as many database sessions as it needs, and
-    returns the result of `work`. Ends the program with an error text if `work` fails or the database cannot
-    be opened.
+    """Opens the database of the server, calls `work` without a transaction, and returns the result of `work`.
+    `work` opens the database sessions that it needs. Ends the program with an error text if `work` fails or
+    the database cannot be opened.
     """
     try:
         return asyncio.run(_in_database(config, work))

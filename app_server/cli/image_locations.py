@@ -19,9 +19,9 @@ from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune
 class ImageLocation:
     """The sandbox images of one container engine.
 
-    `images`: the images that are stored there; after a removal of unused images, the removed images. `host`:
-    the name of the sandbox host; None for this machine. `failure`: why the sandbox host did not reply; None
-    if it has replied.
+    `images`: the images that this engine stores, or the images that were removed from this engine if
+    `image_locations` was called with `prune`. `host`: the name of the sandbox host; None for this machine.
+    `failure`: why the sandbox host did not reply; None if it has replied.
     """
 
     images: Sequence[StoredImage]

@@ -149,7 +149,8 @@ async def _batch(
 def _changed(table: Table, value: Any, change: _Change) -> Any:
     """Returns a copy of the value of one column of one row, in which each encrypted text is replaced by the
     result of `change`. `value`: one text, or a JSON object with texts. `change`: a function that gets an
-    encrypted text and returns the text that replaces it.
+    encrypted text and returns the text that replaces it. `table`: the table of the row; it decides which
+    values of a JSON object are encrypted.
     """
     if isinstance(value, dict):
         is_payload = table is Job.__table__
@@ -161,8 +162,8 @@ def _changed(table: Table, value: Any, change: _Change) -> Any:
 
 
 def _texts(table: Table, value: Any) -> list[str]:
-    """Returns the encrypted texts in the value of one column of one row. The value is one text, or a JSON
-    object with texts.
+    """Returns the encrypted texts in `value`, the value of one column of one row. It is one text, or a JSON
+    object with texts. `table`: the table of the row; it decides which values of an object are encrypted.
     """
     found: list[str] = []
 

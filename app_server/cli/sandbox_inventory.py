@@ -118,9 +118,9 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 
 async def chosen_bases(config: Config) -> set[str]:
-    """Returns the base images of the users' present sandboxes, and the base images that users or
-    administrators have chosen for later sandboxes. If the home directory belongs to a sandbox host, includes
-    the base images of the sandboxes on this host.
+    """Returns the names of the base images (images on which sandbox images are built) that are still needed.
+    These are the base images of present sandboxes, and those that users or administrators have chosen for
+    later sandboxes. If the home directory belongs to a sandbox host, includes the sandboxes on this host.
 
     Raises Unavailable if these images cannot be determined.
     """

@@ -177,9 +177,12 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
 async def _custom_base(
     config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> str | None:
-    """Returns the name of the base image that the options of the command request. If the options name files,
-    builds the image first. Returns None if the options request no base image. Raises BadRequest if the files
-    are not valid. Raises StartFailure if the image cannot be built.
+    """Returns the name of the base image that the options of `slipway images build` request. Builds this
+    image first if it is described by a file. Returns None if the options request no base image.
+
+    `dockerfile`, `devcontainer`: the file that describes the base image; at most one may be given. `context`:
+    the directory from which the Dockerfile copies files. Raises BadRequest if the files are not valid. Raises
+    StartFailure if the image cannot be built.
     """
     from app_server.sandbox_images.custom_base import ensure_custom_base
 
@@ -197,9 +200,9 @@ async def _custom_base(
 def _base_of(
     dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> "str | BaseSource | None":
-    """Returns the base image that the options of the command request: its name, or the source from which it
-    is built. Returns None if the options request no base image. Raises BadRequest if a named file is not
-    valid.
+    """Returns the base image that the options of `slipway images build` request: its name, or the source from
+    which it is built. Returns None if the options request no base image. Ends the program if the options do
+    not fit together. Raises BadRequest if a file is not valid. The parameters are those of `_custom_base`.
     """
     from app_server.sandbox_images.custom_base import resolved_source
     from app_server.sandbox_images.devcontainer import read_devcontainer

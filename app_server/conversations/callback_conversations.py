@@ -25,8 +25,8 @@ from app_server.users.models import User
 def starter(
     config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
 ) -> StartTask:
-    """Returns the function that starts a new conversation for a callback of the kind `task`. It is called
-    when an event that matches the callback has happened in another conversation.
+    """Returns the function that starts a new conversation for a callback of the kind `task`. The callbacks
+    package calls this function when an event that matches the callback has happened in another conversation.
 
     The returned function raises Forbidden if the user who owns the callback may not start conversations. It
     raises NotFound if the conversation in which the event happened no longer exists or no longer belongs to

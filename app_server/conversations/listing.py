@@ -189,8 +189,9 @@ async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
 
 
 async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> list[Any]:
-    """Returns the most frequent combinations of values in these columns, at most _MAX_CHOICES (200), sorted
-    by value. Counts only conversations that the user may see and that have a value in the first column.
+    """Returns the values that occur most often in `columns` (columns of conversations and their owners): at
+    most _MAX_CHOICES (200) rows with one value for each column, sorted by value. Counts only conversations
+    that the user may see and that have a value in the first column.
     """
     query = (
         select(*columns)

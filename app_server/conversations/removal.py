@@ -35,13 +35,13 @@ _REACHABLE = (SandboxStatus.RUNNING, SandboxStatus.PAUSED)
 async def deleted_conversations(
     database: Database, limit: int, server_id: str | None = None
 ) -> Sequence[UUID]:
-    """Returns the ids of at most `limit` deleted conversations whose data this server can remove now. The
-    conversation that was deleted first comes first.
+    """Returns the ids of at most `limit` deleted conversations whose data this server can remove now, in the
+    order in which they were deleted. `server_id`: the id of this app server; None means that there is only
+    one app server.
 
-    `server_id`: the id of this app server; None means that there is only one app server. A conversation is
-    left out if its sandbox is a process on the machine of another app server, unless that server seems to
-    have stopped. If other conversations use the sandbox of a deleted conversation, the id is returned only
-    when the sandbox is reachable. For example, an archived sandbox must first be restored.
+    Leaves out a conversation if its sandbox is a process on the machine of another app server that still
+    runs. Also leaves out a conversation whose sandbox is used by other conversations and is neither running
+    nor paused (for example archived), because then the conversation's files cannot be removed from it.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))

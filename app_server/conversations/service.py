@@ -273,8 +273,8 @@ async def _unarchive(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def sender_of(user: User, task: StartTask) -> str | None:
-    """Returns the name of `user`, who sends a message to the conversation of `task`. Returns None if this
-    user owns the conversation.
+    """Returns the name to store as the sender of a message that `user` sends: the user's name, or None if the
+    user owns the conversation. `task`: the start task of the conversation.
     """
     return None if task.user_id == user.id else user.name
 
@@ -374,9 +374,9 @@ async def _keep_for_later(
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
-    """Stores the message until the sandbox runs again, and reopens the conversation's start, so that a
-    background task starts or restores the sandbox. Returns the API's reply, which says that the message
-    waits.
+    """Stores the message until the sandbox runs again. Reopens the conversation's start task, so that a
+    background task starts or restores the sandbox. `message_id`: the id under which the message is stored.
+    Returns the API's reply, which says that the message waits.
     """
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)

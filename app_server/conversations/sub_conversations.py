@@ -17,10 +17,11 @@ from app_server.users.models import User
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns a copy of the start request that takes missing values from the parent conversation: its
-    sandbox, repository and model. Returns the request unchanged if it names no parent.
+    """Returns a copy of the start request in which the parent conversation's sandbox, repository and model
+    are filled in, as far as the request does not name them. Returns the request unchanged if it names no
+    parent.
 
-    Raises NotFound `parent_not_found` if the user has no such conversation.
+    Raises NotFound `parent_not_found` if the user has no such parent conversation.
     """
     if request.parent_conversation_id is None:
         return request

@@ -97,16 +97,16 @@ def conversation_rows(
 
 @dataclass(frozen=True)
 class Viewer:
-    """A converter from conversation rows to API models. Uses `sandboxes` to find out whether a sandbox runs
-    now.
+    """A converter from conversation rows to API models. `sandboxes`: the object with which the converter
+    finds out whether a conversation's sandbox runs now.
     """
 
     sandboxes: Sandboxes
 
     def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
-        """Returns the API model of the conversation in this row. user_id: the user who sends the request.
-        None means that the model is sent to all clients that follow the conversation; the field `access` of
-        the model is then null.
+        """Returns the API model of the conversation in this row. `user_id`: the user who sends the request.
+        Its access to the conversation is shown in the model's field `access`. If `user_id` is None, this
+        field is null, because the model is sent to all clients that follow the conversation.
         """
         conversation, task, stored, error, by_programs, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
@@ -198,7 +198,8 @@ def _access(
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:
     """Returns the number of events in the event logs of all conversations in the sandbox, added together. A
-    backup of the sandbox stores this number. Returns 0 if the sandbox has no conversations.
+    backup of the sandbox stores this number; if the number has grown since, the backup is out of date.
+    Returns 0 if the sandbox has no conversations.
     """
     query = select(func.sum(Conversation.last_seq)).where(Conversation.sandbox_id == sandbox_id)
     async with database.read() as session:

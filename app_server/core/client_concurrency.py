@@ -8,8 +8,8 @@ from weakref import WeakValueDictionary
 
 
 class Turns:
-    """The collection of the semaphores of all clients. Each client has one semaphore. `at_once`: how many
-    requests of one client may be processed at the same time.
+    """The limits for all clients. Each client has a semaphore, which a request holds while it is processed.
+    `at_once`: how many requests of one client may be processed at the same time.
     """
 
     def __init__(self, at_once: int) -> None:

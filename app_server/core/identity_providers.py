@@ -16,8 +16,8 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 def is_safe_url(url: str) -> bool:
-    """Returns whether the URL begins with `https`, or begins with `http` and names this machine as
-    `localhost`, `127.0.0.1` or `::1`.
+    """Returns whether the URL may be used to exchange sign-in data with a provider. It must begin with
+    `https`, or begin with `http` and name this machine as `localhost`, `127.0.0.1` or `::1`.
     """
     parts = urlsplit(url)
     is_local = parts.scheme == "http" and parts.hostname in _LOOPBACK

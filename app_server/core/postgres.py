@@ -23,8 +23,8 @@ because of other transactions, missing resources, actions of the operator, and s
 
 def create_engine(url: str, *, is_patient: bool = False) -> AsyncEngine:
     """Returns a database engine for PostgreSQL. Its statements have a time limit of STATEMENT_SECONDS, or no
-    time limit if `is_patient` is true. This process measures the time, because a database server that hangs
-    cannot measure it.
+    time limit if `is_patient` is true. The limit is enforced in this process and not in the database server,
+    because a server that hangs cannot enforce it. `url`: the address of the database.
     """
     limits = {"timeout": CONNECT_SECONDS, "command_timeout": None if is_patient else STATEMENT_SECONDS}
     engine = create_async_engine(

@@ -31,7 +31,8 @@ OF_TESTS = ("SLIPWAY_TEST_", "SLIPWAY_CI_", "SLIPWAY_COMPAT_", "SLIPWAY_FUZZ_", 
 
 def unknown_variables(environment: Iterable[str], fields: Collection[str]) -> list[str]:
     """Returns one error sentence for each variable in `environment` that begins with `SLIPWAY_` and that
-    Slipway does not know. `fields`: the names of the fields of Config.
+    Slipway does not know. `fields`: the names of the fields of Config. Each field is read from the variable
+    `SLIPWAY_` followed by the field's name in upper case.
     """
     known = {f"{PREFIX}{field.upper()}" for field in fields}
     names = sorted({name.upper() for name in environment if name.upper().startswith(PREFIX)})

@@ -50,8 +50,8 @@ async def hand_over_conversations(
     The heir also gets their sandboxes, archives, pull requests and network settings, and the records of their
     pushes, network requests and costs. People who could see a conversation can still see it.
 
-    renamed: the new names of renamed model profiles (saved models with their options), keyed by the old
-    names.
+    `renamed`: the new names of model profiles (saved models with their options) that were renamed for the
+    heir, keyed by the old names. The conversations then refer to the new names.
     """
     mine = select(Conversation.id).where(Conversation.user_id == person_id, Conversation.deleted_at.is_(None))
     ids = list(await session.scalars(mine))
@@ -107,8 +107,8 @@ async def hand_over_triggers(
     person, the heir. From then on, the triggers use the heir's token for the git host, and no longer use
     sandbox images that the person has defined.
 
-    renamed: the new names of renamed model profiles (saved models with their options), keyed by the old
-    names.
+    `renamed`: the new names of model profiles (saved models with their options) that were renamed for the
+    heir, keyed by the old names. The triggers then refer to the new names.
     """
     specs = await session.scalars(select(SandboxSpec.id).where(SandboxSpec.user_id == person_id))
     known = {form for id_ in specs for form in (str(id_), id_.hex)}

@@ -26,7 +26,7 @@ async def check_host(host_config: SandboxHost, config: Config) -> list[Finding]:
     whether its version, memory, image and isolation are suitable. If the host has a sandbox image, also
     checks whether a sandbox starts there.
 
-    `host_config`: the configuration of the host.
+    `host_config`: the configuration of the host. `config`: the configuration of this app server.
     """
     name = f"host {host_config.name}"
     try:

@@ -59,12 +59,13 @@ class CredentialKind(StrEnum):
 
 
 class EgressSetting(Base):
-    """The database row of one network setting of a user: which hosts the sandboxes in one scope may call.
+    """The database row of one network setting of a user: which hosts the sandboxes in one scope may call. The
+    scopes are, from wide to narrow: the installation, the user, the repository, the sandbox.
 
     subject: what the setting applies to. It is empty for the scope USER, the identity of the repository
-    (`host/owner/name` or a path) for REPOSITORY, and the id of the sandbox for SANDBOX. The scopes are, from
-    wide to narrow: the installation, the user, the repository, the sandbox. mode: None means that the mode of
-    the next wider scope applies. hosts: hosts that are allowed in addition to the allowed hosts of the wider
+    (`host/owner/name` or a path) for REPOSITORY, and the id of the sandbox for SANDBOX. mode: whether
+    sandboxes may call no host, only the allowed hosts, or all public hosts; None means that the mode of the
+    next wider scope applies. hosts: hosts that are allowed in addition to the allowed hosts of the wider
     scopes. ignored: refused hosts that the user does not want to be notified of.
     """
 

@@ -71,10 +71,12 @@ only if the rule is not enforced.
 class Policy:
     """The rules that decide which hosts a sandbox may call.
 
-    rules: the allowed hosts. In the mode OPEN, all public hosts are allowed on the ports 80 and 443, and
-    `rules` contains hosts that are allowed on other ports. own: the part of `rules` that the user has added.
-    of_levels: the rules of the organisation and of the user's teams, which allow or deny hosts. others:
-    additional policies; a request is allowed only if this policy and all of `others` allow it.
+    `mode`: whether the sandbox may call no host, only the allowed hosts, or all public hosts. `rules`: the
+    allowed hosts. In the mode OPEN, all public hosts are allowed on the ports 80 and 443, and `rules`
+    contains hosts that are allowed on other ports. `own`: the part of `rules` that the user has added.
+    `of_levels`: the rules of the organisation and of the user's teams, which allow or deny hosts. `others`:
+    the policies of further repositories in the same sandbox. A request is allowed only if this policy and all
+    of `others` allow it.
     """
 
     mode: EgressMode
@@ -86,7 +88,8 @@ class Policy:
     @classmethod
     def strictest(cls, policies: "Sequence[Policy]") -> "Policy":
         """Returns a policy that allows a request only if all policies in `policies` allow it. The returned
-        policy has the strictest mode that occurs in `policies`. `policies` must not be empty.
+        policy has the strictest mode that occurs in `policies`. This is the policy of a sandbox with several
+        repositories. `policies` must not be empty.
         """
         first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
         return replace(first, others=others)
@@ -99,8 +102,9 @@ class Policy:
         return replace(self, rules=[*self.rules, *rules], others=others)
 
     def equals(self, other: "Policy") -> bool:
-        """Returns whether this policy and `other` have the same modes and the same allowed hosts, in any
-        order. Does not compare the rules of the organisation and of teams.
+        """Returns whether this policy and `other` have the same mode, the same allowed hosts and the same
+        additional policies (`others`), each in any order. Does not compare the rules of the organisation and
+        of teams.
         """
         return self.parts() == other.parts()
 

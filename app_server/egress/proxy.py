@@ -295,13 +295,14 @@ class _Disguised(Exception):
 
 
 async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: bytes) -> bytes:
-    """Returns the first data that the sandbox sends in a tunnel, after a check that it is for the requested
-    host. `sandbox`: the connection to the program in the sandbox. `target`: the requested host and port.
-    `early`: data that was already read from the tunnel.
+    """Checks that the first data in a tunnel is for the requested host, and returns this data. `sandbox`: the
+    connection to the program in the sandbox. `target`: the requested host and port. `early`: data that was
+    already read from the tunnel.
 
-    A TLS connection must name that host; for an IP address, it must name no host. On port 443 the data must
-    be TLS. On other ports, data that is not TLS is not checked. Raises _Disguised if the check fails. Raises
-    TimeoutError if no data arrives on port 443.
+    In a TLS connection, the program's first message must name the requested host. If the target is an IP
+    address, the message must name no host. On port 443 the data must be TLS. On other ports, data that is not
+    TLS is not checked. Raises _Disguised if the check fails. Raises TimeoutError if no data arrives on port
+    443.
     """
     async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):
         begun = early or await sandbox.reader.read(PIECE_BYTES)

@@ -147,11 +147,11 @@ class _SharedPort(asyncio.Protocol):
 
 
 def _is_decided(begun: bytes) -> bool:
-    """Returns whether a connection is certainly not for the egress proxy. Returns False if more bytes are
-    needed to decide this.
+    """Returns whether the first bytes of a connection show that the connection is not for the egress proxy.
+    Returns False if more bytes are needed to decide.
 
-    `begun`: all bytes that were received on the connection until now. The caller has already checked that
-    these bytes alone do not show that the connection is for the egress proxy.
+    `begun`: all bytes that were received on the connection until now. The caller has already found that they
+    are not yet a complete beginning of a request to the egress proxy.
     """
     method, space, rest = begun.partition(b" ")
     if not space:

@@ -24,8 +24,8 @@ async def join(
     traffic: Traffic,
     first_words: Callable[[], Awaitable[bytes]],
 ) -> None:
-    """Copies data between the connections `sandbox` and `world` (the host) until both have ended. Adds the
-    numbers of bytes to `traffic`.
+    """Copies data between two connections until both have ended: `sandbox`, from the program in the sandbox,
+    and `world`, to the host. Adds the numbers of bytes to `traffic`.
 
     first_words: a function that returns the first data that the sandbox sends. It raises an error if this
     data is not allowed; `join` then ends with the same error. Raises OSError if a connection is lost. Raises

@@ -194,10 +194,11 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 def _blob(value: str, is_text: bool) -> Blob | None:
     """Returns the large string `value` of an event as a Blob, which is stored outside the event. Returns None
     if `value` must stay in the event. Only two kinds of strings are stored outside: the text of a tool
-    result, and the data URL of an image. A Blob has the bytes of the image. So a data URL stays in the event
-    if it could not be restored exactly from these bytes.
+    result, and the data URL of an image.
 
-    `is_text`: whether `value` is the text of a tool result; otherwise it can be the data URL of an image.
+    For an image, the Blob contains only the bytes of the image. If the data URL could not be restored exactly
+    from these bytes, it stays in the event. `is_text`: whether `value` is the text of a tool result;
+    otherwise it can be the data URL of an image.
     """
     encoded = value.encode()
     sha256 = hashlib.sha256(encoded).hexdigest()

@@ -233,10 +233,9 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of stored events, by event id. The caller uses them to find events that are
-    already in the log. The result contains the stored events at the positions from the first to the last of
-    `frames`, and the stored events with the same id as an event in `frames`. `frames`: the messages of a
-    sandbox, each with one event.
+    """Returns the positions of stored events that may be the same as events in `frames`, by event id. These
+    are the stored events with the same id as an event in `frames`, and those at the positions from the first
+    to the last of `frames`. `frames`: the messages of a sandbox, each with one event.
     """
     if not frames:
         return {}

@@ -28,11 +28,12 @@ async def search(
     full: bool = False,
 ) -> str:
     """Returns one page of the conversation's events that contain all words of the query and meet the
-    criteria, sorted by their position in the log. The result is a JSON text with the events, the passages
-    around the searched words, and the id of the next page. The page is empty if the query contains no word.
+    criteria. The result is a JSON text with the events, the passages around the searched words, and the id of
+    the next page. The page is empty if the query contains no word.
 
-    `order`: TIMESTAMP means oldest first, TIMESTAMP_DESC newest first. `page_id`: the id of the page; None
-    for the first page. `full`: whether the events contain their large parts instead of references to them.
+    The events are sorted by their position in the log, not by their timestamp. `order`: TIMESTAMP means
+    oldest first, TIMESTAMP_DESC newest first. `page_id`: the id of the page; None for the first page. `full`:
+    whether the events contain their large parts instead of references to them.
     """
     wanted = wanted_words(query)
     at = None if page_id is None else log.page_position(page_id)

@@ -60,15 +60,16 @@ async def serve(
     shown: FrameFilter | None = None,
 ) -> None:
     """Sends the live stream of a conversation over the accepted `websocket`, until the client or the server
-    ends the stream. The stream contains, in this order: the frame of `opening`, a `sync` frame with the
-    positions of the stored events that follow, the frames of `greeting`, the stored events, and new frames.
+    ends the stream. The stream contains, in this order: the first frame from `opening`, a `sync` frame with
+    the positions of the stored events that follow, the frames from `greeting`, the stored events, and new
+    frames.
 
     `after_seq`: the position of the newest event that the client already has; ignored if `opening` is given.
     `greeting`: a function that returns the frames about the present state of the conversation. `opening`: a
-    function that returns two values: the position from which stored events are sent, and the first frame of
-    the stream. None means that the stream begins with the `sync` frame, and that the stored events after
-    `after_seq` are sent. `shown`: a function that returns the part of a frame that the client may see, or
-    None if the client may not see the frame. If `shown` is None, all frames are sent.
+    function that returns the position from which stored events are sent, and the first frame of the stream.
+    If `opening` is None, the stream begins with the `sync` frame, and the stored events after `after_seq` are
+    sent. `shown`: a function that returns the part of a frame that the client may see, or None if the client
+    may not see the frame. If `shown` is None, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 
@@ -144,7 +145,8 @@ DETAILS = {
 @dataclass(frozen=True)
 class _Source:
     """The source of the frames (messages) for one client that follows a conversation. It reads stored events
-    from SQL and gets new frames from a subscription.
+    from SQL and gets new frames from a subscription. The fields have the same meaning as the parameters of
+    `serve`.
     """
 
     database: Database
@@ -154,9 +156,12 @@ class _Source:
     opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Yields the frames (messages) for the client: the frame of `opening`, a `sync` frame with the
-        positions of the stored events that follow, the frames of `greeting`, the stored events, and then new
-        frames. Raises Ended when the subscription ends or the conversation is deleted.
+        """Yields the frames (messages) for the client: the first frame that the function `opening` returns, a
+        `sync` frame with the positions of the stored events that follow, the frames about the present state
+        that the function `greeting` returns, the stored events, and then new frames. If `opening` is None,
+        begins with the `sync` frame.
+
+        Raises Ended when the subscription ends or the conversation is deleted.
         """
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()

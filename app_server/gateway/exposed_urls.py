@@ -25,14 +25,14 @@ _EXPOSED: tuple[PortName, ...] = (AGENT_SERVER, "VSCODE", "WORKER_1", "WORKER_2"
 def exposed_urls(
     request: Request, sandbox: Sandbox, made_by: Credential, folder: str | None
 ) -> list[ExposedUrl]:
-    """Returns one link for each port that has a name and that can be used in this sandbox. The names of the
-    ports, such as AGENT_SERVER and VSCODE, are the same as in the API of OpenHands, with which this API is
-    compatible.
+    """Returns links to the ports of the sandbox that have a name, one link for each port. Ports that cannot
+    be used in this sandbox are left out. The names, such as AGENT_SERVER and VSCODE, are the same as in the
+    API of OpenHands, with which this API is compatible.
 
     Requests to the URL of the agent server need a key (`agent_server_key`). Requests to the other URLs need
     no key. `made_by`: the API key or browser session for which the links are made; the links become invalid
-    when this key or session ends. `folder`: the directory that VS Code opens; None means no
-    particular directory.
+    when this key or session ends. `folder`: the directory that VS Code opens; None means no particular
+    directory.
     """
     have_names = has_names(request.state.config, request.headers["host"])
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)

@@ -183,10 +183,10 @@ class Gateway:
     async def _client(
         self, connection: HTTPConnection, grant: PreviewGrant, location: PreviewLocation
     ) -> AgentClient:
-        """Returns the object that calls the agent server of the sandbox to which the link or key (`grant`)
-        gives access. Raises Gone `link_expired` if the link is for another page, or if the sandbox of the
-        link was deleted. Raises NotAuthenticated `session_key_invalid` if the sandbox of the key was deleted.
-        Raises Conflict `sandbox_not_running` if the sandbox does not run.
+        """Returns the object that calls the agent server of the sandbox to which `grant` (a link's or key's
+        access) belongs. Raises Gone `link_expired` if the link was made for another page than the page at
+        `location`, or if the link's sandbox was deleted. Raises NotAuthenticated `session_key_invalid` if the
+        key's sandbox was deleted. Raises Conflict `sandbox_not_running` if the sandbox does not run.
         """
         if isinstance(location, OwnName) and (
             grant.to_agent_server or (grant.sandbox_id, grant.port) != (location.sandbox_id, location.port)

@@ -105,11 +105,12 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, location: PreviewLocation, port: int) -> bytes:
-    """Converts the URL of a sandbox's page in the browser to the URL by which the program in the sandbox
-    knows this page, such as `http://localhost:PORT/a`. `url`: the value of the header `Origin` or `Referer`.
+    """Converts the URL at which the browser sees a sandbox's page to the URL that the program in the sandbox
+    uses for the page, such as `http://localhost:PORT/a`. `url`: the value of the header `Origin` or
+    `Referer`. `location`: where the browser sees the page. `port`: the program's port.
 
-    Also converts the origin `null`, which a browser sends for a page below a path. Returns all other URLs
-    unchanged.
+    For a page below a path, browsers send the origin `null`; it is converted to `http://localhost:PORT`. All
+    other URLs are returned unchanged.
     """
     here = location.origin.encode() + (location.prefix.encode() if isinstance(location, Below) else b"")
     local = f"http://localhost:{port}".encode()

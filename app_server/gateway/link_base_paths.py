@@ -31,8 +31,9 @@ class LinkInUse:
 async def find_link_in_use(
     cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
 ) -> LinkInUse | None:
-    """Reads the first page of the program on this port. If the page contains the path of a link, returns this
-    link. Otherwise returns None.
+    """Reads the first page of the program on this port. If the page contains the path of a link to this port,
+    returns this link. Otherwise returns None. The caller then gives the user this link and not a new one,
+    because the program's pages work only below the path of this link.
 
     Considers only links to this port of this sandbox that were made with the API key or browser session
     `made_by`. These links must have `keeps_prefix`, which means that the program receives the whole path,

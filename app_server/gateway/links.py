@@ -19,16 +19,15 @@ _FIX = "Open the port again in Slipway, or ask the sender of the link for a new 
 
 @dataclass(frozen=True)
 class PreviewGrant:
-    """The access that a link gives: one port of one sandbox until `expires_at`.
-
-    The link becomes invalid before `expires_at` if the sandbox is deleted, or if the API key or browser
-    session that made it (`made_by`) ends.
+    """The access that a link or a key gives: one port of one sandbox until `expires_at`. It ends before
+    `expires_at` if the sandbox is deleted, or if the API key or browser session that made it (`made_by`)
+    ends.
 
     `path`: the path that the link opens on the port. `keeps_prefix`: whether the program receives the whole
-    path, with the link's prefix; only for a link below a path. `to_agent_server`: whether the link opens the
-    agent server itself, as far as `gateway/agent_server.py` allows. `conversation_id`: the only conversation
-    that the link gives access to; the link becomes invalid when that conversation is deleted. `is_key`:
-    whether a key in a header (`gateway/agent_keys.py`) gives this access, and not a link.
+    path, with the link's prefix; only for a link below a path. `to_agent_server`: whether the access is to
+    the agent server itself, as far as `gateway/agent_server.py` allows. `conversation_id`: the only
+    conversation to which access is given; the access ends when that conversation is deleted. `is_key`: true
+    if a key in a header (`gateway/agent_keys.py`) gives this access; false if a link gives it.
     """
 
     sandbox_id: UUID

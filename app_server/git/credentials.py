@@ -74,9 +74,9 @@ async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str
 async def provider_with_token(
     session: AsyncSession, user_id: UUID, repository: str | None, provider: str | None
 ) -> GitProvider | None:
-    """Returns the provider (kind of git host) of a repository if the user has a token for its host. Returns
-    None if the user has no token, or if the repository is a path on the app server's machine. `provider`:
-    the provider to use if `repository` contains no host, as in `owner/name`.
+    """Returns the provider (the kind of git host, such as GitHub) of a repository if the user has a token for
+    the repository's host. Returns None if the user has no such token, if `repository` is None, or if it is a
+    path on the app server's machine. `provider`: the git host if `repository` names none, as in `owner/name`.
     """
     origin = parse_address(repository, provider).origin if repository else None
     row = await _of_origin(session, user_id, origin) if origin else None
@@ -140,12 +140,13 @@ async def save_token(
     token: SecretStr,
     provider: GitProvider | None = None,
 ) -> None:
-    """Stores a token for a git host. If the user already has a token for the host, replaces only the token,
-    and the provider if one is given. A new provider also removes the stored API address. The other fields of
-    the stored row do not change.
+    """Stores a token for a git host. If the user already has a token for the host, replaces this token, and
+    also its provider (the kind of git host) if `provider` is not None. A new provider also removes the stored
+    API address. The other fields of the stored row do not change.
 
-    Raises Conflict `too_many_git_credentials` if the user already has MAX_CREDENTIALS tokens. Raises Conflict
-    `git_credential_exists` if another request stores a token for the same host at the same time.
+    `origin`: the git host as `https://host`. Raises Conflict `too_many_git_credentials` if the user already
+    has MAX_CREDENTIALS tokens. Raises Conflict `git_credential_exists` if another request stores a token for
+    the same host at the same time.
     """
     if row := await _of_origin(session, user_id, origin):
         changes = ChangeGitCredential(token=token, provider=provider)

@@ -27,9 +27,9 @@ async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Map
 
 
 async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
-    """Deletes the record that the user got this token by a sign-in at the git host, and stores a background
-    job that revokes the token there. Does nothing if the user has pasted the token. `row`: the stored token.
-    The caller must call this function before it changes the token in `row`.
+    """Deletes the record that the user got a token by a sign-in at the git host, and stores a background job
+    that revokes the token there. Does nothing if the user has pasted the token. `row`: the stored token. Must
+    be called before the token in `row` is changed, because the job revokes the token that is stored now.
     """
     grant = await session.get(GitGrant, row.id, with_for_update=True, populate_existing=True)
     if grant is None:
@@ -41,8 +41,8 @@ async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
 
 
 async def renew_authorities(session: AsyncSession, app: GitOAuthApp) -> None:
-    """Copies the certificate authorities of an OAuth application to the credentials of all users who have
-    signed in with this application.
+    """Copies the certificate authorities of an OAuth application (with which users sign in at a git host) to
+    the tokens of all users who have signed in with this application.
     """
     granted = select(GitGrant.credential_id).where(GitGrant.app_id == app.id)
     statement = update(GitCredential).where(GitCredential.id.in_(granted))
@@ -57,8 +57,9 @@ async def renew_authorities(session: AsyncSession, app: GitOAuthApp) -> None:
 async def revoke_later(
     session: AsyncSession, row: GitCredential, grant: GitGrant, token_encrypted: str
 ) -> None:
-    """Stores a background job that revokes the encrypted token at its git host. Stores no job if the host
-    cannot revoke tokens.
+    """Stores a background job that revokes a token at its git host. Stores no job if the host cannot revoke
+    tokens. `row`: the credential with the token's git host. `grant`: the record of the sign-in that granted
+    the token. `token_encrypted`: the token, encrypted.
     """
     if grant.app_id is None or provider_of(row.origin, row.provider)[0] not in _REVOKING:
         return

@@ -80,12 +80,13 @@ class GitGrant(Base):
     """One row of the table of tokens that were granted by a sign-in. The row contains the data to renew the
     token of a GitCredential. A token that the user has pasted has no such row.
 
-    `app_id`: the OAuth application of the sign-in; None if an administrator has removed the application, so
-    that the token cannot be renewed. `installation_id`: the installation of a GitHub App whose tokens are
-    used; None for a token of the user. `expires_at`: when the token expires. `renew_at`: when Slipway renews
-    the token at the earliest. Both are None if the token does not expire. `is_refused`: the host no longer
-    renews the token, so the user must sign in to the host again. `claimed_until`: until this time only one
-    app server may renew the token; None if no app server renews it. `version`: is increased by each renewal.
+    `app_id`: the OAuth application of the sign-in; None if an administrator has removed the application. Then
+    the token cannot be renewed. `installation_id`: the installation of a GitHub App whose tokens are used;
+    None for a token of the user. `expires_at`: when the token expires. `renew_at`: the earliest time at which
+    Slipway renews the token. `expires_at` and `renew_at` are None if the token does not expire. `is_refused`:
+    the host no longer renews the token, so the user must sign in to the host again. `claimed_until`: an app
+    server renews the token now; until this time no other one may do it. None if no app server renews it.
+    `version`: is increased by each renewal.
     """
 
     __tablename__ = "git_grants"

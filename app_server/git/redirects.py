@@ -27,8 +27,9 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
     """Returns the address to which the git host redirects requests for a repository. Returns None if the host
     does not redirect the repository or does not reply, or if the redirect leads to another origin.
 
-    `url`: the repository's address over http or https. `guard`: refuses private network addresses; None means
-    that the host may be private.
+    `url`: the repository's address over http or https. `credentials`: the user's credentials for the git
+    host; None if there are none. `guard`: refuses private network addresses; None means that the host may be
+    private.
     """
     trust = credentials.trust if credentials and is_same_origin(credentials.origin, url) else None
     verify = context_with(trust.authorities) if trust else public_authorities()

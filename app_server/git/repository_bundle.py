@@ -50,14 +50,14 @@ async def pack(
     require_moved: Callable[[str], Awaitable[None]] | None = None,
 ) -> PackedRepository:
     """Fetches a repository and writes all its branches and tags into one bundle file in `directory`. Returns
-    the packed repository.
+    the path of this file and the branch to check out.
 
-    `branch`: the branch to check out, which must exist; None means the default branch. `report`: a function
-    that is called with each progress line of git. `credentials`: the user's credentials for the host; they
-    work over HTTP only, so ssh is not used if they are given. `guard`: prevents git from connecting to
-    private network addresses; None means that all addresses are allowed. `require_moved`: a function that is
-    called if the git host redirects, before git fetches from the new address. Its argument is the new
-    address. It raises an error if the user may not use the repository at this address.
+    `branch`: the branch to check out, which must exist; None means the default branch. `timeout_seconds`: how
+    long a clone may take. `report`: a function that is called with each progress line of git. `credentials`:
+    the user's credentials for the host. They work over HTTP only, so ssh is not used if they are given.
+    `guard`: prevents git from connecting to private network addresses; None means that all addresses are
+    allowed. `require_moved`: a function that is called with the new address if the git host redirects, before
+    git fetches from there. It raises an error if the user may not use the repository at this address.
 
     Raises StartFailure with one of the codes `repository_not_found`, `repository_not_allowed`,
     `branch_not_found`, `repository_clone_failed` and `certificate_not_trusted`.
@@ -85,11 +85,11 @@ async def check_out(
     """Fetches a repository and returns a folder in `directory` with the files of a branch. The folder has no
     `.git` directory.
 
-    `branch`: the branch whose files are wanted; None means the default branch. `credentials`: the user's
-    credentials for the git host; None if there are none. `guard`: prevents git from connecting to private
-    network addresses; None means that all addresses are allowed. Raises StartFailure with one of the codes
-    `repository_not_found`, `repository_not_allowed`, `branch_not_found`, `repository_clone_failed` and
-    `certificate_not_trusted`.
+    `branch`: the branch whose files are wanted; None means the default branch. `timeout_seconds`: how long a
+    clone may take. `credentials`: the user's credentials for the git host; None if there are none. `guard`:
+    prevents git from connecting to private network addresses; None means that all addresses are allowed.
+    Raises StartFailure with one of the codes `repository_not_found`, `repository_not_allowed`,
+    `branch_not_found`, `repository_clone_failed` and `certificate_not_trusted`.
     """
     clone, tree = directory / "clone.git", directory / "tree"
     await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)

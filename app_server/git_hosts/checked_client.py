@@ -17,10 +17,10 @@ _UNEXPECTED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True)
 class Renewing:
-    """A pair of functions with which a wrapped client of a git host gets a valid token. `valid`: returns a
-    valid token. Its first argument is a token that the host has refused, or None. Its second argument is the
-    name of the repository that the request concerns, or None. `with_token`: returns a client that uses the
-    given token.
+    """Two functions that give a wrapped client of a git host a valid token before each call. `valid(refused,
+    repository)`: returns a valid token. `refused`: a token that the host has refused, or None. `repository`:
+    the name of the repository that the request concerns, or None. `with_token(token)`: returns a client that
+    uses this token.
     """
 
     valid: Callable[[str | None, str | None], Awaitable[str]]

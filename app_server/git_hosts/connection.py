@@ -137,7 +137,9 @@ class HostConnection:
         repeats the request at most twice.
 
         `path`: a path below `api_url` whose segments are percent-encoded, or a whole address on the same
-        host, such as a link to the next page. Raises the errors that the module `errors.py` lists.
+        host, such as a link to the next page. `query`: the query parameters. `accept`: the media type that
+        the host shall send; None means JSON. `max_bytes`: the largest accepted size of the reply's body.
+        Raises the errors that the module `errors.py` lists.
         """
         return await self._repeated("GET", path, query, None, accept, max_bytes)
 
@@ -154,8 +156,8 @@ class HostConnection:
     async def find(
         self, path: str, query: Query | None = None, *, accept: str | None = None
     ) -> HostReply | None:
-        """Sends a GET request for a resource that may not exist. Returns the reply, or None for status
-        404.
+        """Sends a GET request for a resource that may not exist. Returns the reply, or None for status 404.
+        `path`, `query`, `accept`: as in the method `get`.
         """
         from_host = await self._repeated(
             "GET", path, query, None, accept, MAX_REPLY_BYTES, may_be_missing=True

@@ -50,14 +50,15 @@ class GitHostClient(Protocol):
 
     async def add_signing_key(self, title: str, public_key: str) -> bool:
         """Adds an OpenSSH public key to the account of the token's user. The git host uses the key only to
-        verify signatures. Returns False if the account has the key already. Raises `git_host_cannot` if the
-        host's API cannot add keys.
+        verify signatures of commits. `title`: the name under which the host shows the key. Returns True if
+        the key was added, False if the account has the key already. Raises `git_host_cannot` if the host's
+        API cannot add keys.
         """
         ...
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
-        """Returns the organisations, groups, workspaces or projects that contain repositories which the
-        token's user may see.
+        """Returns the organisations that contain repositories which the token's user may see. Some git hosts
+        call them groups, workspaces or projects.
         """
         ...
 
@@ -92,7 +93,9 @@ class GitHostClient(Protocol):
         ...
 
     async def may_push(self, repository: str, login: str) -> bool:
-        """Returns whether this user of the git host may push to the repository."""
+        """Returns whether a user of the git host may push to the repository. `login`: the user's name at the
+        host; at Bitbucket Cloud the user's account id or `{uuid}`.
+        """
         ...
 
     async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
@@ -167,7 +170,7 @@ class GitHostClient(Protocol):
         ...
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the checks of the pull request's last commit, at most 200."""
+        """Returns the checks (such as CI jobs) of the pull request's last commit, at most 200."""
         ...
 
     async def check_log(self, repository: str, check_id: str) -> str:

@@ -1,9 +1,9 @@
-"""Stores how many more calls a git host accepts with a token, as the host's replies state. The numbers are
-stored in the memory of this app server.
+"""Stores how many more calls a git host accepts with a token. The numbers come from the headers of the host's
+replies. They are stored in the memory of this app server.
 
-The hosts state the numbers in these headers: GitHub in `x-ratelimit-*` (with the end of the period in epoch
-seconds), GitLab in `RateLimit-*`, Bitbucket and Azure DevOps in `X-RateLimit-*`. All hosts also send
-`Retry-After`, Azure DevOps even with successful replies.
+GitHub uses the headers `x-ratelimit-*`; the end of the period is in epoch seconds. GitLab uses `RateLimit-*`.
+Bitbucket and Azure DevOps use `X-RateLimit-*`. All hosts also send `Retry-After`. Azure DevOps sends
+`Retry-After` even with successful replies.
 """
 
 import time

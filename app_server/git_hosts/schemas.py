@@ -311,8 +311,8 @@ class HostTask(Value):
 
 
 def by_name(values: Sequence[HostBranch], query: str) -> tuple[HostBranch, ...]:
-    """Returns the branches whose name contains `query`. Ignores upper and lower case. Used for git hosts
-    whose API cannot search branches.
+    """Returns the branches whose name contains `query`. Ignores upper and lower case. `values`: all branches.
+    Used for git hosts whose API cannot search branches.
     """
     return tuple(branch for branch in values if query.casefold() in branch.name.casefold())
 

@@ -201,7 +201,8 @@ def _check_address(access: RepositoryAccess, href: str) -> None:
 
 def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action) -> Ticket:
     """Decrypts a ticket (the permission of a sandbox to transfer one large file) and returns it. `text`: the
-    encrypted ticket from the URL of the request. `actions`: what the request does, such as `download`.
+    encrypted ticket from the URL of the request. `actions`: the ticket must permit one of these actions, such
+    as `download`.
 
     Raises Refusal if the ticket is not valid, has expired, was made for another sandbox, or permits none of
     `actions`.

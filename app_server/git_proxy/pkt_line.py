@@ -80,9 +80,11 @@ class Reader:
         return await self._exactly(size) if size else None
 
     def take(self, lines: re.Pattern[bytes]) -> bytes:
-        """Returns the bytes that match the regular expression `lines` at the beginning of the unread bytes,
-        and marks them as read. This is faster than many calls of `line`. Only bytes that have already arrived
-        are searched. Returns no bytes if nothing matches. `lines` must match whole packet lines only.
+        """Reads many packet lines at once, which is faster than many calls of `line`. Returns the bytes at
+        the beginning of the unread bytes that match the regular expression `lines`. Returns no bytes if
+        nothing matches.
+
+        `lines`: must match only whole packet lines. Only bytes that have already arrived are searched.
         """
         match = lines.match(self._held)
         size = match.end() if match else 0

@@ -11,11 +11,13 @@ _OTHERS_REFUSED = "not pushed, since another ref was refused"
 
 
 def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> bytes:
-    """Returns the bytes of a reply that refuses every ref (branch or tag) of a push with a reason.
+    """Returns the bytes of a reply that refuses all refs (branches and tags) of a push. Git shows the reason
+    for each ref.
 
-    `reasons`: the reason for each ref. If a ref has no reason, the reply says that this ref was not pushed
-    because another ref was refused. `message`: a text that the sandbox's git shows after `remote:`, if the
-    git client has stated that it accepts messages.
+    `pushed`: the beginning of the push, which lists its refs. `reasons`: maps a ref to the reason of its
+    refusal. For a ref that is not in `reasons`, the reply says that it was not pushed because another ref was
+    refused. `message`: a text that the sandbox's git shows after `remote:`, if the git client has stated that
+    it accepts messages.
     """
     lines = [b"unpack ok\n"]
     lines += [

@@ -65,10 +65,11 @@ async def advertised(
     http: httpx.AsyncClient, target: UpstreamRepository, service: Service, given: Mapping[str, str]
 ) -> tuple[httpx.Response, str]:
     """Requests the list of refs (branches and tags) from the git host and follows the host's redirects.
-    Returns the reply, whose body is not read yet, and the repository's address after the redirects. `given`:
-    the headers of the sandbox's request.
+    Returns the reply, whose body is not read yet, and the repository's address after the redirects.
 
-    Raises Refusal if the host refuses the request, does not reply, or redirects to another host or too often.
+    `service`: `git-upload-pack` for a fetch or `git-receive-pack` for a push. `given`: the headers of the
+    sandbox's request. Raises Refusal if the host refuses the request, does not reply, or redirects to another
+    host or too often.
     """
     url, ending = target.url, f"/info/refs?service={service}"
     for _ in range(MAX_REDIRECTS + 1):

@@ -50,8 +50,8 @@ class HeadlessOutcome:
         return "; ".join(words for _, words in self.pending.values())
 
     def refuse(self) -> list[str]:
-        """Counts one more refusal, and returns the ids of the agent's actions that wait for confirmation and
-        must now be refused. If there are now more than MAX_REFUSALS refusals, marks the run as failed.
+        """Returns the ids of the agent's actions that wait for confirmation, so that the caller refuses them.
+        Counts this as one refusal. If there are now more than MAX_REFUSALS refusals, marks the run as failed.
         """
         self.refused += 1
         if self.refused > MAX_REFUSALS:

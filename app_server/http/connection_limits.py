@@ -91,9 +91,9 @@ def limits_for_visitors() -> ConnectionLimits:
 
 
 def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
-    """Returns limits that depend on the number of file descriptors that this process may open. All
-    connections together may use at most `1 / total` of this number. The connections of each client address
-    may use at most `1 / of_one_address` of this number.
+    """Returns limits that depend on the number of file descriptors that this process may open. `total`: this
+    number is divided by `total`; the result is the largest number of connections together. `of_one_address`:
+    a divisor in the same way, for the connections of each client address.
     """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     available = soft if soft != resource.RLIM_INFINITY else 1024**2

@@ -47,8 +47,9 @@ async def system_resolver(name: str) -> list[str]:
 
 
 class FairResolver:
-    """A DNS resolver that resolves only a few names at a time for each client, such as a user or a sandbox. A
-    lookup counts until it has finished, even if its caller has been cancelled.
+    """A DNS resolver that resolves only a few names at the same time for each client. A client is, for
+    example, a user or a sandbox. A look-up still counts if its caller has been cancelled, until the look-up
+    itself ends.
     """
 
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
@@ -202,8 +203,8 @@ class BoundClient(httpx.AsyncClient):
     address only if the other URL has the same origin as the configured URL.
 
     `guarded`: the client for URLs with another origin; it refuses private addresses. `guard`: checks the
-    addresses of those requests that trust additional certificate authorities. Such a request may go to the
-    origin of its URL, even if this is private, but not to another private address.
+    addresses of requests that trust additional certificate authorities. These requests may go to a private
+    address only at the origin of their URL, also after a redirect.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:
@@ -263,7 +264,8 @@ class GuardedSyncTransport(httpx.BaseTransport):
 
 def pinned_extensions(host: str) -> dict[str, str]:
     """Returns the extensions for an httpx request whose URL contains an IP address in place of the host name.
-    With these extensions, TLS asks for the host name and checks the certificate for this name.
+    With these extensions, the TLS connection names the host (SNI), and the server's certificate must be valid
+    for this name. Returns an empty dictionary if `host` is itself an IP address.
     """
     return {} if is_address(host) else {"sni_hostname": host}
 

@@ -9,11 +9,11 @@ from starlette.types import Receive, Scope, Send
 
 class Passing(StreamingResponse):
     """An HTTP response that forwards the reply of another server while the reply arrives. When the response
-    ends or the client disconnects, calls `at_end` and closes the connection to the other server.
+    ends or the client disconnects, it calls `at_end` and closes the connection to the other server.
 
-    `reply`: the reply of the other server. `pieces`: an iterator that yields the body of this response. The
-    iterator cannot close the connection, because it never starts if the client disconnects early. `at_end`: a
-    function that releases other resources.
+    `reply`: the reply of the other server. `pieces`: an iterator that yields the body of this response.
+    `at_end`: a function that releases other resources. The class itself closes the connection, because
+    `pieces` is never started if the client disconnects early.
     """
 
     def __init__(

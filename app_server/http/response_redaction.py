@@ -78,8 +78,9 @@ def _forms(value: str) -> set[bytes]:
 
 
 def _overlap(text: bytes, form: bytes) -> int:
-    """Returns the length of the longest end of `text` with which `form` begins. `form`: an encoded secret.
-    This end is held back, because the next piece of the reply may complete the secret.
+    """Returns how many bytes at the end of `text` may be the beginning of a secret. `form`: the encoded
+    secret. Example: 2 for the text `xab` and the secret `abc`. These bytes are held back, because the next
+    piece of the reply may complete the secret.
     """
     longest = min(len(text), len(form) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(form[:size])), 0)

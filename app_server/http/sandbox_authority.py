@@ -16,12 +16,12 @@ def certificate_file(config: Config) -> Path:
 
 
 def trust_variables(config: Config) -> dict[str, str]:
-    """Returns the environment variable that makes an agent server trust Slipway's certificate authority, as a
-    dictionary. The dictionary is empty if there is no certificate yet. Reads a small file, so it blocks the
-    thread briefly.
+    """Returns a dictionary with the environment variable that makes an agent server trust Slipway's
+    certificate authority. The dictionary is empty if there is no certificate yet. Reads a small file, so it
+    blocks the thread briefly.
 
-    The value of the variable is one line of base64. PEM has several lines, and some container engines cannot
-    store several lines in a variable.
+    The value of the variable is the certificate's PEM text, encoded as one line of base64. PEM has several
+    lines, and some container engines cannot store several lines in a variable.
     """
     pem = read_authority(config)
     return {VARIABLE: base64.b64encode(pem.encode()).decode()} if pem else {}

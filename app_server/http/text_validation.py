@@ -1,5 +1,5 @@
-"""Refuses requests with text that the database cannot store: null characters and lone surrogates in JSON
-bodies.
+"""Refuses requests with text that the database cannot store: null characters and lone surrogates (halves of a
+Unicode character) in JSON bodies.
 """
 
 import re

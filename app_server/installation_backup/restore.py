@@ -60,8 +60,8 @@ def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
 
 
 def require_complete_home(home: Path) -> None:
-    """Raises ConfigurationError if a restore into `home` (the server's data directory) was interrupted,
-    because `home` then does not contain all files of the backup.
+    """Checks that no restore into `home` (the server's data directory) was interrupted. After an interrupted
+    restore, `home` does not contain all files of the backup. Raises ConfigurationError in this case.
     """
     if (home / UNFINISHED).exists():
         raise ConfigurationError(

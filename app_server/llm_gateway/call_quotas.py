@@ -17,8 +17,9 @@ from app_server.settings.models import LLMProfile
 async def quota_of_calls(
     session: AsyncSession, user_id: UUID, caller: Caller, profile: LLMProfile
 ) -> LevelValue | None:
-    """Returns the user's quota for the number of model calls that run at the same time. Returns None if there
-    is no limit.
+    """Checks that the quotas and budgets of the user allow another model call. Returns the user's quota for
+    the number of model calls that run at the same time; the caller checks this quota. Returns None if this
+    number has no limit.
 
     Raises Forbidden `quota_reached` if the conversation already has as many events as the quota for events
     allows. The HTTP status is not 429, because the agent would then repeat a call that is always refused.

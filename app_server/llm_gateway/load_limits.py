@@ -62,11 +62,13 @@ class CallCapacity:
     async def slot(
         self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
     ) -> AsyncIterator["CallSlot"]:
-        """Waits until one more model call may run, and yields the slot (the permission) of the call. If the
-        `with` block raises an error, frees the slot. If not, the caller must free the slot when the reply has
-        ended. `quota`: the user's quota of parallel calls; None means no quota. Raises TooManyRequests if no
-        slot becomes free in time. The code is `quota_reached` if the quota is used up, and
-        `too_many_model_calls` if the limit of the sandbox or of the user is reached.
+        """Waits until one more model call may run, and yields the slot (the permission) of the call. The
+        caller must free the slot when the reply has ended. If the `with` block raises an error, this function
+        frees the slot.
+
+        `quota`: the user's quota of parallel calls; None means no quota. Raises TooManyRequests if no slot
+        becomes free in time. The code is `quota_reached` if the quota is used up, and `too_many_model_calls`
+        if the limit of the sandbox or of the user is reached.
         """
         slot = await self.enter(sandbox_id, user_id, quota)
         try:
@@ -132,9 +134,9 @@ class CallCapacity:
             return await self._decoded(content), len(content)
 
     async def _decoded(self, content: bytearray) -> dict[str, Any]:
-        """Decodes a large JSON body in a thread. Only one large body is decoded at a time, with a pause
-        before the next one, because orjson blocks the event loop while it decodes. Returns the JSON
-        object.
+        """Decodes a large JSON body in a thread and returns the JSON object. Even in a thread, the library
+        orjson stops all other Python code of the process while it decodes. Therefore only one large body is
+        decoded at a time, with a pause before the next one.
         """
         loop = asyncio.get_running_loop()
         await self._decoding.acquire()

@@ -90,9 +90,10 @@ async def _call(
     is_proven: bool = False,
 ) -> Response:
     """Checks which conversation makes the model call, waits for a slot (the permission for one model call),
-    makes the call and returns the reply. `is_proven`: whether the URL of the request contains the secret
-    text that proves which conversation calls. `paid`: the function that sends the call in a certain
-    protocol and charges its cost.
+    makes the call and returns the reply.
+
+    `paid`: the function that sends the call in the protocol of the route and charges its cost to the user.
+    `is_proven`: whether the URL of the request contains the secret text that proves which conversation calls.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.

@@ -45,9 +45,11 @@ def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[s
 
 def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
     """Returns the body of a test call with a long system prompt. If this call is sent twice, the vendor can
-    read the prompt from its cache the second time. `key`: the text at the beginning of the prompt; with a
-    new text, the prompt is not yet in any cache. `is_native`: whether the body has the field `tools`, which
-    then contains the same tool as the other test calls.
+    read the prompt from its cache the second time.
+
+    `key`: the text at the beginning of the prompt; with a new text, the prompt is not yet in any cache.
+    `is_native`: whether the body offers the tool of the test in its field `tools`; if False, the body has no
+    tool.
     """
     lines = (
         f"Line {number}: nothing in this long text matters, it is only read." for number in range(_LINES)

@@ -230,8 +230,8 @@ async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
     when the vendor refuses the call. Returns the last reply. More than two calls can be necessary, because
     some vendors fill their caches only after a reply.
 
-    `is_native`: whether the calls have the field `tools`, which then contains the same tool as the other test
-    calls.
+    `is_native`: whether the calls offer the tool of the test in their field `tools`; if False, the calls have
+    no tool.
     """
     body = trial.cached_call_of(calls.profile, f"Test {uuid4()}", is_native=is_native)
     answer = await calls.make(body)

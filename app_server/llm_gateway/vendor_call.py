@@ -98,16 +98,18 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """Returns whether an administrator of the organisation shares the model profile (a saved model with its
-    options) with this user. This is so if the profile belongs to another user.
+    """Returns whether the model profile (a saved model with its options) belongs to another user. In this
+    case an administrator of the organisation shares the profile with `user`, because users can only call
+    their own profiles and shared ones.
     """
     return profile.user_id != user.id
 
 
 def _is_trusted(user: User, profile: LLMProfile) -> bool:
     """Returns whether the base URL of the model profile (a saved model with its address and key) may be a
-    private network address. It may be one if an administrator shares the profile with this user, and the user
-    is in the default organisation, whose administrators manage the installation.
+    private network address. This is allowed if two conditions are met: an administrator shares the profile
+    with this user, and the user is in the default organisation. The administrators of that organisation
+    manage the installation.
     """
     return _is_shared_with(user, profile) and user.is_of_default_organisation
 

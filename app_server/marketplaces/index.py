@@ -210,8 +210,9 @@ def _skill(marketplace: Marketplace, entry: _Entry, files: Files) -> SkillFile:
 
 
 def _inside(path: str) -> str:
-    """Returns `path` without a leading `./`. Raises _Unusable if the path leads out of the repository, for
-    example because it contains `..`.
+    """Returns `path`, the directory of a plugin or the path of a skill in the list, without a leading `./`.
+    Raises _Unusable if the path leads out of the marketplace's repository, for example because it contains
+    `..`.
     """
     parts = PurePosixPath(path).parts
     if path.startswith(("/", "~")) or ".." in parts:
@@ -225,8 +226,10 @@ def _joined(directory: str, name: str) -> str:
 
 def _wrong(kind: str, error: ValidationError) -> str:
     """Returns a text that says what is wrong with an entry of the list. `kind`: `plugin` or `skill`. `error`:
-    the error of pydantic. For a wrong `source`, pydantic reports two errors, because `source` may be a text
-    or an object. The returned text says what `source` must be.
+    the error that pydantic has raised for the entry.
+
+    If the field `source` is wrong, the text says what `source` must be. The messages of pydantic are not
+    clear in this case, because pydantic reports one error for each type that `source` may have.
     """
     problems = error.errors()
     if problems[0]["loc"][0] != "source":

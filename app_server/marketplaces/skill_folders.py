@@ -89,9 +89,9 @@ def skill_folders(files: Files) -> SkillFolders:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    """Yields one sentence for each path in the repository that was not read, but may be a skill. Such a path
-    is a SKILL.md file, or has no dot in its name (for example a link or a submodule). The sentence says why
-    the path was not read.
+    """Yields one sentence for each path that was not read although it may belong to a skill. The sentence
+    says why the path was not read. A path may belong to a skill if it is a SKILL.md file. It may also belong
+    to one if its last part has no dot, because it can then be a link to a directory or a submodule.
     """
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name

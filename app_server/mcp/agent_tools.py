@@ -52,9 +52,11 @@ _AGENT = "slipway.agent"
 
 
 def add(tool: McpTool, is_offered: Callable[[Config, Collection[GitProvider]], bool]) -> None:
-    """Adds an MCP tool to AGENT_TOOLS, the list of tools that agents in sandboxes can get. Must be called
-    while modules are loaded. `is_offered`: returns whether an agent gets the tool, from the configuration and
-    the kinds of git hosts of the conversation's repositories.
+    """Adds an MCP tool to AGENT_TOOLS, the list of tools that agents in sandboxes can get. Call this function
+    at the top level of a module, so that the list is complete before the first request.
+
+    `is_offered`: returns whether an agent gets the tool. Its arguments are the configuration and the kinds of
+    git hosts, such as GitHub, of the conversation's repositories.
     """
     AGENT_TOOLS.append(AgentTool(tool, is_offered))
 

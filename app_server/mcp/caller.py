@@ -37,8 +37,9 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Makes `current_request` return `request` while the `with` block runs. MCP tools call routes with the
-    credentials of this request.
+    """Stores `request` as the current request while the `with` block runs. `request`: the MCP request that
+    calls a tool. The tool gets it from `current_request` and calls routes of the REST API with its
+    credentials.
     """
     token = _request.set(request)
     try:

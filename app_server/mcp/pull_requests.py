@@ -151,11 +151,11 @@ async def _open(
 async def hosted_repository(
     agent: CallingAgent, wanted: str | None, at: GitProvider | None = None
 ) -> HostedRepository:
-    """Returns a repository of the agent's conversation, and the client for its git host.
+    """Returns a repository of the agent's conversation, together with the client for its git host.
 
-    `wanted`: the directory, name or URL of the repository. If `wanted` is None, returns the first repository
-    at a git host of the kind `at`. If there is none, or if `at` is None, returns the first repository of the
-    conversation.
+    `wanted`: the directory, name or URL of the repository. If `wanted` is None, the function returns the
+    first repository at a git host of the kind `at`, such as GitHub. If no repository is at such a host, or if
+    `at` is None, it returns the first repository of the conversation.
 
     Raises BadRequest `repository_not_in_conversation` if `wanted` matches no repository of the conversation.
     Raises Conflict `repository_has_no_host` if the conversation has no repository, or if the repository is

@@ -54,8 +54,9 @@ class ServedTools:
         return _Answered(app, request, body)
 
     async def _serve(self, names: tuple[str, ...], tools: Sequence[McpTool]) -> None:
-        """Runs a fastmcp server with these tools until this background task is cancelled. Passes the server's
-        ASGI app to the waiting requests, or an error if the start fails. `names`: the names of the tools.
+        """Runs a fastmcp server that provides these tools, until this background task is cancelled. Requests
+        that arrive while the server starts wait for it. They get the server's ASGI app, or an error if the
+        start fails. `names`: the names of the tools.
         """
         started = self._started[names]
         try:
@@ -72,9 +73,9 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """An HTTP response that another ASGI app, the fastmcp server, writes. The fastmcp server gets the request
-    together with the body of the request, which Slipway has already read. While the fastmcp server runs,
-    `caller.current_request` returns the request.
+    """An HTTP response that the fastmcp server writes. The fastmcp server is an ASGI app. It gets the request
+    with the body that Slipway has already read from the connection. While it runs, tools get the request from
+    `caller.current_request`.
     """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:

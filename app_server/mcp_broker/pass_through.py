@@ -45,8 +45,9 @@ class UpstreamServer:
 
     `headers`: all headers that the server needs. `timeout_seconds`: a call fails if the server sends no data
     for this time. `renewed`: a function that returns new headers after the server has refused the current
-    ones; None if the headers cannot be renewed. `want`: a function that stores the OAuth scope that the
-    server asks for and the user's token lacks; None if the server has no OAuth sign-in.
+    ones; None if the headers cannot be renewed. `want`: a function that the app server calls if the server
+    refuses a call because the user's token lacks an OAuth scope. It stores this scope, so that the next
+    sign-in asks for it. None if the server has no OAuth sign-in.
     """
 
     name: str
@@ -93,8 +94,10 @@ class Exchanges:
 
 class ReplySlot:
     """The permission of a sandbox for one open request to an MCP server. A sandbox has at most MAX_EXCHANGES
-    slots at a time. `give_back`: releases the slot. `is_taken`: true if a streamed reply releases the slot at
-    its end, so that the code that handles the request does not release it earlier.
+    slots at a time.
+
+    `give_back`: a function that releases the slot. `is_taken`: True means that the slot is released at the
+    end of a streamed reply. False means that it is released as soon as the request has been handled.
     """
 
     def __init__(self, give_back: Callable[[], None]) -> None:

@@ -34,9 +34,8 @@ class BrokeredVariable:
     """An environment variable whose value stays in the app server, and the hosts to which the value may be
     sent.
 
-    `stand_ins`: the placeholders that the sandbox may have in place of the value, without a prefix. In the
-    sandbox, a placeholder begins with the same prefix as the value, such as `ghp_`, because programs check
-    this prefix.
+    `stand_ins`: all placeholders that stand for the value, without their prefix. A placeholder in the sandbox
+    begins with the same prefix as the value, such as `ghp_`, because programs check this prefix.
     """
 
     hosts: Sequence[HostRule]
@@ -47,8 +46,9 @@ class BrokeredVariable:
         return any(rule.permits(host, port) for rule in self.hosts)
 
     def put_into(self, text: str) -> str:
-        """Returns the text with each placeholder replaced by the value. A prefix in front of the placeholder,
-        such as `ghp_`, is replaced too, because the value contains its prefix.
+        """Returns `text` (the text of a request's header) with each placeholder replaced by the value of the
+        variable. A prefix in front of the placeholder, such as `ghp_`, is replaced too, because the value
+        contains its prefix.
         """
         for core in self.stand_ins:
             if core in text:
@@ -101,17 +101,18 @@ async def _enabled(
 
 
 def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
-    """Returns a pair for each variable of an MCP server that has hosts: the variable's name, and the hosts to
-    which its value may be sent.
+    """Returns the name of each variable whose value may only be sent to certain hosts, together with these
+    hosts. Variables without hosts are left out. `definition`: the definition of the MCP server that has the
+    variables.
     """
     return [(name, [*map(parse_rule, hosts)]) for name, hosts in definition.env_hosts.items() if hosts]
 
 
 def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
     """Returns the placeholders that a command in the sandbox may have in place of the value of the
-    environment variable `name`. The placeholders are without the prefix of the value, such as `ghp_`. There
-    is one placeholder for each encryption key of the app server; the placeholder of the newest key comes
-    first. `server_id`: the id of the MCP server that the variable belongs to.
+    environment variable `name`. They are without the prefix of the value, such as `ghp_`. Each encryption key
+    of the app server gives one placeholder; the placeholder of the newest key comes first. `server_id`: the
+    id of the MCP server to which the variable belongs.
 
     A placeholder does not depend on the value. So if the user changes the value, running conversations use
     the new value at once.

@@ -72,8 +72,10 @@ def _one_host(text: str) -> str:
 
 
 def _transport(given: Any) -> Any:
-    """Returns the name of a transport as OpenHands' MCP settings write it: `http` for `shttp` and
-    `streamable-http`. Returns other values unchanged. Raises ValueError for `sse`, which is not supported.
+    """Converts the name of a transport (how clients exchange messages with the MCP server) to the name that
+    Slipway stores. Returns `http` for OpenHands' names `shttp` and `streamable-http`, and other values
+    unchanged. Raises ValueError for `sse`, which is not supported. `given`: the value of the request's field
+    `transport`.
     """
     if given == "sse":
         raise ValueError("the older SSE transport is not supported; servers that offer it offer `http`, too")

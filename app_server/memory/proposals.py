@@ -110,9 +110,10 @@ def _proposed(
     """Returns the title and the text that an agent proposes for a note. The text is None if the agent
     proposes a deletion, or if no text is known.
 
-    `written`: the agent's tool call that writes the note. `waiting`: the earlier proposal for the same note;
-    None if there is none. `note`: the accepted note; None if there is none. A title or text that is missing
-    in `written` is taken from `waiting`, or else from `note`. If no title is known, the note's name is used.
+    `written`: the agent's tool call that writes the note. `waiting`: the earlier proposal for the same note.
+    `note`: the note that the user has accepted. Both are None if they do not exist. If the tool call lacks
+    the title or the text, it is taken from `waiting`, or from `note` if `waiting` is None or proposes a
+    deletion. If no title is known, the note's name is used.
     """
     if written.command == "delete":
         return (note.title if note else written.name), None

@@ -102,7 +102,8 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
 
 
 async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:
-    """Ends what connects the person's model profiles, callbacks and account with the former organisation.
+    """Ends the connections between the former organisation and the person's model profiles, callbacks and
+    account.
 
     Ends the sharing of model profiles with the person and by the person. Some callbacks of the person (such
     as webhooks) ran for the conversations of all users; from now on, they run only for the person's

@@ -1,5 +1,5 @@
-"""HTTP routes of organisations. Administrators of the default organisation, who run the installation, see all
-organisations. Only the owner of the default organisation can change them.
+"""HTTP routes of organisations. All administrators of the default organisation, who run the installation, can
+see all organisations. Only the owner of the default organisation can create, change and delete organisations.
 """
 
 from uuid import UUID

@@ -145,9 +145,9 @@ async def find_by_name(session: AsyncSession, name: str, *, to_change: bool = Fa
     """Returns the organisation with this name. Upper and lower case do not matter. Locks the organisation's
     database row, so that no other transaction can delete the organisation until this transaction ends.
 
-    to_change: True if this transaction renames or deletes the organisation. Then other transactions that look
-    up the organisation wait until this transaction ends. Raises NotFound `organisation_not_found` if no
-    organisation has this name.
+    to_change: whether this transaction renames or deletes the organisation. If True, the lock is stronger:
+    other transactions that look up the organisation with a lock also wait until this transaction ends. Raises
+    NotFound `organisation_not_found` if no organisation has this name.
     """
     found = await session.scalar(select(Organisation.id).where(Organisation.name_key == name.casefold()))
     if found is None:

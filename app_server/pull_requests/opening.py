@@ -20,7 +20,8 @@ async def open_pull_request(
     trail: AuditTrail,
 ) -> tuple[ConversationPullRequest, OpenedPullRequest]:
     """Opens the pull request at the git host, stores it with the conversation and records it in the audit
-    log. The branch must be at the host already.
+    log. `repository`: the repository at the git host, with the client for this host. `new`: the data of the
+    pull request, such as its title, its text and its branch. The branch must be at the host already.
 
     Returns the stored row and the reply of the host. Raises the errors of the git host's client, for example
     if the host refuses the request or does not reply.

@@ -23,8 +23,9 @@ async def proposal_of(
     template: str,
 ) -> PullRequestProposal:
     """Returns a draft of a pull request: title, text and branches. Creates nothing at the git host.
-    `base_url`: the address of this server, for the link to the conversation. `template`: the repository's
-    template for the text; empty if there is none.
+    `base_url`: the address of this server, for the link to the conversation. `tree`: the git state of the
+    repository in the sandbox, with its branch and its commits. `template`: the repository's template for the
+    text; empty if there is none.
 
     Raises the errors of the git host's client, for example if the host does not reply.
     """

@@ -33,8 +33,8 @@ class HostedRepository:
     base_commit: str | None = None
 
     def own_workplace(self, workplace: Workplace) -> Workplace:
-        """Returns the workplace (directory in the sandbox) of this repository. `workplace`: the workplace of
-        the conversation, which has the directory of the first repository.
+        """Returns access to the directory of this repository in the sandbox. `workplace`: the access to the
+        directory of the conversation's first repository, in the same sandbox.
         """
         if self.directory is None:
             return workplace

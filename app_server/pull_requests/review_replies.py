@@ -31,7 +31,8 @@ def take(
 ) -> list[str]:
     """Returns the ids of the review threads to which Slipway must reply now. These are the threads that the
     agent was asked to address and that are not resolved. Also removes from `row` all threads that the agent
-    was asked to address. So each thread gets at most one reply, even with several app servers.
+    was asked to address. So each thread gets at most one reply, even if several app servers update the same
+    pull request.
 
     Returns an empty list and removes nothing if the agent still runs and the branch has no new commit since
     the agent was asked. `found`, `threads`: the pull request and all its review threads, as the git host
@@ -59,10 +60,11 @@ async def answer(
     """Adds the same reply to each of these review threads at the git host. The reply says whether the agent's
     work has led to new commits, and contains the agent's last message.
 
-    `row`: a copy of the database row from before `take` removed the threads; it says at which commit the
-    agent was asked. `found`: the pull request as the git host shows it now. `said`: the agent's last message,
-    of which at most 2000 characters are used; if it is None, the reply contains only the sentence about
-    commits. If a reply fails, the failure is logged and no error is raised.
+    `row`: the database row of the pull request, copied before the function `take` changed it. It contains the
+    last commit at the time when the agent was asked to address the threads. `found`: the pull request as the
+    git host shows it now. `said`: the agent's last message, of which at most 2000 characters are used; if it
+    is None, the reply contains only the sentence about commits. If a reply fails, the failure is logged and
+    no error is raised.
     """
     commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
     first = commit if has_moved(row.asked_at_commit, found) else "This led to no commit."

@@ -56,9 +56,11 @@ async def latest_events(session: AsyncSession, conversation_id: UUID) -> list[di
 async def check_new(
     session: AsyncSession, user_id: UUID, repository: HostedRepository, new: NewPullRequest
 ) -> None:
-    """Checks a pull request before the branch is pushed. Raises BadRequest `same_branch` if the two branches
-    of the pull request are the same. Raises Conflict `too_many_pull_requests` if the user's agents already
-    have MAX_OPEN_IN_REPOSITORY open pull requests in the repository.
+    """Checks whether a new pull request is allowed, before its branch is pushed. `repository`: the repository
+    at the git host. `new`: the data of the pull request, with its two branches.
+
+    Raises BadRequest `same_branch` if the two branches are the same. Raises Conflict `too_many_pull_requests`
+    if the user's agents already have MAX_OPEN_IN_REPOSITORY open pull requests in the repository.
     """
     if new.head == new.base and new.head_repository is None:
         raise BadRequest("A pull request needs two different branches.", code="same_branch")

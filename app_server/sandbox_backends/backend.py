@@ -19,10 +19,12 @@ MachineState = Literal["running", "halted", "stopped"]
 @dataclass(frozen=True)
 class WorkspaceCapacity:
     """The size limit of new workspaces, and how it is enforced. A workspace is the directory of a sandbox's
-    files. `bytes`: the limit; None means no limit. `kept_by`: with "disk", each workspace is a separate disk
-    of that size. With "watch", the app server measures workspaces and stops a sandbox whose workspace is too
-    large. With "none", there is no limit. `reason`: why workspaces are not separate disks; None if they are,
-    or if there is no limit.
+    files.
+
+    `bytes`: the limit; None means no limit. `kept_by`: how the limit is enforced. "disk": each workspace is a
+    separate disk of that size. "watch": the app server measures workspaces and stops a sandbox whose
+    workspace is too large. "none": there is no limit. `reason`: why workspaces are not separate disks; None
+    if they are separate disks, or if there is no limit.
     """
 
     bytes: int | None

@@ -1,5 +1,5 @@
-"""Workspaces as tar streams: packed from untrusted files, unpacked again, and checked to contain only plain
-data. All functions block the thread.
+"""Packs workspaces as tar streams, unpacks the streams, and checks that they contain only plain data. The
+files of a workspace are not trusted. All functions block the thread.
 
 Names in a tar begin with a part of the workspace (`project/…`). A tar contains only directories, regular
 files, symbolic links (which are never followed here) and hard links between its members. It contains no
@@ -44,8 +44,8 @@ class TarSink(Protocol):
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
     """Copies the directories, files and links below `part` (a top directory of the workspace) from the
     untrusted tar `raw` to `tar`. `owner`: the user id that the copied members get. `folder`: a directory in
-    `part`; if given, only its content is copied, directly into `part`. Raises StartFailure `archive_failed`
-    if `raw` is damaged, incomplete or too large.
+    `part`; if given, only its content is copied: for the folder `src`, `project/src/a.py` becomes
+    `project/a.py`. Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
     """
     watched = _Watched(raw)
     skipped: set[str] = set()
@@ -72,8 +72,8 @@ def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
     """Adds the top directories `parts` of `workspace` to `tar`. Files may change meanwhile. `owner`: the user
-    id that the members of the tar get. `folder`: a directory in each part; if given, only its content is
-    added, directly into the part. Raises StartFailure `archive_failed` if a file cannot be read.
+    id that the members get. `folder`: a directory in each part; if given, only its content is added, as the
+    content of the part. Raises StartFailure `archive_failed` if a file cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -172,8 +172,8 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """A file-like object that passes writes on to `sink` until `writing` sets `is_open` to False. After that,
-    it ignores writes, because the tar library may still write the rest of a tar whose creation has failed.
+    """A file-like object that passes writes on to `sink` until `writing` sets `is_open` to False. Ignores
+    later writes of the tar library: they would make a tar whose creation has failed look complete.
     """
 
     def __init__(self, sink: TarSink) -> None:

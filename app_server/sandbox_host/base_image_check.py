@@ -17,9 +17,9 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 
 def base_by_name(name: str, config: Config) -> BaseImage:
-    """Returns the description of the base image (the image on which a sandbox image is built) with this name.
-    The description contains no files for building the base image. So the base image must be on this host
-    already, or in a registry.
+    """Returns the description of the base image with this name. A base image is the image on which a sandbox
+    image is built. The description contains no files for building the base image. So the base image must be
+    on this host already, or in a registry.
     """
 
     async def no_files() -> None:

@@ -25,8 +25,8 @@ MAX_CONNECTIONS = 4096
 
 @dataclass
 class _Fetched:
-    """The WebSocket that the app server has opened for one connection of a sandbox. `ended`: an event that is
-    set when the sandbox's connection has ended and the WebSocket is no longer used.
+    """The WebSocket that the app server has opened to carry the bytes of one network connection of a sandbox.
+    `ended`: an event that is set when the sandbox's connection has ended and the WebSocket is no longer used.
     """
 
     socket: WebSocket
@@ -40,9 +40,9 @@ class EgressRelay:
         self._count = 0
 
     async def control(self, socket: WebSocket) -> None:
-        """Keeps the control WebSocket open, on which this host sends the names of new sandbox connections to
-        the app server. Closes the previous control WebSocket. Returns when the app server disconnects or
-        opens another control WebSocket.
+        """Keeps the control WebSocket of the app server open. When a sandbox opens a network connection, this
+        host gives the connection a name and sends the name on the control WebSocket. Closes the previous
+        control WebSocket. Returns when the app server disconnects or opens another control WebSocket.
         """
         await socket.accept()
         before, self._control = self._control, socket
@@ -60,9 +60,12 @@ class EgressRelay:
                 self._control = None
 
     async def fetch(self, socket: WebSocket, name: str) -> None:
-        """Connects the app server's WebSocket `socket` with the sandbox connection that has this name.
-        Returns when the sandbox connection has ended. Closes the WebSocket at once if no sandbox connection
-        with this name is waiting.
+        """Carries one network connection of a sandbox over a WebSocket that the app server has opened for it.
+        This host has sent the name of the connection to the app server before; the connection waits for the
+        WebSocket.
+
+        `socket`: the WebSocket. `name`: the name of the connection. Returns when the connection has ended.
+        Closes the WebSocket at once if no connection with this name is waiting.
         """
         waiting = self._waiting.pop(name, None)
         if waiting is None or waiting.done():

@@ -55,10 +55,10 @@ class HostServices:
         """Lists the sandbox images in this host's Docker engine, or removes those that are not needed.
         Returns the listed or the removed images.
 
-        `ask_store`: the function that does this: `stored_images` lists the images, `prune_images` removes
-        images. `bases`: the names of base images that users have chosen. This method adds the names of the
-        base images on which sandboxes of this host run. A sandbox image on one of these base images counts as
-        current (needed by this version of Slipway), so it is not removed.
+        `ask_store`: the function that lists or removes: `stored_images` or `prune_images`. `bases`: the names
+        of base images that users have chosen. This method also includes the base images of the sandboxes on
+        this host. The sandbox images that this version of Slipway builds on all these base images count as
+        needed, so they are not removed.
         """
         chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)

@@ -110,8 +110,8 @@ def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
 
 def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
     """Returns the description of the packed files, which includes the name of the base image that will be
-    built from these files. The name contains a hash of the files, the build arguments and `target` (the build
-    stage; None means the last one).
+    built from these files. The name contains a hash of the files, the build arguments and `target`. `target`:
+    the build stage of the Dockerfile; None means the last stage.
     """
     parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

@@ -186,9 +186,9 @@ def base_is_gone(base: str) -> StartFailure:
 
 
 def can_be_made(base: str) -> bool:
-    """Returns whether this machine can create the base image (on which a sandbox image is built) with the
-    program debootstrap, without a registry. This is possible only for the default base image, and needs root
-    rights and debootstrap.
+    """Returns whether this machine can create this base image with the program debootstrap, without a
+    registry. This is possible only for the default base image, and needs root rights and debootstrap. A base
+    image is the image on which a sandbox image is built.
     """
     return base == DEFAULT_BASE_IMAGE and os.geteuid() == 0 and shutil.which("debootstrap") is not None
 

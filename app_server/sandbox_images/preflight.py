@@ -55,9 +55,10 @@ class BaseImageInspection:
 
 
 async def require_disk_space(docker: str, flavour: SandboxFlavour) -> None:
-    """Checks that the disk of the container engine has enough free space to build an image of this flavour
-    ("full": with a browser and fonts; "slim": without them). Raises StartFailure `sandbox_image_no_room` if
-    there is too little space. Does nothing if the disk cannot be read from this machine.
+    """Checks that the disk of the container engine has enough free space to build an image of this flavour.
+    Raises StartFailure `sandbox_image_no_room` if there is too little space. Does nothing if the free space
+    cannot be read from this machine. `flavour`: "full" needs more space than "slim", because it has a browser
+    and fonts.
     """
     root = await _engine_root(docker)
     if root is None:
@@ -108,12 +109,13 @@ async def is_present(docker: str, image: str) -> bool:
 
 
 async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
-    """Checks that a sandbox image of this flavour ("full" or "slim": with or without a browser) can be built
-    on this base image. For this, runs a container of the base image for a short time. Raises StartFailure
-    `sandbox_base_…` for the first requirement that is not met.
+    """Checks that a sandbox image of this flavour can be built on this base image. For this, runs a container
+    of the base image for a short time. Raises StartFailure `sandbox_base_…` for the first requirement that is
+    not met.
 
-    `owner`: the value of a label on this container. If this process is killed during the check, an app server
-    with the same `owner` may remove the container.
+    `flavour`: "full" is the variant with a browser and fonts, "slim" the variant without them. `owner`: the
+    value of a label on the container. If this process is killed during the check, an app server with the same
+    `owner` may remove the container.
     """
     await _require_architecture(docker, base)
     # The image is not trusted, so the container gets no rights, and it is removed after a timeout.
@@ -143,10 +145,11 @@ async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour,
 
 
 def judge(name: str, flavour: SandboxFlavour, base: BaseImageInspection) -> None:
-    """Checks that the base image has everything that a sandbox image of this flavour needs ("full": with a
-    browser and fonts; "slim": without them). Raises StartFailure `sandbox_base_…` if something is missing.
-    `name`: the name of the base image, for the error message. `base`: what an inspection of the image has
-    found.
+    """Checks that the base image has everything that a sandbox image of this flavour needs. Raises
+    StartFailure `sandbox_base_…` if something is missing.
+
+    `name`: the name of the base image, for the error message. `flavour`: "full" is the variant with a browser
+    and fonts, "slim" the variant without them. `base`: what an inspection of the image has found.
     """
     if not base.libc:
         raise _unfit(

@@ -49,8 +49,8 @@ class Machines:
     process of a sandbox.
 
     `backend`: the sandbox backend, which the method `open` sets according to the configuration. `running`:
-    the sandboxes whose agent server has answered this process. `keep_awake_counts`: the sandboxes that must
-    not be put to sleep, even if they are idle.
+    the sandboxes whose agent server has answered this process. `keep_awake_counts`: for each sandbox that
+    must not be put to sleep, even if it is idle, the number of tasks that need this.
     """
 
     def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:
@@ -161,9 +161,9 @@ class Machines:
             running.client.end_calls()
 
     async def renew_key(self, sandbox_id: UUID) -> None:
-        """Replaces the session key of a running sandbox (the key with which the sandbox and the app server
-        authenticate) if half of the key's lifetime has passed. If the agent server does not answer, a later
-        call tries again. Raises NotFound if there is no such sandbox.
+        """Replaces the session key of a running sandbox if half of the key's lifetime has passed. The sandbox
+        and the app server authenticate to each other with this key. If the agent server does not answer, a
+        later call tries again. Raises NotFound if there is no such sandbox.
         """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
@@ -325,8 +325,9 @@ class Machines:
         return running
 
     async def _is_taken(self, sandbox: RunningSandbox, new_key: NewSessionKey, report: Report) -> bool:
-        """Sends the new session key (for calls between app server and sandbox) to the agent server, and
-        repeats this until the agent server answers. Returns whether the agent server has accepted the key.
+        """Gives the agent server the new session key, with which it and the app server authenticate to each
+        other. Sends the key again and again until the agent server answers. Returns whether the agent server
+        has accepted the key.
 
         Raises StartFailure if the agent server does not answer in time, if the sandbox's container or process
         ends, or if the sandbox is deleted.

@@ -38,9 +38,9 @@ class Monitor:
 
     async def check(self) -> None:
         """Runs one round of the background task that watches sandboxes. Starts sandboxes that should run but
-        do not run. Replaces session keys (for calls between app server and sandbox) of running sandboxes when
-        half of the keys' lifetime has passed. Also checks, in the background, whether sandbox starts that
-        wait for memory can be admitted.
+        do not run. Replaces the session key of a running sandbox when half of the key's lifetime has passed;
+        with this key, the sandbox and the app server authenticate to each other. Also checks, in the
+        background, whether sandbox starts that wait for memory can be admitted.
         """
         machines = self._machines
         try:

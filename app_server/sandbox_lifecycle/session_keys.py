@@ -75,10 +75,9 @@ class SessionKeys:
         self._due: dict[UUID, _Moment] = {}
 
     async def prepare_key(self, sandbox_id: UUID) -> NewSessionKey:
-        """Creates and stores the sandbox's next session key (for calls between sandbox and app server), and
-        returns it. If such a key is already stored but not yet accepted by the agent server, returns the
-        stored key. The inner listener (the app server's port for sandboxes) accepts the key from now on.
-        Raises NotFound if there is no such sandbox.
+        """Creates the sandbox's next session key, stores it and returns it. If a next key is already stored
+        and the agent server has not yet accepted it, returns that key instead. From now on, the app server
+        also accepts this key in requests of the sandbox. Raises NotFound if there is no such sandbox.
         """
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
@@ -95,10 +94,10 @@ class SessionKeys:
         return NewSessionKey(key, known=(key, present), first=first.model_dump_json())
 
     def _first_keys(self, key: str, sandbox: Sandbox) -> FirstKeys:
-        """Returns the keys that the sandbox's agent server gets at its start: the session key `key` (for
-        calls between sandbox and app server), and the keys that sign the stored specifications (settings) of
-        conversations. The signing keys are derived from the app server's encryption keys and differ for each
-        sandbox.
+        """Returns the keys that the sandbox's agent server gets at its start. The first one is the session
+        key `key`, with which the sandbox and the app server authenticate to each other. The others sign the
+        stored specifications (settings) of conversations. These signing keys are derived from the app
+        server's encryption keys and differ for each sandbox.
         """
         keys = self._cipher.signing_keys("specifications of conversations")
         return FirstKeys(
@@ -138,10 +137,9 @@ class SessionKeys:
         return outcome
 
     def is_due(self, sandbox_id: UUID) -> bool:
-        """Returns whether the sandbox's session key (for calls between sandbox and app server) must be
-        replaced now. A key must be replaced when half of its lifetime has passed, so that a slow agent server
-        has enough time to get the new key. Also returns True if this process has not sent a key to the agent
-        server yet.
+        """Returns whether the sandbox's session key must be replaced now. A key must be replaced when half of
+        its lifetime has passed, so that a slow agent server has enough time to get the new key. Also returns
+        True if this process has not sent a key to the agent server yet.
         """
         due = self._due.get(sandbox_id)
         return due is None or due.is_over()

@@ -65,8 +65,8 @@ class Ownership:
         raise self.refusal()
 
     def refusal(self) -> Unavailable:
-        """Returns the error for a process sandbox (which runs as a process on one machine) that this app
-        server may not use. The error says that the sandbox belongs to another app server, or that another app
+        """Returns the error for a sandbox that this app server may not use. Such a sandbox runs as a process
+        on one machine. The error says that the sandbox belongs to another app server, or that another app
         server uses the id of this app server.
         """
         if self.taken_by is None:

@@ -85,9 +85,9 @@ class Lease:
         self._watch_seconds = watch_seconds
 
     async def take(self) -> None:
-        """Reserves the server id (the id of this app server, stored in its home directory) for this process.
-        If the database names another process for this id, watches the database row to find out whether that
-        process still runs. This takes at most about `watch_seconds`, an argument of the constructor.
+        """Reserves the id of this app server, which is stored in its home directory, for this process. If the
+        database names another process for this id, watches the database row to find out whether that process
+        still runs. This takes at most about `watch_seconds`, an argument of the constructor.
 
         Raises ConfigurationError if another process uses the id, because this means that the home directory
         was copied.
@@ -107,10 +107,10 @@ class Lease:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def renew(self) -> None:
-        """Renews this process's right to use its server id (the id of this app server). If another process
-        has taken the id, stores a sentence about that process in `taken_by` of the Ownership object; then
-        this app server does not use process sandboxes (sandboxes that run as processes on its machine). If
-        that process has released the id, takes the id again and sets `taken_by` to None.
+        """Renews the right of this process to use the id of this app server. If another process has taken the
+        id, stores a sentence about that process in `taken_by` of the Ownership object. From then on, this app
+        server does not use the sandboxes that run as processes on its machine. If that process has released
+        the id, takes the id again and sets `taken_by` to None.
         """
         if self._ownership.server_id is None:
             return

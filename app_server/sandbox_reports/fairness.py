@@ -33,9 +33,9 @@ class Fairness:
 
     @asynccontextmanager
     async def reading(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """Waits until no other `with` block of this method runs for the sandbox. The caller then reads one
-        report from the network in the `with` block, and also decodes it there. So the memory contains at most
-        one undecoded report of each sandbox.
+        """Lets the caller read and decode one event report of the sandbox in the `with` block. Other callers
+        of this method wait until the block has ended. So the memory contains at most one undecoded report of
+        each sandbox.
         """
         async with self._readers.setdefault(sandbox_id, asyncio.Lock()):
             yield
@@ -43,9 +43,10 @@ class Fairness:
     @asynccontextmanager
     async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:
         """Waits until the next report of the sandbox may be decoded. The caller then decodes the report in
-        the `with` block. The block must not await anything, because its duration is measured. If decoding
-        takes long, this context manager also waits at the end of the block, so that the sandbox's next report
-        is delayed.
+        the `with` block. The block must not await anything, because its duration is measured.
+
+        If the block took longer than FREE_SECONDS, the end of the block is delayed by a multiple of this
+        time. The sandbox's next report must wait for this end.
         """
         async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
             began = time.perf_counter()

@@ -32,12 +32,14 @@ class PackedSpec:
     """A base image with the packed files from which it is built.
 
     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile, shortened if it is long.
-    `build`: the path of the Dockerfile in the tar, the build options, and the number and size of the files
-    (the fields of the class BuildFiles except `name`). `tar`: the gzipped tar with the files. `dockerfile`,
-    `build` and `tar` are None if the image is not built but pulled by its name. `origin`: the repository and
-    the path in it from which the files come; None if they do not come from a repository. `path`: the path of
-    the devcontainer.json or Dockerfile; empty if there is none. `ignored`: the parts of the devcontainer.json
-    that Slipway ignores, each with a reason; empty or None if there is no devcontainer.json.
+    `build`: how to build the image from `tar`; the keys are the fields of the class BuildFiles except `name`,
+    such as the path of the Dockerfile in the tar. `tar`: the gzipped tar with the files. If the image is not
+    built but pulled by its name, `dockerfile`, `build` and `tar` are None.
+
+    `origin`: the repository and the path in it from which the files come; None if they do not come from a
+    repository. `path`: the path of the devcontainer.json or Dockerfile; empty if there is none. `ignored`:
+    the parts of the devcontainer.json that Slipway ignores, each with a reason; empty or None if there is no
+    devcontainer.json.
     """
 
     base: str

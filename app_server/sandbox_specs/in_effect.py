@@ -46,9 +46,11 @@ class SpecInEffect:
 
 @dataclass(frozen=True)
 class Specs:
-    """All sandbox specs (base image and plugins of sandboxes) that a user can choose from. `by_name`: the
-    specs by their names. `default`: the name of the default spec, with the team or organisation that sets it.
-    This spec applies if the user has chosen no spec. None means that the server's configuration applies.
+    """All sandbox specs (base image and plugins of sandboxes) that a user can choose from.
+
+    `by_name`: the specs by their names. `default`: the name of the spec that applies if the user has chosen
+    none, and the team or organisation that has made it the default. `default` is None if there is no such
+    spec; then the image in the server's configuration applies.
     """
 
     by_name: Mapping[str, SpecInEffect]

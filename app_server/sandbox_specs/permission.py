@@ -26,8 +26,12 @@ class SpecPermission:
 
 def permission_of(config: Config, kind: SandboxKind, *, administers: bool) -> SpecPermission:
     """Returns the permission of a user to choose sandbox specs, which say from which base image sandboxes
-    start. `kind`: the kind of sandboxes of this server; sandboxes that run as processes have no images.
-    `administers`: whether the user administers the installation (User.administers_installation).
+    start. The permission depends on the configuration (such as SLIPWAY_SANDBOX_SPECS), on the kind of
+    sandboxes and on the user.
+
+    `kind`: the kind of sandboxes of this server. If sandboxes run as processes, users can choose no spec,
+    because there are no images. `administers`: whether the user administers the installation
+    (User.administers_installation).
     """
     if reason := _why_none(config, kind):
         return SpecPermission(reason, reason)

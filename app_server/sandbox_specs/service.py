@@ -151,10 +151,10 @@ async def chosen(
     """Returns the sandbox spec (base image and plugins) from which a new sandbox of the user starts. Returns
     None if the sandbox starts from the image in the server's configuration.
 
-    `spec_id`: the spec that the user has chosen for this one sandbox. If it is None, the stored choice for
-    `repository` applies. If there is none, the stored choice for all repositories applies, or else the
-    default of the organisation or a team. If `spec_id` is None and the organisation or a team enforces its
-    default (so that users cannot choose), only this default applies.
+    `spec_id`: the spec that the user has chosen for this one sandbox; `default` means the image in the
+    server's configuration. If `spec_id` is None, the first of these specs that exists is used: the spec that
+    the organisation or a team enforces, the user's stored choice for `repository`, the stored choice for all
+    repositories, the default of the organisation or a team.
 
     Raises NotFound `sandbox_spec_not_found` if the user can use no spec with the id `spec_id`. Raises
     Forbidden `sandbox_specs_not_allowed` if `permission` does not allow this choice. Raises Forbidden
@@ -221,12 +221,11 @@ async def _by_choices(
 
 
 async def _stored_choices(session: AsyncSession, user_id: UUID, specs: Specs) -> dict[str, str | None]:
-    """Returns the ids of the sandbox specs (base image and plugins of sandboxes) that the user has chosen, by
-    repository.
+    """Returns the user's stored choices of sandbox specs (base image and plugins of sandboxes): for each
+    repository, the id of the chosen spec, or None if this spec no longer exists for the user.
 
-    The spec of a choice is looked up by its name. So if the organisation or a team has a spec of the same
-    name that users cannot override, the result has the id of that spec. The value is None if the user can no
-    longer use any spec of this name.
+    A choice is found by the name of the spec. So if the organisation or a team enforces a spec of the same
+    name, the result contains the id of the enforced spec.
     """
     query = (
         select(SpecChoice, SandboxSpec.name)

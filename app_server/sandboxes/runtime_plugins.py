@@ -160,10 +160,11 @@ def _why_not(name: str) -> str:
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
     """Returns a text that tells an administrator how to make a missing runtime plugin (a program such as VS
-    Code) available in sandboxes. Returns None for process sandboxes, which have no image; the agent server
-    gives the text for these sandboxes.
+    Code) available in sandboxes. Returns None for sandboxes that run as processes: they have no image, and
+    their agent server gives the text.
 
-    `spec_id`: `process` for a process sandbox; every other value means a sandbox with an image.
+    `spec_id`: the image of the sandbox, or `process` for a sandbox that runs as processes. Only whether it is
+    `process` matters.
     """
     if spec_id == PROCESS:
         return None

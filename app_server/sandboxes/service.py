@@ -108,8 +108,9 @@ class Sandboxes:
 
     @property
     def server_id(self) -> str | None:
-        """The id of this app server, which is stored with each new process sandbox (a sandbox that runs as a
-        process on this machine). None if no other app server uses the same database.
+        """The id of this app server; None if it is the only app server that uses the database. The id is
+        stored with each sandbox that runs as a process on this machine, because only this app server can
+        reach it.
         """
         return self._rows.ownership.server_id
 
@@ -167,11 +168,11 @@ class Sandboxes:
 
     async def bring_up(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         """Starts the sandbox if it does not run, waits until its agent server answers, and returns the
-        running sandbox. If there is not enough memory, first waits in a queue. The call may be repeated.
+        running sandbox. If there is not enough memory, first waits in a queue.
 
         `report`: receives the progress lines and the position in the queue. Raises NotFound if there is no
         such sandbox. Raises StartFailure if the start fails; the sandbox then has the status ERROR, or
-        MISSING if its host cannot be reached.
+        MISSING if its host cannot be reached. The caller can call this method again after an error.
         """
         return await self._bring_up(sandbox_id, report)
 
@@ -314,13 +315,13 @@ class Sandboxes:
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float, *, has_quota: bool = False) -> None:
         """Starts a sleeping (paused) sandbox and waits until it runs. Does nothing if the sandbox does not
-        sleep or does not exist. `patience_seconds`: the maximum time to wait for memory. `has_quota`: True if
-        the start is refused when the user or the organisation already has the maximum number of running
-        sandboxes; False if this number is not checked.
+        sleep or does not exist.
+
+        `patience_seconds`: the maximum time to wait for memory. `has_quota`: whether the quotas are checked
+        before the start (the maximum numbers of running sandboxes of the user and of the organisation).
 
         Raises NoCapacityError if there is no memory within `patience_seconds`. Raises Unavailable if the
-        start fails. Raises TooManyRequests `quota_reached` if `has_quota` is true and the maximum number is
-        reached.
+        start fails. Raises TooManyRequests `quota_reached` if `has_quota` is true and a quota is reached.
         """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None:

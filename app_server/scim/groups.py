@@ -61,13 +61,14 @@ class Groups:
         return [self._resource(row, team, members.get(team.id, [])) for row, team in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates a team for a SCIM group in the default organisation, whose administrators run the
-        installation. Returns the id of the team. If the organisation already has a team with this name that
-        the identity provider does not manage, creates no team: from then on, the provider manages that team.
+        """Creates a team in the default organisation for a SCIM group, and returns the id of the team. From
+        then on, the identity provider manages the team. If the organisation already has a team with this name
+        that the provider does not manage, this team is used and no new team is created.
 
-        Raises UniquenessException if the provider already manages a team with this name. Raises
-        InvalidValueException if the group is not valid. Raises Conflict `too_many_teams` if the organisation
-        would get too many teams. Raises Conflict `too_many_members` if the team would get too many members.
+        `given`: the SCIM group with the name and the members. Raises UniquenessException if the provider
+        already manages a team with this name. Raises InvalidValueException if the group is not valid. Raises
+        Conflict `too_many_teams` if the organisation would get too many teams. Raises Conflict
+        `too_many_members` if the team would get too many members.
         """
         name = _checked(given)
         query = select(Team).where(

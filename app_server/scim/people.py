@@ -134,14 +134,13 @@ class People:
         row.removed_at = now()
 
     async def _account(self, given: Any, user_name: str) -> User:
-        """Returns the account of a person that an identity provider adds through SCIM. If exactly one user
-        has the verified e-mail address `user_name`, returns that user's account. Otherwise, creates an
-        account.
+        """Returns the account of a person that an identity provider adds through SCIM. Uses the account of an
+        existing user under three conditions: only this user has the verified e-mail address `user_name`, the
+        account is in the default organisation (whose administrators run the installation), and it was never
+        managed through SCIM. Otherwise, creates an account.
 
-        An existing account is used only if it is in the default organisation (whose administrators run the
-        installation) and was never managed through SCIM. `given`: the person's data in the request, such as
-        name and role. Raises Forbidden `role_not_manageable` if the identity provider may not give this role
-        to a new account.
+        `given`: the person's data in the request, such as name and role. Raises Forbidden
+        `role_not_manageable` if the identity provider may not give this role to a new account.
         """
         known = await users_with_address(self.session, user_name)
         if len(known) == 1 and await self.session.get(ProvisionedPerson, known[0]) is None:

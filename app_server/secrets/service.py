@@ -31,8 +31,9 @@ async def search_secrets(
     """Returns a page of the user's secrets, sorted by name, and the id of the next page. The id is None on
     the last page.
 
-    `name_contains`: a text that the names of the returned secrets contain, in upper or lower case; None
-    means all secrets. `page_id`: the page to return; None means the first page.
+    `name_contains`: only secrets whose name contains this text are returned, also if upper and lower case
+    differ; None returns all secrets. `page_id`: the page to return; None means the first page. `limit`: the
+    maximum number of secrets on the page.
     """
     query = select(Secret).where(Secret.user_id == user_id)
     if name_contains:

@@ -29,9 +29,9 @@ DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 async def save_profile(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
 ) -> LLMProfile:
-    """Adds or changes the user's profile with this name and returns it. A recording is a profile that plays
-    back stored model replies. If the user had only recordings until now, and the new profile is not a
-    recording, the new profile becomes the active one.
+    """Adds or changes the user's profile with this name and returns it. A new profile becomes the active one
+    if all other profiles of the user are recordings (profiles that play back stored model replies) and the
+    new profile is none.
 
     If `api_key` in `llm` is None, the stored key is not changed. An empty key deletes the stored key. The
     stored key and headers are never sent to another server. Therefore, if the base URL or the vendor of the
@@ -73,8 +73,8 @@ async def save_profile(
 
 
 async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
-    """Returns whether all profiles of the user are recordings, and the active profile is a recording too. A
-    recording replays stored model replies.
+    """Returns whether the user's own profiles and the active profile (which may be a shared profile) are all
+    recordings. A recording replays stored model replies.
     """
     with session.no_autoflush:
         own = await list_own_profiles(session, user_id)
@@ -192,8 +192,9 @@ async def _flush(session: AsyncSession, name: str) -> None:
 
 
 async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
-    """Raises Conflict `llm_profile_enforced` if the organisation or a team makes its users use this shared
-    profile. Such a profile must remain usable, so it cannot be deleted, renamed or unshared.
+    """Raises Conflict `llm_profile_enforced` if the organisation or a team enforces this shared profile, so
+    that its users cannot choose another. An enforced profile must not be deleted, renamed or unshared,
+    because users could then call no model.
     """
     is_model = LevelSetting.name == SettingName.LLM_PROFILE
     if profile.shared_in is None:

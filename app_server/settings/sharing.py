@@ -41,12 +41,12 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile with the users of the organisation, and returns the profile. If this profile
-    was a user's active profile, the user's own profile whose field `is_active` is true becomes the active
-    one.
+    """Stops sharing a profile with the users of the organisation, and returns the profile. For users whose
+    active profile it was, their own profile that is marked with `is_active` becomes the active one again.
 
     Raises NotFound `llm_profile_not_found` if no shared profile has this name. Raises Conflict
-    `llm_profile_enforced` if the organisation or a team makes its users use the profile.
+    `llm_profile_enforced` if the organisation or a team enforces the profile, so that its users cannot choose
+    another.
     """
     query = select(LLMProfile).where(LLMProfile.shared_in == organisation_id, LLMProfile.name == name)
     profile = require_profile(await session.scalar(query), name)

@@ -16,10 +16,11 @@ async def budget_of_task(
     """Returns the maximum cost of a new conversation, in dollars. Returns None if there is no limit.
 
     `asked`: the budget in the request; None if the request names none. `of_profile`: the budget of the model
-    profile; None if it has none. `asked` has priority over `of_profile`. `of_profile` has priority over the
-    budget that the organisation, a team or the user has set. The organisation and teams can enforce a budget,
-    which is then an upper limit for users. If `of_profile` is higher than the enforced budget, the enforced
-    budget applies. If `asked` is higher than the enforced budget, raises Forbidden `setting_enforced`.
+    profile; None if it has none. The first of these that is set is returned: `asked`, `of_profile`, the
+    setting of the user, of a team or of the organisation.
+
+    If the organisation or a team enforces its setting, it is an upper limit. The result is then the limit if
+    `of_profile` is higher. If `asked` is higher, raises Forbidden `setting_enforced`.
     """
     if asked is not None:
         await require_allowed_budget(session, user_id, asked)

@@ -32,8 +32,9 @@ def browser_of(request: Request) -> Browser:
 
 
 def keep_in_browser(signed_in: NewBrowserSession, config: Config, response: Response) -> SignedInUser:
-    """Sets the session cookie in the HTTP response. Returns the body of the response, which contains the user
-    and the page proof (a secret that pages send with their requests).
+    """Adds the session cookie of a new browser session (`signed_in`) to the HTTP response. Returns the body
+    of the response, which contains the user and the page proof (a secret that pages send with their
+    requests).
     """
     response.set_cookie(
         session_cookie(config),

@@ -92,8 +92,11 @@ class Browser:
 async def sign_in_with_link(
     session: AsyncSession, token: str, *, browser: Browser, expires_at: datetime
 ) -> NewBrowserSession:
-    """Exchanges a one-time sign-in link for a new browser session. `token`: the secret in the link. If two
-    browsers use the link at once, only the first gets a session. Returns the session.
+    """Exchanges a one-time sign-in link for a new browser session and returns the session. If two browsers
+    use the link at once, only the first gets a session.
+
+    `token`: the secret in the link. `browser`: the data of the browser that are stored with the session.
+    `expires_at`: when the session ends.
 
     Raises BadRequest `sign_in_link_invalid` if there is no link with this token. Raises Gone
     `sign_in_link_expired` if the link has expired. Raises Gone `sign_in_link_used` if the link was used
@@ -130,8 +133,9 @@ async def open_session(
     """Opens a browser session, records the sign-in in the audit log, and returns the session. Every
     successful sign-in calls this function. The user must not be disabled.
 
-    `means`: how the user has signed in, such as by a link or a password. `origin`: the sign-in at an identity
-    provider from which the session comes; None if there is none.
+    `means`: how the user has signed in, such as by a link or a password. `browser`: the data of the browser
+    that are stored with the session. `expires_at`: when the session ends. `origin`: the sign-in at an
+    identity provider from which the session comes; None if there is none.
     """
     signed_in = NewBrowserSession(
         user,

@@ -138,8 +138,8 @@ def _location(registration: Marketplace) -> dict[str, str | None]:
 
 
 def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
-    """Returns `row`, the stored skills of a marketplace, if they are still those of its present repository.
-    Returns None if nothing is stored. Also returns None if the Git repository of the marketplace, its Git ref
-    or the path in the repository has changed since `row` was stored.
+    """Returns `row`, the stored skills of a marketplace, if they come from the repository that the
+    marketplace has now. Returns None if the Git repository, the Git ref or the path of the marketplace has
+    changed after `row` was stored. Also returns None if `row` is None, because nothing is stored.
     """
     return row if row is not None and row.place == _location(registration) else None

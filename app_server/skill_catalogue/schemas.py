@@ -175,7 +175,9 @@ def installed_info(row: InstalledSkill) -> InstalledSkillInfo:
 
 
 def fields_of(row: InstalledSkill) -> dict[str, object]:
-    """Returns the values of the fields of InstalledSkillInfo for an installed skill, by field name."""
+    """Returns the fields of InstalledSkillInfo for an installed skill, as a dictionary by field name. Used
+    for this class and for classes that add fields to it.
+    """
     return {
         "id": row.id,
         "name": row.name,

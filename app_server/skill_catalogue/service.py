@@ -71,7 +71,7 @@ def catalogue(
     query: str,
 ) -> list[CatalogueSkill]:
     """Returns the skills that can be installed and whose name or description contains all words of the query.
-    Capital letters do not matter. The skills that are part of Slipway come first.
+    Upper and lower case do not matter. The skills that are part of Slipway come first.
 
     shipped: the skills that are part of Slipway. repositories: the registered marketplaces. installed: the
     skills that are installed already for the user or for all users.

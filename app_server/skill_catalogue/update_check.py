@@ -50,12 +50,11 @@ def checker(database: Database, config: Config) -> Handler:
 
 
 async def _due(database: Database) -> Sequence[Due]:
-    """Returns pairs of an installed skill and a bool, for the skills that were not compared with their
-    sources for a day, at most 200. The skills that were compared longest ago come first. Skills of disabled
-    users are left out.
+    """Returns the installed skills that were not compared with their sources for a day, at most 200. The
+    skills that were compared longest ago come first. Skills of disabled users are left out.
 
-    The bool is True if the skill's user is an administrator of the installation, or if the skill is installed
-    for all users.
+    Each skill is in a pair with a bool. It is True if the skill is installed for all users or if its user is
+    an administrator of the installation, so that its repository may be on a private host.
     """
     query = (
         select(InstalledSkill, User)
@@ -75,12 +74,11 @@ async def _due(database: Database) -> Sequence[Due]:
 
 
 def _by_source(due: Sequence[Due]) -> list[list[Due]]:
-    """Returns the skills in groups with the same source (repository, Git ref and path), so that each source
-    is fetched once. `due`: pairs of an installed skill and a bool. The bool says whether an administrator of
-    the installation has installed the skill.
+    """Puts the skills into groups with the same source (repository, Git ref and path), so that each source is
+    fetched only once. `due`: the skills with their bools, as returned by `_due`.
 
-    Skills of administrators are in separate groups, because only administrators may fetch repositories from
-    private hosts.
+    Skills with different bools are in different groups, because only repositories of administrators may be
+    fetched from private hosts.
     """
     groups: dict[tuple[object, ...], list[Due]] = {}
     for row, administers in due:

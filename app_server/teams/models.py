@@ -35,12 +35,13 @@ class Team(Base):
 
 
 def name_key_of(name: str, organisation_id: UUID) -> str:
-    """Returns the key of a team's name. The keys of all teams are different, and teams are sorted by their
+    """Returns the key of a team's name. The database allows each key only once, and teams are sorted by their
     keys.
 
-    The key is the name in lower case. So two names that differ only in upper and lower case have the same
-    key. In all organisations except the default one (whose administrators run the installation), the key
-    begins with the id of the organisation. So different organisations may have teams with the same name.
+    The key is the name in lower case, so an organisation cannot have two teams whose names differ only in
+    upper and lower case. In all organisations except the default one (whose administrators run the
+    installation), the key begins with the id of the organisation. So different organisations may have teams
+    with the same name.
     """
     key = name.casefold()
     # A name of the default organisation that looks like the key of another one gets the beginning, too.

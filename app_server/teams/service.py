@@ -93,10 +93,9 @@ async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> N
 async def add_member(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Adds a person to a team. Does nothing if the person is already a member, with one exception: if an
-    identity provider has added the member, and an administrator now adds the same person, the membership is
-    stored as added by the administrator. Then it does not end when the person's groups at the provider
-    change.
+    """Adds a person to a team. Usually does nothing if the person is already a member. But if an identity
+    provider has added the member, and an administrator now adds the same person, stores that an administrator
+    has added the member. The membership then remains when the person's groups at the provider change.
 
     provider: the name of the identity provider that adds the person; None if an administrator adds the
     person. Raises NotFound `person_not_found` if the person is not in the team's organisation. Raises

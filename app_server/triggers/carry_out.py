@@ -268,12 +268,11 @@ async def _threads_of(
 ) -> tuple[list[ReviewThread], str | None]:
     """Returns the open review threads to which a new review at the git host belongs, and the head commit of
     the pull request. Slipway can reply in these threads later. If the event does not contain the review's
-    comments, a thread belongs to the review if its last comment is from the reviewer and not from Slipway.
+    comments, the threads are those whose last comment is from the reviewer and not from Slipway.
 
-    Returns an empty list and None if no conversation has opened the pull request, if the event is not about a
-    review, or if there is no such thread. Returns the same if the git host does not let Slipway read the
-    threads. In this last case, the reviewer's text is still sent to the agent, but Slipway cannot reply in
-    the threads.
+    Returns an empty list and None in four cases: no conversation has opened the pull request, the event is
+    not about a review, there is no such thread, or the git host does not let Slipway read the threads. In the
+    last case, the agent still gets the reviewer's text, but Slipway cannot reply in the threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):

@@ -87,8 +87,8 @@ async def release_waiting(session: AsyncSession, conversation_id: UUID) -> None:
     """Lets up to three waiting webhook deliveries continue, the oldest first, if the agent of this
     conversation has stopped working. Does nothing if no trigger has started the conversation.
 
-    Only deliveries for some triggers continue: those with the same user and the same repository as the
-    trigger that has started this conversation.
+    The deliveries belong to the trigger that has started the conversation, or to another trigger of the same
+    user for the same repository. The limit counts the conversations of all these triggers together.
     """
     row = (
         await session.execute(

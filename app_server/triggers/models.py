@@ -119,9 +119,11 @@ class TriggeredConversation(Base):
     `number`: the number of the issue or pull request; None for a push, which has no comment. `title`: the
     title of the issue or pull request, or a text such as "Push to main". `comment_begun`: whether Slipway has
     begun to send the comment to the git host; Slipway may not have received the id of the comment yet.
-    `comment`: the text of the comment at the git host. `is_stopped`: whether the issue or pull request was
-    closed. `is_at_rest`: whether the agent has stopped working after the issue or pull request was closed. If
-    the agent works again later, the user has continued the conversation.
+    `comment`: the text of the comment at the git host.
+
+    `is_stopped`: whether the conversation is stopped because the issue or pull request was closed.
+    `is_at_rest`: whether the agent of a stopped conversation has ended its work. If such an agent works again
+    later, the user has continued the conversation, and both fields become False.
     """
 
     __tablename__ = "triggered_conversations"

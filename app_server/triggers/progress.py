@@ -107,8 +107,9 @@ class TriggerProgress:
         agent has not finished, the message is empty.
 
         If the issue was closed, first pauses the conversation. If the agent has finished, first opens the
-        pull request. `is_last`: True for the last attempt of the background job; then a temporary error of
-        the git host is not raised, but stated in the sentence.
+        pull request, if the trigger is set to open one. If this fails, the sentence describes the error. But
+        a temporary error of the git host is raised, so that the background job tries again, unless `is_last`
+        says that this is the job's last attempt.
         """
         conversation, status = case.conversation, case.conversation.execution_status
         if await self._is_stopped(case):

@@ -118,11 +118,12 @@ class Receiving:
         return found
 
     async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
-        """Stores several webhook deliveries in one transaction. Returns for each delivery the error, or None
-        if it is stored.
+        """Stores several webhook deliveries in one transaction. Returns one value for each delivery: None if
+        it is stored, otherwise the error.
 
         If the transaction fails, stores the deliveries one by one. So a delivery that cannot be stored does
-        not affect the others. If the database is not available, raises the error of the database.
+        not affect the others. If the database is not available, raises the error of the database instead of
+        returning it.
         """
         try:
             await self._store(genuine)

@@ -23,8 +23,8 @@ async def tell_of_refusal(client: GitHostClient, trigger: Trigger, event: HostEv
     conversation. If Slipway has already written a comment of this kind there, edits that comment. Errors of
     the git host are only logged.
 
-    `error`: the reason why the trigger cannot start a conversation. Does nothing for a push, because a push
-    has no place for comments. Does nothing for a temporary error, because the start is tried again.
+    `error`: the reason why the trigger cannot start a conversation. If it is a temporary error, does nothing,
+    because the start is tried again. Also does nothing for a push, because a push has no place for comments.
     """
     if isinstance(error, PASSING) or event.kind is EventKind.PUSHED or event.number is None:
         return

@@ -41,12 +41,12 @@ async def decide(
     executables: Sequence[ProjectExecutable],
     decision: Decision,
 ) -> None:
-    """Stores one decision of a user about several project executables of a repository. A project executable
-    is a part of a repository that runs programs if the user allows it, such as a hook. A new decision
-    replaces an earlier decision about the same version of a project executable.
+    """Stores a user's decision about several project executables of a repository: one row for each of them. A
+    project executable is a part of a repository that runs programs if the user allows it, such as a hook. A
+    new decision replaces an earlier decision about the same version of a project executable.
 
-    executables: the project executables. repository: an Address.identity, such as `github.com/owner/name`. If
-    `repository` is longer than 500 characters, nothing is stored.
+    repository: the identity of the repository (see Address.identity), such as `github.com/owner/name`.
+    Nothing is stored if it is longer than 500 characters or if `executables` is empty.
     """
     if not executables or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return

@@ -57,8 +57,8 @@ def organisation_not_found() -> NotFound:
 
 @event.listens_for(Organisation.__table__, "after_create")
 def _insert_default(table: Table, connection: Connection, **_: object) -> None:
-    """Inserts the row of the default organisation when the table is created without the migrations.
-    SQLAlchemy calls this function.
+    """Inserts the row of the default organisation after the table was created directly, without the
+    migrations, as tests and benchmarks do. SQLAlchemy calls this function.
     """
     connection.execute(
         table.insert().values(

@@ -21,17 +21,18 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """Returns the address check for calls on behalf of this user that a library makes, and that therefore do
-    not use the server's HTTP client. The check refuses addresses in private networks. Returns None for an
-    administrator of the installation, who may call every address.
+    """Returns the check of network addresses for calls on behalf of this user that do not use the server's
+    HTTP client (the client checks addresses itself). The check refuses addresses in private networks. Returns
+    None for an administrator of the installation, who may call every address.
     """
     guard: Guard = connection.state.guard
     return None if user.administers_installation else guard
 
 
 def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
-    """Returns the address check for calls to an external server whose URL (`url`) the user has configured,
-    and to other URLs that the external server names. The check refuses addresses in private networks.
+    """Returns the check of network addresses for calls to an external server whose URL (`url`) the user has
+    configured, and to other URLs that the external server names. The check refuses addresses in private
+    networks.
 
     If the user is an administrator of the installation, the check allows the origin of the configured URL
     even if its address is in a private network.

@@ -31,9 +31,10 @@ def tell(context: RunContext, what: JsonObject) -> None:
 async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
     """Restores the files for a rewind (a reset to a checkpoint), and logs the rewind. `intended`: the
     checkpoint in which the details of the rewind are stored. The caller must hold the lock of `checkpoints`.
-    Raises RewindIncompleteError if some files could not be restored, or if the files after the rewind could
-    not be saved in a checkpoint. The rewind is logged and ended in each case, so that a later start of the
-    server does not repeat it.
+
+    Raises RewindIncompleteError if some files could not be restored, or if the restored files could not be
+    saved in a checkpoint. Also after such an error, the rewind is logged and counts as ended, so that it is
+    not repeated at the next start of the server.
     """
     assert intended.restoring is not None
     problem: str | None = None
@@ -67,9 +68,9 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
 
 
 async def _save(context: RunContext, checkpoints: Checkpoints, expected: str | None) -> None:
-    """Makes a checkpoint of the files after a rewind (a reset to a checkpoint). `expected`: the hash of the
-    git tree that the workspace contains; None if not all files could be restored. Raises
-    CheckpointsUnavailableError if the files cannot be saved.
+    """Saves the files in a new checkpoint after a rewind (a reset to an earlier checkpoint). `expected`: the
+    hash of the git tree with the files that the rewind has restored; None if some files could not be
+    restored. Raises CheckpointsUnavailableError if the files cannot be saved.
     """
     try:
         found = await checkpoints.look()
@@ -83,10 +84,11 @@ async def _save(context: RunContext, checkpoints: Checkpoints, expected: str | N
 
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
-    """Restores the files for a rewind (a reset to a checkpoint), also if a crash has interrupted the rewind.
-    Returns the hash of the git tree that the workspace contains if all files are restored. `intended`: the
-    checkpoint that was made just before the rewind. `wanted`: the git tree to restore, and the paths to leave
-    unchanged.
+    """Restores the files for a rewind (a reset to a checkpoint). If a crash has interrupted the rewind,
+    restores the remaining files. Returns the hash of the git tree that the workspace should now contain.
+
+    `intended`: the checkpoint of the files as they were just before the rewind. `wanted`: the git tree to
+    restore, and the paths to leave unchanged.
     """
     shadow, leave = checkpoints.shadow, set(map(decode_path, wanted.leave))
     # Files that already differ from the intended start were restored before the interruption, or were edited

@@ -96,10 +96,13 @@ def _intend(
     leave: Collection[str],
     details: JsonObject,
 ) -> Checkpoint:
-    """Stores the details of a rewind (a reset to a checkpoint) before any file is changed, so that the rewind
-    can be completed after a crash. Returns the stored checkpoint, which contains these details. `safety`: a
-    checkpoint of the current files. `target`: the checkpoint to restore. `leave`: the paths that the rewind
-    must not change. `details`: the details of the rewind for the event log.
+    """Stores the plan of a rewind (a reset to a checkpoint) before any file is changed, so that the rewind
+    can be completed after a crash. The plan is stored in the checkpoint `safety`. Returns this checkpoint
+    with the plan.
+
+    `safety`: the checkpoint of the current files, which was made just before the rewind. `target`: the
+    checkpoint to restore. `leave`: the paths that the rewind must not change. `details`: the description of
+    the rewind that is logged when the rewind has ended.
     """
     restoring = Restoring(tree=target.tree, leave=sorted(map(encode_path, leave)), told=details)
     intended = safety.model_copy(update={"restoring": restoring})

@@ -40,9 +40,10 @@ _REPOSITORY = "checkpoints.git"
 
 
 class Restoring(BaseModel):
-    """The details of a rewind (a reset to a checkpoint) whose files are not all restored yet. `tree`: the
-    hash of the git tree to restore. `leave`: the paths that the rewind must not change, encoded by the
-    function `encode_path`. `told`: the details of the rewind that are logged when the rewind is complete.
+    """The plan of a rewind (a reset to a checkpoint) that has begun but has not ended. With it, the rewind
+    can be completed after a crash. `tree`: the hash of the git tree to restore. `leave`: the paths that the
+    rewind must not change, encoded by the function `encode_path`. `told`: the description of the rewind that
+    is logged when the rewind has ended.
     """
 
     tree: str
@@ -58,8 +59,8 @@ class Checkpoint(BaseModel):
     agent's last change. Differences between `before` and `tree` were made by the user or by another program.
 
     `leaf`: the id of the event to which a rewind (a reset to this checkpoint) resets the chat; None means the
-    beginning of the chat. `restoring`: the details of a rewind that is not complete yet. Only the checkpoint
-    that was made just before this rewind has them; in all other checkpoints, `restoring` is None.
+    beginning of the chat. `restoring`: the plan of a rewind that has not ended. It is stored in the
+    checkpoint that was made just before this rewind; in all other checkpoints, it is None.
     """
 
     info: CheckpointInfo

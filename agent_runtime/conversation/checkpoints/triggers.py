@@ -20,9 +20,9 @@ class CheckpointTriggers:
     """
 
     def __init__(self, model_input: ModelInput, checkpoints: Checkpoints, begin: Begin) -> None:
-        """Stores the arguments and makes no checkpoint yet. `model_input`: returns the user's new messages.
-        `checkpoints`: stores the checkpoints. `begin`: a function that starts a coroutine as a background
-        task.
+        """Stores the arguments and makes no checkpoint yet. `model_input`: the object from which the user's
+        new messages are read. `checkpoints`: stores the checkpoints. `begin`: a function that starts a
+        coroutine as a background task.
         """
         self._model_input = model_input
         self._checkpoints = checkpoints

@@ -39,9 +39,9 @@ _LOOKS = re.compile(
 
 
 def kind_of(command: str) -> CommandKind:
-    """Returns the kind of a shell command: the first of the following kinds that fits. `tests`: the command
-    runs tests. `changes`: a part of the command changes files. `looks`: all parts only read. `runs`: every
-    other command.
+    """Returns the kind of a shell command. If several kinds fit, returns the first of this list. `tests`: the
+    command runs tests. `changes`: a part of the command changes files. `looks`: all parts of the command only
+    read. `runs`: every other command.
     """
     plain = _QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))
     parts = [part for piece in _SEPARATORS.split(_without_streams(plain)) if (part := _program(piece))]

@@ -15,8 +15,8 @@ def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTo
     """Returns the tool calls that must not be executed again after a crash. `pending`: the tool calls without
     a result. `tools`: the agent's tools by name.
 
-    The result contains either all calls in `pending` or no call. It is empty if all calls that may have begun
-    before the crash are safe to repeat.
+    Some of the pending calls may have begun before the crash. If each of these is safe to repeat, returns an
+    empty list. Otherwise returns all pending calls.
     """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)

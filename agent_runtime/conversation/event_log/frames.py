@@ -32,8 +32,8 @@ class EventFrame:
     None if the frame contains no event.
 
     `seq`: the event's position in the log; None for a frame that is not logged. `is_reported`: whether the
-    frame is also sent to the app server. `is_whole`: True only for frames that show the current output
-    of all running tool calls. Such a frame replaces all earlier frames of this kind.
+    frame is also sent to the app server. `is_whole`: whether the frame shows the current output of all
+    running tool calls. Such a frame replaces all earlier frames of this kind.
     """
 
     wire: bytes

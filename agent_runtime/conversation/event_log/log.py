@@ -45,8 +45,8 @@ class ForeignLogError(sqlite3.DatabaseError):
 
 @dataclass(frozen=True)
 class Record:
-    """One event as it is stored in a log. `seq`: the event's position in the log. `seen_seq`: for an event
-    that the model wrote, the last position that the model had seen at that time; None for other events.
+    """One event as it is stored in a log. `seq`: the event's position. `seen_seq`: for an event that the
+    model wrote, the position of the last event that the model had read before; None for other events.
     """
 
     seq: int
@@ -165,8 +165,8 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields, in log order, the records of all state updates and of the chat that ends with the event
-        `leaf`. `leaf`: the id of an event; None means no chat. `through_seq`: the last position to read.
+        """Yields, in log order, the records of the chat that ends with the event `leaf`, and all state
+        updates. If `leaf` is None, yields only state updates. `through_seq`: the last position to read.
         """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
@@ -371,8 +371,8 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Checks that the agent's commands cannot write the log file. Raises ForeignLogError if they can. Does
-    nothing if the agent's commands run as the server's operating system user.
+    """Raises ForeignLogError if the agent's commands can write the log file. Checks nothing if these commands
+    run as the same operating system user as the server: they can then write all files of the server.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

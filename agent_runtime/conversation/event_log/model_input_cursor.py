@@ -15,9 +15,9 @@ class ModelInputCursor:
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:
-        """Creates a cursor for the events that follow an earlier reply of the model. `reply_id`: the id of
-        that reply; None if there is none. `seq`: the last position in the log that the model had seen when it
-        wrote that reply.
+        """Creates a cursor that continues after an earlier reply of the model. `reply_id`: the id of that
+        reply; None if there is none. `seq`: the position in the log of the last event that the model had seen
+        when it wrote that reply.
         """
         self._reply_id = reply_id
         self._seq = seq

@@ -83,7 +83,8 @@ class Work:
     @property
     def is_verified(self) -> bool:
         """Whether commands confirm the agent's work. At least one command must have succeeded since the
-        agent's last change of a file. If tests have run since that change, the last tests must have passed.
+        agent's last change of a file. If tests have run since that change, the tests that ran last must have
+        passed.
         """
         tests = [one for one in self.ran if one.is_test]
         return any(one.exit_code == 0 for one in self.ran) and (not tests or tests[-1].exit_code == 0)
@@ -101,7 +102,9 @@ class Work:
         ]
 
     def to_event(self) -> ConversationStateUpdateEvent:
-        """Returns the event that tells users whether the agent's finished work is verified by commands."""
+        """Returns the event with which the log tells users whether commands have confirmed the agent's work
+        (see `is_verified`), and which files and commands this is about.
+        """
         return ConversationStateUpdateEvent(key="agent_state", value={PROOF: self.proof()})
 
     def proof(self) -> JsonObject:
@@ -153,9 +156,9 @@ def questioned(work: Work) -> Work:
 
 
 def after_user_message(work: Work) -> Work:
-    """Returns the record of the agent's work as it is after a new message of the user. The result is a copy
-    of `work` (the record before the message) with two changes: the agent's earlier claims are removed, and
-    the agent's next claims may be questioned again.
+    """Returns the record of the agent's work after a new message of the user. `work`: the record before the
+    message. In the result, the list of commands that the agent named in its last call of the tool `finish` is
+    empty. The agent may also be told again that the log does not prove its claims.
     """
     return replace(work, cited=(), is_questioned=False)
 

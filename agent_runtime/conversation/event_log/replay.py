@@ -39,10 +39,9 @@ def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
 def _caught_up(
     fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
-    """Adds the records up to the position `through_seq` to `fold`, which computes the conversation's state
-    and messages. `waiting`: the records that are not added yet. Returns the Fold and the records after
-    `through_seq`. The returned Fold is a new object if one of the added records moved the conversation back
-    to an earlier event.
+    """Adds the records in `waiting` up to the position `through_seq` to `fold`, which computes the
+    conversation's state and messages. Returns the Fold, and the records that remain in `waiting`. The
+    returned Fold is a new object if one of the added records moved the conversation back to an earlier event.
     """
     for record in waiting:
         if record.seq > through_seq:

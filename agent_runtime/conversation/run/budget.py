@@ -54,8 +54,8 @@ class Budget:
 
 
 def check_cost(context: RunContext) -> None:
-    """Checks the budget of the conversation. Raises RunError if the budget is spent. The user may then start
-    the agent again; the function `renewed` then increases the budget.
+    """Checks the budget of the conversation (the maximum cost of all its model calls). Raises RunError if the
+    budget is spent. If the user then starts the agent again, the function `renewed` increases the budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -72,8 +72,8 @@ def check_cost(context: RunContext) -> None:
 
 def renewed(context: RunContext) -> list[Event]:
     """Returns the event that increases a spent budget at the beginning of a run (work of the agent). The run
-    may then spend as much as the model's configuration allows. Returns an empty list if the budget is not
-    spent, or if there is no budget.
+    may then spend as much as the agent's model configuration allows for one task; without such a limit, as
+    much as the earlier budget. Returns an empty list if the budget is not spent, or if there is no budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -113,9 +113,9 @@ def _limit(context: RunContext) -> float | None:
 
 
 def _share(context: RunContext, limit: float) -> float:
-    """Returns how many dollars are added to the conversation's budget for one more run (work of the agent).
-    This is the budget in the model's configuration or, if there is none, `limit`, the conversation's current
-    budget.
+    """Returns how many dollars one more run (work of the agent) may spend after the conversation's budget is
+    spent. This is the budget in the configuration of the agent's model. If there is none, it is `limit`, the
+    conversation's current budget.
     """
     return context.agent.llm.max_budget_per_task or limit
 

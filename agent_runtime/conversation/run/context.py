@@ -165,11 +165,12 @@ class RunContext:
 
     @asynccontextmanager
     async def slot_released(self) -> AsyncIterator[None]:
-        """Inside the `async with` block, another conversation may use this conversation's permission to run
-        (the run slot). At the end of the block, this conversation waits for a new permission.
+        """Lets another conversation use the run slot (the permission to run) of this conversation while the
+        `async with` block is executed. At the end of the block, waits until this conversation has a run slot
+        again.
 
-        If the user has requested a pause, the conversation does not wait for a new permission. The run then
-        only logs the pause, and needs no permission for this.
+        If the user has requested a pause, does not wait, because the run then only logs the pause and needs
+        no run slot for this.
         """
         assert self.slot is not None, "only a run has a slot"
         self.slots.step_aside(self.slot)

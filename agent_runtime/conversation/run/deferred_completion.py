@@ -18,8 +18,9 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 async def log_end(context: RunContext, cause: BaseException) -> None:
-    """Logs that a run (work of the agent) has ended with an error. Waits before each attempt. Tries again
-    until the end of the run is logged or a new run has begun. `cause`: the error that ended the run.
+    """Logs that a run (work of the agent) has ended with an error. Waits before each attempt, and longer
+    after each failure. Repeats the attempt until the end of the run is logged or a new run has begun.
+    `cause`: the error that ended the run.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:

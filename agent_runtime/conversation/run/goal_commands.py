@@ -25,10 +25,9 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 def rest(conversation: ConversationEngine) -> None:
     """Interrupts the work on the conversation's goal (a task that the agent continues until a judge finds it
-    reached). Does nothing to the goal if it is not active. The user can resume the goal later.
+    reached). The user can resume the goal later. If no goal is active, interrupts nothing.
 
-    If the agent is working, its current work is not stopped. When the agent then says that it is done, no
-    judge checks the goal.
+    If the agent is working, it continues. But when it says that it is done, no judge checks the goal.
     """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()

@@ -64,8 +64,9 @@ def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession
 
 
 class OpenSession:
-    """An object that runs the hooks of a conversation until the conversation is closed. For the SessionStart
-    and SessionEnd hooks, a session lasts until the conversation is closed or its resources are freed.
+    """An object that runs the hooks of a conversation. A session begins when the agent begins to work; then
+    the SessionStart hooks run. The session ends when the conversation is closed or its resources are freed;
+    then the SessionEnd hooks run. If the agent works again later, another session begins.
     """
 
     def __init__(self, hooks: Hooks) -> None:
@@ -75,8 +76,7 @@ class OpenSession:
 
     async def admit(self, context: RunContext, messages: Sequence[MessageEvent]) -> None:
         """Runs the UserPromptSubmit hooks for each new message of the user, before the model sees the
-        message. The first call of this method, and the first call after `end`, first runs the SessionStart
-        hooks.
+        message. If no session is open, first begins one by running the SessionStart hooks.
 
         `messages`: the user's messages that the model has not seen yet.
         """
@@ -120,8 +120,8 @@ class OpenSession:
         return True
 
     async def end(self) -> None:
-        """Runs the SessionEnd hooks when the conversation is closed or its resources are freed. Cancels hooks
-        that run longer than SESSION_END_SECONDS.
+        """Ends the session by running the SessionEnd hooks. Cancels hooks that run longer than
+        SESSION_END_SECONDS. Does nothing if no session is open.
         """
         if not self._has_started:
             return

@@ -102,8 +102,8 @@ def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus
 
 @contextmanager
 def _failures() -> Iterator[list[ConversationErrorEvent]]:
-    """Catches errors inside the `with` block. Yields a list that is empty at first; if an error is caught, an
-    event about the error is added to the list.
+    """Catches each error that ends the `with` block, so that the program continues after the block. Yields a
+    list, to which an event about the caught error is added. The list stays empty if there is no error.
     """
     failures: list[ConversationErrorEvent] = []
     try:
@@ -158,8 +158,8 @@ async def _work(context: RunContext) -> ExecutionStatus:
 
 
 def _find_loop(context: RunContext) -> Loop | None:
-    """Returns the sequence of steps that the agent repeats without progress. Returns None if the agent
-    repeats nothing, or if this check is turned off.
+    """Returns a Loop if the agent repeats the same steps without progress. The Loop says what to do: give the
+    agent advice, or stop it. Returns None if the agent repeats nothing, or if this check is turned off.
     """
     request = context.request
     if not request.stuck_detection:

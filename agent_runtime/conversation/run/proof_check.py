@@ -1,5 +1,5 @@
-"""Compares the agent's claims about its work with what the event log proves. Logs for users whether the work
-is verified.
+"""Compares the agent's claims about its work with what the event log proves. Adds an event to the log that
+tells users whether commands, such as tests, have confirmed the work.
 """
 
 import re
@@ -40,8 +40,8 @@ def is_questioned(context: RunContext) -> bool:
 
 
 def report(context: RunContext) -> None:
-    """Logs whether commands have verified the agent's work. Does nothing if no file was changed, or if the
-    log already has this report.
+    """Adds an event to the conversation's log that tells users whether commands (see `Work.is_verified`) have
+    confirmed the agent's changes. Does nothing if no file was changed, or if the log already has this event.
     """
     work = context.state.work
     if work.is_changed and not work.is_reported:

@@ -23,8 +23,9 @@ def give_up(context: RunContext, *, by: str) -> None:
 
 
 def recover(context: RunContext) -> None:
-    """Logs error results for tool calls whose results were lost in a crash, so that the agent can continue
-    its work.
+    """Logs errors as the results of all pending tool calls (calls without a result), if a crash may have
+    interrupted one of them that is not safe to repeat. Otherwise logs nothing; the agent then executes the
+    pending calls again.
     """
     if not context.is_running and dangling_calls.lost(context.state.pending, context.agent, context.tools):
         give_up(context, by="by a restart")

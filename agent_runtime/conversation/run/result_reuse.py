@@ -38,9 +38,9 @@ def reused(
     result that is still valid. Otherwise returns None. `recent`: the events before the tool call, newest
     first.
 
-    The earlier result is valid under three conditions: after the earlier call, only tool calls that change
-    nothing were made; the result is still in the model's prompt; and the tool says that nothing has changed.
-    An error is never used again.
+    The earlier result is valid if it is not an error and three conditions are met. All tool calls after the
+    earlier call only read. The earlier result is still in the model's prompt. The tool itself finds that
+    nothing has changed, for example in the file that was read.
     """
     tool = tools.get(action.tool_name)
     if tool is None or action.action is None or type(tool).is_unchanged is Tool.is_unchanged:

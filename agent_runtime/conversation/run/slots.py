@@ -62,9 +62,9 @@ class RunSlots:
 
     @contextmanager
     def queued(self) -> Iterator[RunSlot]:
-        """Adds a run (the work of one agent) to the queue and yields its slot (an object that says when the
-        run has the permission to work). At the end of the `with` block, the run loses its permission, and the
-        next run in the queue can get a permission.
+        """Adds a run (the work of one agent) to the queue and yields the run's slot, on which the caller can
+        wait for the permission to work. At the end of the `with` block, the run loses its permission, and the
+        next run in the queue can get it.
         """
         mine = RunSlot()
         self._waiting.append(mine)

@@ -36,11 +36,11 @@ class RunTask:
         on_lost: Callable[[BaseException], None],
     ) -> None:
         """Starts a run (work of the agent) in an asyncio task. Raises AlreadyRunningError if a run is going
-        on. `work`: creates the coroutine of the run.
+        on. `work`: a function that creates the coroutine of the run.
 
-        `on_end`: a function that is called after the end of the run, unless the run was cancelled or a new
-        run has begun. `on_lost`: a function that is called if the end of the run could not be logged; its
-        argument is the error. `on_lost` is called before `on_end`.
+        Two functions are called after the end of the run, unless the run was cancelled. First, `on_lost` is
+        called with the error, but only if the end of the run could not be logged. Then `on_end` is called,
+        but not if a new run has already begun.
         """
         if self.is_running:
             raise AlreadyRunningError

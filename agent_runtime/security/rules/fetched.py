@@ -33,11 +33,12 @@ _INTO = frozenset({"-C", "--directory", "-d"})
 @dataclass
 class _Fetched:
     """The files and directories that earlier commands have downloaded. `files`: file names without
-    directories. `trees`: absolute paths of directories such as cloned repositories. `unpacked`: absolute
-    paths of the directories in which a command has unpacked an archive without naming a target directory.
+    directories. `trees`: absolute paths of directories such as cloned repositories; everything below them
+    counts as downloaded.
 
-    Everything below a directory in `trees` counts as downloaded. Below a directory in `unpacked`, only files
-    in subdirectories count as downloaded.
+    `unpacked`: absolute paths of the directories that were current when a command unpacked an archive there.
+    Such a directory may also have had other files before. So only files in its subdirectories count as
+    downloaded.
     """
 
     files: set[str] = field(default_factory=set)

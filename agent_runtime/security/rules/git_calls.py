@@ -143,8 +143,8 @@ def pushes_unknown(call: Call) -> bool:
 
 
 def names_remote(call: Call) -> bool:
-    """Returns whether a git command pushes to an address in its arguments, or sets the
-    address of a remote.
+    """Returns whether a git command pushes to an address in its arguments, or sets the address of a remote (a
+    repository to which later commands can push).
     """
     git = git_of(call)
     if git.subcommand == "remote":

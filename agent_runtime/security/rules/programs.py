@@ -18,9 +18,11 @@ _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh|script|!)[^\n]*\n(.*)", re.DOTALL)
 
 
 def judge_program(code: str, workspace: str) -> Judgement:
-    """Returns a judgement of the risk of a notebook cell, including its shell commands (`!…`, `%%bash`). The
-    `likeness` of the result is the exact text of the cell. So if the user approves all similar cells, this
-    approval covers only cells with exactly this text.
+    """Returns a judgement of the risk of a notebook cell, including its shell commands (`!…`, `%%bash`).
+    `code`: the text of the cell. `workspace`: the directory where the agent works.
+
+    The field `likeness` of the result, which is equal for similar actions, contains the exact text of the
+    cell. So if the user approves all similar cells, this approval covers only cells with exactly this text.
     """
     found = [INLINE_PROGRAM] if can_harm(code) else []
     for command in _shell_lines(code):

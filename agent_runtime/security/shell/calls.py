@@ -189,8 +189,8 @@ def _collect_script(text: str, calls: Calls, depth: int) -> None:
 
 def _collect_contained(text: str, calls: Calls, directory: str | None, depth: int) -> None:
     """Adds to `calls` the programs that a script (`text`) starts. The script runs in another container than
-    the agent, so the programs change no files of this machine. `depth`: how deeply this script is nested in
-    other scripts.
+    the agent, so the programs change no files of this machine. `directory`: the script's directory; None if
+    unknown. `depth`: how deeply the script is nested in others.
     """
     inner = Calls(directory=directory, in_container=True)
     _collect(text, inner, depth)
@@ -250,8 +250,8 @@ def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def _placeholders(call: Call, options: int) -> Iterable[str]:
-    """Returns the placeholders that `xargs` or a similar program replaces by its input. `options`: the number
-    of words in the call before the name of the started program.
+    """Returns the placeholders that `xargs` or a similar program replaces by its input, such as `{}`.
+    `options`: the number of words between `xargs` and the name of the program that it starts.
     """
     if call.name != "xargs":
         return {"{}"}

@@ -312,8 +312,8 @@ def _variable(name: str, *, is_quoted: bool) -> Piece:
 
 
 def _substitutions(text: str) -> list[str]:
-    """Returns the scripts in the substitutions, such as `$(…)`, that `text` contains. The text itself is not
-    a script. For example, it is the text of a here-document.
+    """Returns the scripts in the substitutions, such as `$(…)`, that `text` contains. `text` is data and not
+    a script, for example the text of a here-document, so only its substitutions run.
     """
     if "$" not in text and "`" not in text:
         return []

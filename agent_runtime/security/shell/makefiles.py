@@ -77,9 +77,10 @@ def _goals(call: "Call", values: set[Word]) -> list[str]:
 
 
 def recipes(text: str, goals: Sequence[str]) -> str:
-    """Returns the commands that `make` runs for these goals and for the targets that they need, as a shell
-    script. If there are no goals, the first target is used. If a goal is not the name of a target, it may
-    belong to a pattern rule. In this case, returns the commands of all targets.
+    """Returns the commands that `make` runs for the targets in `goals` and for the targets that these need,
+    as a shell script. `text`: the text of the makefile. If `goals` is empty, the first target is used. If a
+    goal is not the name of a target, it may belong to a pattern rule. In this case, returns the commands of
+    all targets.
 
     All variables of the makefile are replaced by one shell variable whose value is unknown.
     """

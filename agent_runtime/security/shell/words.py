@@ -34,8 +34,10 @@ Pieces = tuple[Piece, ...]
 
 
 def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
-    """Returns the arguments to which a word expands. There are several arguments if the word contains braces
-    or variables with blanks in their values. `variables`: the values of variables; None for an unknown value.
+    """Returns the arguments to which a word of a shell command expands. There are several arguments if the
+    word contains braces or variables with blanks in their values.
+
+    `pieces`: the parts of the word. `variables`: the values of variables by name; None for an unknown value.
     """
     known = [_with_value(piece, variables) for piece in pieces]
     braced = _braces(known)

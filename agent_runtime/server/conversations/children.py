@@ -109,7 +109,8 @@ class Children:
     async def start(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """Creates a child conversation, whose agent starts to work on the task in `wanted`.
+        """Creates a child conversation, whose agent starts to work on the task in `wanted`. Returns a
+        description of the child.
 
         Raises ServerProblem 404 if the parent does not exist. Raises ServerProblem 409 `too_many_children` if
         the parent has the maximum number of children or must not have children. Raises ServerProblem 422

@@ -251,8 +251,8 @@ class Registry:
 
     @contextmanager
     def using(self, conversation_id: UUID) -> Iterator[ConversationEngine]:
-        """Yields the conversation that `get` returns. The conversation stays in memory until the `with` block
-        ends.
+        """Yields the conversation, and loads it first if it is only on disk (see `get`). The conversation
+        stays in memory until the `with` block ends.
         """
         with self._idle.in_use(conversation_id):
             yield self.get(conversation_id)

@@ -105,8 +105,9 @@ class WorkTrees:
             return None
 
     async def _is_used(self, home: Path) -> bool:
-        """Returns whether a conversation works in the directory `home`. A fork, for example, works in the
-        directory of the original conversation.
+        """Returns whether a conversation works in a directory below `home`, the directory that contains the
+        work trees of one conversation. A fork, for example, works in the work tree of the original
+        conversation.
         """
         page = await self._registry.catalog.search(
             status=None, order=ConversationSortOrder.CREATED_AT, page_id=None, limit=_ALL

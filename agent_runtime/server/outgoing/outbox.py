@@ -74,12 +74,14 @@ class Outbox:
         self._then: Callable[[], None] | None = None
 
     def when_current(self, then: Callable[[], None]) -> None:
-        """Asks the app server for the position of its last event of the conversation. Calls the function
-        `then` if this server's log has all events up to this position. After a restart, `then` is a function
-        that lets the agent continue: it must not continue from an old log that was restored from a backup.
+        """Calls the function `then` if this server's log of the conversation has all events that the app
+        server has. To find this out, asks the app server for the position of its last event of the
+        conversation.
 
-        If the app server has more events than the log, `then` is never called. If the app server does not
-        know the conversation, `then` is called. If the app server cannot be reached, it is asked again later.
+        After a restart, `then` is a function that lets the agent continue. The agent must not continue if
+        this server's log is an old one that was restored from a backup. If the app server has more events
+        than this log, `then` is never called. If the app server does not know the conversation, `then` is
+        called. If the app server cannot be reached, it is asked again later.
         """
         self._then = then
         self._wakeup.set()

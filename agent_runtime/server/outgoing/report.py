@@ -36,12 +36,12 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Compares the conversation's log with the events that the app server has. Calls the function `then`
-        if the log contains all these events. `then`: for example a function that lets the agent continue
-        after a restart.
+        """Calls the function `then` if this server's log of the conversation contains all events that the app
+        server has. Otherwise `then` is not called; for example, the log has fewer events if the sandbox was
+        restored from a backup.
 
-        The log may contain fewer events if the sandbox was restored from a backup. Then `then` is not called.
-        See `Outbox.when_current`.
+        `then`: for example a function that lets the agent continue after a restart. See
+        `Outbox.when_current`.
         """
         self._outboxes[conversation_id].when_current(then)
 

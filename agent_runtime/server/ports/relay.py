@@ -81,8 +81,9 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Returns a function that returns the same messages as `receive` and records each message as activity
-        of the sandbox. So the sandbox does not count as idle while clients use its ports.
+        """Returns a function that the caller uses in place of `receive`. It returns the same messages, and
+        records each message as activity of the sandbox. So the sandbox does not count as idle while clients
+        use its ports.
         """
 
         async def receive_and_notice() -> Message:

@@ -40,7 +40,10 @@ _logger.setLevel(logging.WARNING)
 
 
 class Bridge:
-    """The web server of the desktop plugin, on a Unix socket. It listens from `open` to `close`."""
+    """The web server for the desktop of the sandbox, on a Unix socket. It listens from `open` to `close`. It
+    sends the desktop's web page, and connects the page to the desktop's VNC server (the server that sends the
+    picture).
+    """
 
     def __init__(self, vnc: Path) -> None:
         self._vnc = vnc
@@ -48,9 +51,9 @@ class Bridge:
 
     @classmethod
     async def open(cls, socket: Path, vnc: Path) -> "Bridge":
-        """Starts the web server of the desktop and returns its object. `socket`: the path of the Unix socket
-        on which the server listens, in a directory that other users cannot enter. `vnc`: the Unix socket of
-        the X server for VNC.
+        """Starts the web server of the desktop and returns the Bridge object. `socket`: the path of the Unix
+        socket on which the web server listens, in a directory that other users cannot enter. `vnc`: the path
+        of the Unix socket on which the desktop's VNC server listens.
         """
         bridge = cls(vnc)
         bridge._server = await unix_serve(

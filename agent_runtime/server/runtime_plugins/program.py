@@ -74,9 +74,10 @@ class PluginProgram:
         await asyncio.gather(self._listening, return_exceptions=True)
 
     async def ready(self, answers: Callable[[], Awaitable[bool]], seconds: float) -> None:
-        """Waits until `answers` returns True, which means that the program is ready.
+        """Waits until the program is ready, at most `seconds`. `answers`: a function that returns whether the
+        program answers requests; it is called repeatedly until it returns True.
 
-        Raises RuntimePluginError if the program ends before that, or if it takes longer than `seconds`.
+        Raises RuntimePluginError if the program ends before it is ready, or is not ready in time.
         """
         try:
             async with asyncio.timeout(seconds):

@@ -1,5 +1,5 @@
-"""Reports whether the browser and Jupyter are installed. The agent's tools start these programs, so this
-module starts no program. Clients see both programs in the list of runtime plugins.
+"""Contains the runtime plugins for the browser and for Jupyter. These plugins only report whether the two
+programs are installed. The agent's tools start the programs.
 """
 
 import importlib.util

@@ -56,7 +56,7 @@ class EncryptedSettings:
     """The store of the saved settings, model profiles and secrets of the user. The object reads and writes
     the encrypted file in which they are stored. The file is read at the first use.
 
-    Two servers must not use the same directory.
+    Two servers must not use the same file: each would overwrite the changes of the other.
     """
 
     def __init__(self, config: Config) -> None:
@@ -100,7 +100,9 @@ class EncryptedSettings:
             return None
 
     def encrypt(self, text: str) -> str:
-        """Returns an encrypted form of a text. The text is for a client that stores it but must not read it.
+        """Encrypts a text and returns the result. Clients get secrets in this form if they must store them
+        but must not read them.
+
         Raises ServerProblem 409 if the server has no secret key.
         """
         return self._fernet().encrypt(text.encode()).decode()

@@ -60,7 +60,9 @@ Exposure = Annotated[Expose, Depends(_exposure)]
 
 
 def decrypted(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
-    """Decrypts the encrypted secrets in settings that a client has sent, and returns the settings."""
+    """Returns a copy of `settings`, which a client has sent, in which the encrypted secrets are decrypted.
+    Secrets that are not encrypted stay unchanged.
+    """
     return mask(settings, lambda secret: encrypted_settings.decrypt(str(secret)))
 
 

@@ -1,5 +1,5 @@
 """Chooses the application that this process serves: the full application of the agent server, or a small
-application that waits for POST /api/init.
+application that waits until POST /api/init sends the server's configuration.
 
 Each application is imported only if it is served. So the server starts faster, and a server that waits for
 POST /api/init needs less memory.

@@ -1,5 +1,5 @@
-"""Configures a server that was started before its user was known, when POST /api/init sends the
-configuration.
+"""Configures a server that was started without its final configuration, because its user was not known yet.
+The request POST /api/init sends this configuration later.
 """
 
 from collections.abc import Awaitable, Callable

@@ -81,7 +81,9 @@ class ChromiumError(Exception):
 
 
 def find_chromium() -> Path | None:
-    """Returns the path of the first Chromium program on PATH. Returns None if there is none."""
+    """Returns the path of an installed Chromium: searches PATH for each of the program names NAMES, in this
+    order. Returns None if none of these programs is installed.
+    """
     found = (shutil.which(name) for name in NAMES)
     return next((Path(path) for path in found if path), None)
 

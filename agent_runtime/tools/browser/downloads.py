@@ -11,7 +11,8 @@ _MAX_NAME_CHARS = 200
 
 
 class Downloads:
-    """Reports the downloads of a browser to the model, and cancels a download that is too large.
+    """Follows the downloads of a browser: tells the model when a download starts and ends, and cancels a
+    download that is too large.
 
     `directory`: where the browser saves the files. `say`: a function that gets each message for the model.
     `cancel`: a function that cancels the download with the given id.

@@ -41,8 +41,9 @@ _RESTARTED = (
 
 @dataclass(frozen=True)
 class BrowserReply:
-    """The result of a browser tool call. `names_page`: whether the model gets the URL and the title of the
-    page in front of the text. `image_url`: a picture for the model as a `data:` URL, if there is one.
+    """The result of a browser tool call. `text`: the text for the model. `names_page`: whether the URL and
+    the title of the page are added before this text. `image_url`: a picture for the model as a `data:` URL;
+    None if there is no picture.
     """
 
     text: str = ""
@@ -119,8 +120,8 @@ class BrowserSession:
         return self._browser.pid if self._browser is not None else None
 
     async def use(self, work: Work) -> BrowserObservation:
-        """Calls the function `work` with the running browser and returns the result as an observation. Starts
-        the browser if it does not run.
+        """Performs a browser tool call and returns its result as an observation. `work`: the function that
+        performs the call; it gets the running browser. Starts the browser first if it does not run.
 
         An error to which the model can react becomes a result with `is_error`.
         """

@@ -33,9 +33,11 @@ class PageError(Exception):
 
 @dataclass(frozen=True)
 class PageFrame:
-    """The document of a page, or of an iframe in the page. `session`: the id of the DevTools session with
-    which the document is controlled. `owner_session`: the id of the DevTools session for the document that
-    contains the iframe; None for the page itself.
+    """The document of a page, or of an iframe in the page.
+
+    `session`: the id of the DevTools session that controls the document. `owner_session`: the id of the
+    session that controls the surrounding document, which contains the iframe; None for the page itself. The
+    two sessions differ only if another browser process draws the iframe.
     """
 
     id: str
@@ -188,7 +190,9 @@ class Tab:
         return value if isinstance(value, dict) else {}
 
     async def offset(self, frame: PageFrame) -> tuple[float, float]:
-        """Returns the x and y position of the frame's document in the visible part of the page, in pixels."""
+        """Returns the position (x, y) of the frame's document, in pixels from the top left corner of the
+        visible part of the page.
+        """
         if frame.owner_session is None:
             return 0.0, 0.0
         owner = await self.call("DOM.getFrameOwner", {"frameId": frame.id}, session=frame.owner_session)
@@ -202,8 +206,8 @@ class Tab:
         """Returns the x and y position of the outermost frame of a DevTools session, in pixels from the top
         left corner of the visible part of the page. `session`: the id of the DevTools session.
 
-        A page has one session for itself, and one for each other process that draws some of its frames. In
-        each session, the browser reports the positions of frames relative to the session's outermost frame.
+        A page has one session for itself, and one for each other browser process that draws some of its
+        frames. In each session, positions are relative to the session's outermost frame.
         """
         if session == self.session:
             return 0.0, 0.0

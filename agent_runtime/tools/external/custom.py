@@ -23,8 +23,8 @@ class ToolLoadError(Exception):
 def load_tool(
     name: str, params: Mapping[str, JsonValue], context: ToolContext, modules: Mapping[str, str]
 ) -> AnyTool | None:
-    """Creates a tool that is not part of the runtime, with `params` as keyword arguments. Returns None if the
-    name is not known.
+    """Creates a tool that is not part of the runtime. Returns None if the name is not known. `context` and,
+    as keyword arguments, `params` are passed to the tool's class or factory function.
 
     `name`: `module:Class`, a tool name in `modules`, or the name of an installed entry point. `modules`: the
     names of the Python modules that define the tools, by tool name.

@@ -66,9 +66,10 @@ class FileEditorAction(Action):
     )
 
     def to_wire(self) -> dict[str, JsonValue]:
-        """Returns the action as JSON for clients of the agent server. Clients know only one replacement per
-        call. So the texts of several replacements are joined into one text. A user who must confirm the call
-        then sees all replacements.
+        """Returns the action as JSON for clients of the agent server.
+
+        Clients know only one replacement per call. If the call has several, their texts are joined: all old
+        texts into one, and all new texts into one. So a user who must confirm the call sees all of them.
         """
         wire = super().to_wire()
         if self.edits:

@@ -16,8 +16,8 @@ def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
     """Replaces `old` by `new` in the text of a file. Returns the new text and the line number of the
     replacement.
 
-    Raises EditError unless `old` occurs exactly once. Line endings of `old` and `new` are converted to the
-    file's line endings.
+    Raises EditError unless `old` occurs exactly once. The line endings of `old` and `new` may differ from
+    those of the file: they are converted first.
     """
     if not old:
         raise EditError("`old_str` is empty. Give the text to replace, or use `insert` or `create`.")

@@ -86,8 +86,9 @@ class Kernel:
         return not self._ended.done() and exists(self._process.pid)
 
     async def execute(self, code: str, listener: Listener, *, is_silent: bool = False) -> None:
-        """Runs a cell and waits until it has ended, with or without an error. Passes the cell's output to the
-        listener. `is_silent`: if True, the kernel does not number the cell and does not send its result.
+        """Runs a cell and waits until it has ended, with or without an error. `code`: the text of the cell.
+        `listener`: a function that gets the kernel's messages about the cell: the type and the content.
+        `is_silent`: if True, the kernel does not number the cell and does not send its result.
 
         Raises KernelError if the kernel ends before the cell has ended. If the call is cancelled, the cell
         continues to run.
@@ -190,8 +191,8 @@ async def _until_idle(client: "AsyncKernelClient", request: str) -> None:
 
 
 async def _follow(client: "AsyncKernelClient", request: str, listener: Listener) -> None:
-    """Passes the kernel's messages about one request to the listener, until the kernel reports that the
-    request is complete.
+    """Passes the kernel's messages about one request, such as the output of a cell, to `listener`. Returns
+    when the kernel reports that the request is complete. `request`: the id of the request.
     """
     while True:
         message = await client.iopub_channel.get_msg()

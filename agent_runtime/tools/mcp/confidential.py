@@ -46,8 +46,8 @@ def _of(name: str, value: str) -> Iterator[str]:
 
 
 def _options(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yields the options of a command line as pairs of name and value, for `--token=x` and for `--token x`.
-    An argument without an option is yielded with an empty name.
+    """Yields the arguments of a command line as pairs of name and value. `--token=x` and `--token x` both
+    yield the name `token` and the value `x`. For an argument that is not an option, the name is empty.
     """
     for at, word in enumerate(arguments):
         option = _OPTION.fullmatch(word)

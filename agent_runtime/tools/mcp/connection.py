@@ -119,8 +119,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Registers a tool call that runs in the `with` block. When the last running call ends, cancels the
-        questions that the user has not answered. `deadline`: the call's time limit; `_answer` extends it.
+        """Registers a tool call that runs in the `with` block. `deadline`: the call's time limit, which does
+        not run while the user answers a question. After the last running call, cancels open questions.
         """
         self._deadlines.add(deadline)
         try:

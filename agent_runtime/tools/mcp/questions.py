@@ -39,8 +39,8 @@ class Question:
 
 @dataclass(frozen=True)
 class ElicitationResponse:
-    """The user's reply to a question of an MCP server. `content`: the values of the form, if the user has
-    filled it in.
+    """The user's reply to a question of an MCP server. `action`: whether the user accepts, declines, or does
+    not decide (`cancel`). `content`: the values of the form; None if the user has not filled in a form.
     """
 
     action: Literal["accept", "decline", "cancel"]

@@ -22,8 +22,8 @@ class SignInNeededError(Exception):
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
-    """Returns an HTTP authentication like `auth` whose sign-in also requests the OAuth scope `scope`. None
-    means no additional scope.
+    """Returns an HTTP authentication that works like `auth`, but requests an additional OAuth scope at the
+    sign-in. `scope`: the additional scope (permission); None means no additional scope.
 
     If a tool call needs more permissions and no person can sign in again, the call is refused.
     """

@@ -78,9 +78,11 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Returns an effect of unknown risk, so that the confirmation policy can ask the user. What the call
-        reads and changes is not known. The hints that the MCP server gives about its tool are not used,
-        because with false hints the server could prevent this question.
+        """Returns an effect of unknown risk, because it is not known what the call reads and changes. So the
+        confirmation policy can ask the user before the call.
+
+        The MCP server's hints about its tool (such as "only reads") are not used: a malicious server could
+        give false hints, and the user would not be asked.
         """
         del action
         return UNDECLARED
@@ -123,8 +125,9 @@ def _refusal(server: str, change: ToolChange) -> str:
 
 
 def name_for_model(tool: str, server: str, taken: Collection[str]) -> str:
-    """Returns the tool's name with only characters that model vendors accept. Adds the server's name if
-    another tool already has this name. `taken`: the names of the other tools.
+    """Returns the name by which the model calls an MCP tool. This is the tool's name, in which characters
+    that model vendors do not accept are replaced. If another tool already has this name, the name of the
+    server is put in front. `taken`: the names of the other tools.
     """
     plain = _FORBIDDEN.sub("_", tool)[:MAX_NAME_CHARS]
     if plain and plain not in taken:

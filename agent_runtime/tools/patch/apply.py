@@ -87,8 +87,8 @@ def write(result: Draft) -> None:
 
 @dataclass(frozen=True)
 class _Stored:
-    """The bytes to write to a file. `mode`: the file mode; None keeps the mode of an existing file, or uses
-    the default for a new file.
+    """The content and the mode (permissions) that a file gets when it is written. `mode`: None keeps the mode
+    of an existing file, or uses the default for a new file.
     """
 
     content: bytes

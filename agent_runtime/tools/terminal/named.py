@@ -35,7 +35,8 @@ def session_of(action: TerminalAction) -> str:
 
 
 def too_many(action: TerminalAction, running: Mapping[str, str | None]) -> TerminalObservation:
-    """Returns the error result for a call that would need one shell more than allowed.
+    """Returns the error result for a call that needs a new shell although the maximum number of shells is
+    already open.
 
     `running`: the running command of each shell; None for a shell that runs no command.
     """

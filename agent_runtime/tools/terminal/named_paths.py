@@ -11,13 +11,12 @@ _MAX_WORD_CHARS = 4096
 
 
 def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]:
-    """Returns the directory in which the command ended, and all paths that the words of the command could
-    mean. The terminal tool reports these paths, so that the model gets the project's instructions for these
-    files.
+    """Returns the paths that the words of a shell command may mean, and the directory in which the command
+    ended. The terminal tool reports these paths. Then the model gets the project's instructions for them.
 
-    `started_in`, `ended_in`: the directories in which the command started and ended. Each word is used twice:
-    as a path relative to `ended_in`, and as a path relative to `started_in`. The function does not check
-    whether files exist and does not replace variables. So the result may contain words that are not paths.
+    `started_in`, `ended_in`: the working directories of the shell before and after the command. A word that
+    is a relative path may be relative to either directory, so both paths are returned. The function does not
+    check whether files exist, and does not replace variables. So some returned paths may not exist.
     """
     words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
     paths = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]

@@ -145,9 +145,9 @@ class Paint:
         self._start_over()
 
     def taken(self) -> "Paint":
-        """Moves all lines of this object to a new object and returns the new object, which can still give the
-        styles of these lines. This object keeps the style that applies at the end of these lines, because
-        later output begins with this style.
+        """Moves all lines of this object to a new object, and returns the new object. The method `styles` of
+        the new object returns the styles of these lines. This object keeps only the style at the end of these
+        lines, because later output begins with this style.
         """
         taken = copy(self)
         self._start_over()

@@ -79,8 +79,8 @@ class TerminalSession:
         return _shorten(self._running) if self._shell is not None and self._shell.is_busy else None
 
     def peek(self, max_chars: int) -> OutputTail:
-        """Returns the end of the output that the running command has printed since the last result for the
-        model, at most `max_chars` characters.
+        """Returns the last part of the running command's output, at most `max_chars` characters. Output that
+        the model has already got in an earlier tool result is left out.
         """
         text = self._output.peek(max_chars)
         text = self._shell.without_traces(text) if self._shell else text

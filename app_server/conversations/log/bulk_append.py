@@ -88,8 +88,8 @@ async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation
 
 
 def in_parts(frames: Sequence[DurableFrame]) -> Iterator[Sequence[DurableFrame]]:
-    """Splits the events that are copied into a new log, and yields parts of at most PER_TRANSACTION events
-    each, which are small enough for one transaction.
+    """Splits the events `frames` into parts and yields the parts. Each part has at most PER_TRANSACTION (100)
+    events, so that `fill` can write it to a log in one short transaction.
     """
     for begin in range(0, len(frames), PER_TRANSACTION):
         yield frames[begin : begin + PER_TRANSACTION]

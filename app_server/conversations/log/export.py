@@ -110,10 +110,10 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Reads one page of the log's events, in their order. For each event, stores in `parents` the id of the
-    event as the key and the id of its parent as the value. Returns the id of the last event of the current
-    branch (the events that the user has not undone by going back to an earlier point), or None if the branch
-    is empty. The caller then follows the parents from this event to find the whole branch.
+    """Reads one page of the log and adds the parent of each event to the dict `parents`: the keys are ids of
+    events, the values are ids of their parents. Returns the id of the last event that the user has not
+    undone by going back to an earlier point; None if there is no such event. From this event, the caller
+    follows the parents to find all events that were not undone.
 
     `bodies`: the events of the page, as JSON texts. `leaf`: the id that this function returned for the page
     before; None for the first page.

@@ -22,8 +22,8 @@ _MCP_PARTS = ("mcp_changes", "mcp_questions")
 
 @dataclass(frozen=True)
 class FoldedState:
-    """The positions of the events that determine a conversation's settings, task list and open tool calls
-    after the event at `seq`.
+    """The positions of those events of a log that determine a conversation's settings, task list and open
+    tool calls. The events after the position `seq` are not yet taken into account.
 
     parts: the position of the last event about each setting or other part of the state; the keys are the
     names of the parts. tasks: the position of the last event about each task; the keys are the ids of the
@@ -68,9 +68,10 @@ def restored(stored: Mapping[str, Any] | None) -> FoldedState:
 
 
 def fold(state: FoldedState, seq: int, event: Mapping[str, Any]) -> FoldedState:
-    """Returns the positions of the events that determine settings, task list and open tool calls, after one
-    more event of the log. `state`: these positions before this event. `seq`: the position of this event.
-    Accepts events of any kind and shape; an unknown event changes only `seq`.
+    """Takes the next event of the log into account and returns the new folded state: the positions of the
+    events that determine settings, task list and open tool calls. `state`: the folded state before this
+    event. `seq`: the position of this event. Accepts events of any kind and shape; an unknown event changes
+    only the field `seq`.
     """
     state = replace(state, seq=seq)
     match event:

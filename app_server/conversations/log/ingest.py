@@ -151,12 +151,11 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the frames (messages) of a sandbox's report that must be sent to the clients. If the log
-    contained none of the reported events before, these are all frames.
+    """Returns the frames (messages) of a sandbox's report that must be sent to the clients: all frames if all
+    events of the report are new. `appended`: says which events of the report are new in the log.
 
-    A sandbox sometimes repeats a report. Then the log already contained some of its events, and only the
-    frames after the last such event are returned. So the parts of an unfinished model reply are not sent
-    twice. `appended`: says which events of the report are new in the log.
+    If the sandbox has repeated a report, some of its events were already in the log. Then only the frames
+    after the last of these old events are returned, so that the clients do not get a frame twice.
     """
     new = {frame.seq for frame in appended.new}
     known = [

@@ -109,7 +109,7 @@ def with_words(query: str, dialect: str) -> Select[UUID] | None:
     word of `query` also matches longer words that begin with it, unless the word is a single letter. Returns
     None if `query` contains no word.
 
-    dialect: the name of the database's SQL dialect.
+    dialect: the database for which the query is written: `sqlite` or `postgresql`.
     """
     words = _WORD.findall(query)[:MAX_WORDS]
     if not words:

@@ -50,9 +50,9 @@ class Projection:
 
 
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
-    """Returns the fields that lists of conversations show (such as title and cost), after one more event of
-    the log. `state`: these fields before this event. `seq`: the position of this event. Accepts events of any
-    kind and shape; an unknown event changes only `last_seq`.
+    """Takes the next event of the log into account and returns the new values of the fields that lists of
+    conversations show, such as title and cost. `state`: the fields before this event. `seq`: the position of
+    this event. Accepts events of any kind and shape; an unknown event changes only `last_seq`.
     """
     state = _with_change(replace(state, last_seq=seq), event)
     match event:

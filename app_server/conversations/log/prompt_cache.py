@@ -103,10 +103,10 @@ _ORDER = (
 
 
 def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
-    """Returns a copy of the conversation's stored metrics with the cause of a change. It is used after an
-    event has changed the beginning of the agent's prompt, so that the next cache miss can be explained by
-    `cause`. If an earlier cause is stored, the more important of the two is kept. Returns `metrics` unchanged
-    if they contain no statistics of the prompt cache.
+    """Returns a copy of the metrics of a conversation to which `cause` is added. `cause`: why an event has
+    changed the beginning of the agent's prompt; it explains the next miss of the prompt cache. If the metrics
+    contain an earlier cause, the copy contains the more important of the two. `metrics`: the stored metrics;
+    they are returned unchanged if they contain no statistics of the prompt cache.
     """
     stored = (metrics or {}).get("prompt_cache")
     if metrics is None or stored is None:
@@ -118,8 +118,9 @@ def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping
 def after_stats(
     metrics: Mapping[str, Any] | None, usage: Mapping[str, Any], timestamp: Any
 ) -> dict[str, dict[str, Any]]:
-    """Returns a dict with the new entry `prompt_cache` of the conversation's stored metrics, after an event
-    has reported the tokens that the agent has used. Returns an empty dict before the first model call.
+    """Computes the statistics of the prompt cache from an event that reports the tokens that the agent has
+    used. Returns a dict with these statistics under the key `prompt_cache`, to be stored in the metrics of
+    the conversation. Returns an empty dict before the first model call.
 
     `metrics`: the stored metrics before the event. `usage`: the tokens of all calls of the agent so far,
     added together, and the name of the model. `timestamp`: the time of the event. `usage` and `timestamp`

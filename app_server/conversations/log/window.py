@@ -22,8 +22,8 @@ _PAGE = 500
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
     """Returns the positions of the events that determine the conversation's settings, task list and open tool
-    calls (the folded state). Reads the stored positions. If no positions are stored, or if the log has newer
-    events, also evaluates the missing events and stores the new positions.
+    calls (the folded state). Reads the stored folded state. If it does not include the newest events of the
+    log, reads these events, computes the new folded state from them, and stores it.
     """
     state = await _stored(session, conversation_id)
     last_seq = await log.last_seq(session, conversation_id)

@@ -1,3 +1,3 @@
-"""The repositories of a conversation: further repositories besides the first one, checkouts (the directories
-of repositories in the sandbox), submodules, and which repositories git in the sandbox can reach.
+"""Manages the repositories of a conversation: the first repository, further repositories and submodules, and
+their checkouts (directories in the sandbox). Also decides which repositories git in the sandbox can reach.
 """

@@ -19,8 +19,8 @@ def mode_for(wanted: CloneMode | None, address: Address) -> CloneMode:
     """Returns the clone mode with which the repository is cloned. A repository that git in a sandbox cannot
     reach is always cloned with its full history, because git could not fetch the missing history later.
 
-    wanted: the mode that the user chose. None: an older version of Slipway created the conversation, without
-    a clone mode; the default mode is used.
+    wanted: the mode that the user chose. None means the default mode; this occurs if an older version of
+    Slipway, which had no clone modes, created the conversation. address: the address of the repository.
     """
     return wanted or DEFAULT_MODE if address.web_url is not None else CloneMode.FULL
 

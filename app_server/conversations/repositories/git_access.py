@@ -94,10 +94,12 @@ def named_by(
 
 
 def remotes_of(work: Iterable[ConversationRepository], signing_key: str | None) -> GitRemotes:
-    """Returns the git settings for a sandbox, with one remote for each repository that the git proxy can
-    reach over HTTP. Git in the sandbox reports all other repositories as unreachable. `work`: the
-    repositories of the conversations in the sandbox. signing_key: the public key of the key pair that signs
-    commits; None if commits are not signed.
+    """Returns the git settings for a sandbox. They contain one entry, with all spellings of the URL, for each
+    repository that the app server can reach over HTTP. Git in the sandbox sends requests for these
+    repositories through the app server, and reports all other repositories as unreachable.
+
+    `work`: the repositories of the conversations in the sandbox. signing_key: the public key of the key pair
+    that signs commits; None if commits are not signed.
     """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}

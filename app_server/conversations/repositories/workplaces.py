@@ -18,10 +18,10 @@ from app_server.core.errors import BadRequest
 class Checkout:
     """A repository of a conversation that is checked out in the sandbox, or one folder of this repository.
 
-    directory: the absolute path. identity: the identity of the repository, followed by the folder; the user's
-    trust grants (decisions which programs of the repository may run) are stored under this text. base_commit:
-    the commit at which the agent's work began; None if the repository was empty. folder: the path of
-    `directory` relative to the root of the repository; empty for the root.
+    directory: the absolute path. identity: the identity of the repository, followed by `folder`. The user's
+    decisions which programs of the repository may run are stored with this text as the key. base_commit: the
+    commit at which the agent's work began; None if the repository was empty. folder: the path of `directory`
+    relative to the root of the repository; empty for the root.
     """
 
     directory: str

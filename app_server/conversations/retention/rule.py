@@ -72,10 +72,11 @@ def has_sub_conversations() -> ColumnElement[bool]:
 
 
 async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
-    """Returns the ids of the conversations that the retention rule archives or deletes now, newest first, so
-    that sub-conversations come before their parents. If the rule deletes conversations, a conversation is
-    left out as long as the rule does not apply to all its sub-conversations, because these are deleted with
-    their parent.
+    """Returns the ids of the conversations that the retention rule archives or deletes now. The newest come
+    first, so sub-conversations come before their parents.
+
+    A deletion of a conversation also deletes its sub-conversations. Therefore, if the rule deletes, a
+    conversation is left out while it has a sub-conversation that the rule does not apply to.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

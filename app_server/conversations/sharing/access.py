@@ -57,8 +57,8 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
 
 
 def shared_with(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that this user may see a conversation of another user. The database uses a
-    separate index for each part of the condition.
+    """Returns the SQL condition that a conversation of another user is shared with this user. It is written
+    as a union, so that the database can use one index for each kind of share (everyone, person, team).
     """
     everyone = select(Conversation.id).where(Conversation.everyone_role.is_not(None))
     person = select(ConversationShare.conversation_id).where(ConversationShare.user_id == user_id)

@@ -58,8 +58,9 @@ async def team_for_start(
 async def hide_from_other_team(
     session: AsyncSession, user: User, conversation: Conversation, named: OwningTeam | None
 ) -> None:
-    """Ends the sharing of the conversation with its team if the conversation gets a repository that another
-    team allows only to its own members. named: the team that owns this repository; None if no team owns it.
+    """Ends the access of the team to which the conversation belongs, if the conversation gets a repository
+    that a different team allows only to its own members. named: the team that owns this repository; None if
+    no team owns it.
     """
     team_id = await _other_team(session, conversation, named)
     if team_id is None:
@@ -119,8 +120,9 @@ async def leave_team(session: AsyncSession, conversation: Conversation) -> None:
 
 
 def give_to_team(session: AsyncSession, user: User, conversation: Conversation, found: TeamOfStart) -> None:
-    """Stores that a new conversation belongs to a team, and shares the conversation with the team's members.
-    found: the team that owns the conversation's first repository, and what its members may do.
+    """Stores that a new conversation belongs to a team. Also shares the conversation with the team's members,
+    unless `found.share` is None. found: the team that owns the conversation's first repository, and what its
+    members may do with the conversation. user: the person who is named in the audit log.
     """
     team, role = found.team, found.share
     session.add(

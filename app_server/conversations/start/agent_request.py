@@ -91,24 +91,28 @@ def build(
     has_own_tools: bool = False,
     max_iterations: int = DEFAULT_MAX_ITERATIONS,
 ) -> StartConversationRequest:
-    """Builds the request that creates a conversation at the agent server. In the request, the address of the
-    model is that of the inner listener, the HTTP server of Slipway for sandboxes. The agent calls the model
-    there with the sandbox's key, so the sandbox never gets the vendor's key.
+    """Builds the request that creates a conversation at the agent server. The agent must call its model at
+    the inner listener (Slipway's HTTP server for sandboxes), so the sandbox never gets the vendor's key.
 
-    request: the start request that the user has sent. profile: the model profile (the saved model with its
-    options) for the agent. fallbacks: model profiles to try, in this order, if the model stays unavailable.
-    inner_url: the URL of the inner listener. model_proof: a signature of the conversation's id. Each model
-    call contains it, as a proof that the call belongs to this conversation. silence_seconds: how long the app
-    server waits for data from the vendor during a model call. working_dir: the directory in which the agent
-    works. further_projects: the directories of the conversation's further repositories (all but the first
-    one). disabled_skills: names of skills that the user has switched off. mode: when the agent asks the user
-    before an action. secrets: descriptions of secrets by name; a value is fetched only when a command uses
-    it. consent: hashes of the hooks, MCP servers and other project executables of the first repository that
-    the user has allowed. further_consent: such hashes for each further repository, by directory.
-    usable_tools: the tools whose requirements the sandbox meets. mcp_approved: the versions of MCP tools that
-    the user has approved, by server and tool name. mcp_servers: the user's MCP servers by name. The sandbox
-    runs servers that are commands. It calls the other servers through the inner listener, which adds the
-    credentials. has_own_tools: whether the agent also gets Slipway's own MCP server.
+    request: the start request that the user has sent. working_dir: the directory in which the agent works.
+    further_projects: the directories of the conversation's further repositories (all but the first one).
+
+    profile: the model profile (the saved model with its options) for the agent. fallbacks: model profiles to
+    try, in this order, if the model stays unavailable. inner_url: the URL of the inner listener. model_proof:
+    a signature of the conversation's id; it proves that a model call belongs to this conversation.
+    silence_seconds: how long the app server waits for data from the vendor during a model call.
+
+    skill_files: the skill files that the agent server gets. disabled_skills: names of skills that the user
+    has switched off. mode: when the agent asks the user before an action. max_iterations: how many times the
+    agent may call its model in one run. secrets: descriptions of secrets by name; a value is fetched only
+    when a command uses it. consent: hashes of the hooks, MCP servers and other project executables of the
+    first repository that the user has allowed. further_consent: such hashes for each further repository, by
+    directory. usable_tools: the tools whose requirements the sandbox meets.
+
+    mcp_servers: the user's MCP servers by name. Servers that are commands run in the sandbox. Other servers
+    are called through the inner listener, which adds the credentials. mcp_approved: the versions of MCP tools
+    that the user has approved, by server and tool name. has_own_tools: whether the agent also gets Slipway's
+    own MCP server.
     """
     llm = brokered_llm(
         profile,
@@ -205,8 +209,8 @@ def brokered_llm(
     (which forwards the model calls) use equal values. The extra headers and extra body fields of the profile
     stay in the app server.
 
-    `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, the model is
-    tried only three times, within seconds. `inner_url`: the URL of the inner listener. `model_proof`: a
+    `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, a failed call
+    is repeated only twice, within a few seconds. `inner_url`: the URL of the inner listener. `model_proof`: a
     signature of the conversation's id, which proves to the app server that a call belongs to this
     conversation. `silence_seconds`: how long the app server waits for data from the vendor if the profile has
     no timeout.

@@ -111,9 +111,9 @@ class TrustDecisions:
         return executable.problem is None and self.of(executable) is Decision.ALLOWED
 
     def approved_before(self, executable: ProjectExecutable) -> ProjectExecutable | None:
-        """Returns the version of this project executable that the user allowed last. The user sees it, to
-        compare it with the present version. Returns None if the user has already decided about the present
-        version, or has never allowed an earlier version.
+        """Returns the version of this project executable that the user allowed last, so that the user can
+        compare that version with the present version. Returns None if the user has already decided about the
+        present version, or has never allowed an earlier version. `executable`: the present version.
         """
         if self.of(executable) is not None:
             return None

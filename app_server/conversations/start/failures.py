@@ -22,9 +22,12 @@ _START_CODES = frozenset(
 
 
 def start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
-    """Returns the error that the user sees for a failed start: its code, its cause and how to fix it. An
-    unexpected error is also written to the server's log with a reference. The user's text contains the same
-    reference.
+    """Returns the error that the user sees for a failed start: its code, its cause and how to fix it.
+    `error`: the error that was raised. `stage`: the stage that has failed. `task_id`: the id of the
+    conversation, which is also the id of its start task.
+
+    An unexpected error is also written to the server's log, with a random reference (16 hex digits). The text
+    for the user contains the same reference, so that the entry in the log can be found.
     """
     match error:
         case StartFailure():

@@ -34,8 +34,8 @@ async def left_out_of(
 ) -> list[str]:
     """Returns sentences about the hooks, MCP servers, sub-agents and plugins that the conversation does not
     use. One sentence names all executables that the user has not allowed. One more sentence is added for each
-    MCP server whose name another server already has. `loadable`: the executables of all folders of the
-    conversation; the agent's working folder comes first.
+    MCP server that is not used because another server has the same name. `loadable`: the executables of all
+    folders of the conversation; the agent's working folder comes first.
     """
     begin = [f"{one.checkout.name}/" if len(loadable) > 1 else "" for one in loadable]
     waiting = [

@@ -14,8 +14,8 @@ from app_server.marketplaces.service import Loaded, load, loaded_by_default
 
 
 async def load_defaults(start: Start) -> Loaded:
-    """Returns the plugins and skills that are now in the marketplaces (lists of plugins and skills) which the
-    user has set to be used in every new conversation.
+    """Returns the plugins and skills of the user's default marketplaces, as they are now. The user has set
+    that every new conversation uses these marketplaces.
     """
     async with start.database.read() as session:
         marketplaces = await loaded_by_default(session, start.user_id)

@@ -23,11 +23,12 @@ _HOUR = timedelta(hours=1)
 
 
 async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
-    """Checks that the user may start one more conversation in this sandbox.
+    """Checks that the quotas allow the user to start one more conversation in this sandbox. The quotas limit
+    the starts per hour, the running sandboxes and the stored bytes, for the user and for the user's
+    organisation.
 
     Conversations that start at the same moment are checked one after the other, so that together they cannot
-    exceed a quota. Raises TooManyRequests `quota_reached` if a quota of the user or of the user's
-    organisation is used up.
+    exceed a quota. Raises TooManyRequests `quota_reached` if a quota is used up.
     """
     await _lock(session, user_id)
     for name, of_user in (

@@ -33,8 +33,9 @@ class CommitIdentity:
 
     @property
     def script(self) -> str:
-        """Returns a shell script that sets the author's name and address in the repository. For a value that
-        neither the user nor git has set, the script sets Slipway's own name or address.
+        """Returns a shell script that sets the author's name and e-mail address in the repository. The script
+        sets each of the two to the user's value. If the user has none, the value in git's configuration
+        stays. If git has none either, the script sets Slipway's own name or address.
         """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(
@@ -118,9 +119,13 @@ async def clone_part(
     sandbox fetches the clone through Slipway's git proxy. After a failure, no partial checkout stays in
     `directory`.
 
-    branch: None means the default branch. timeout_seconds: the time limit for the clone. Raises StartFailure
-    `repository_not_found` if the repository does not exist. Raises StartFailure `branch_not_found` if the
-    branch does not exist. Raises StartFailure `repository_clone_failed` for other failures.
+    `branch`: None means the default branch. `mode`: which part of the history is fetched. `identity`: the
+    author's name and e-mail address for commits in the clone. `timeout_seconds`: the time limit for the
+    clone.
+
+    Raises StartFailure `repository_not_found` if the repository does not exist. Raises StartFailure
+    `branch_not_found` if the branch does not exist. Raises StartFailure `repository_clone_failed` for other
+    failures.
     """
     target = PurePosixPath(directory)
     partial = str(target.parent / f".{target.name}.partial")
@@ -202,8 +207,10 @@ async def fetch_submodule(
     client: AgentClient, directory: str, path: str, mode: CloneMode, timeout_seconds: float
 ) -> str | None:
     """Fetches a submodule of the repository through Slipway's git proxy and checks the submodule out. Returns
-    None on success. Otherwise returns the reason of the failure, as a short text. path: the submodule's
-    folder in the repository.
+    None on success. Otherwise returns the reason of the failure, as a short text.
+
+    `directory`: the directory of the repository in the sandbox. `path`: the submodule's folder in the
+    repository. `mode`: how much of the submodule's history is fetched. `timeout_seconds`: the time limit.
     """
     quoted_path = shlex.quote(path)
     # `--checkout`: the repository must not choose a command. No other protocol runs a program here.

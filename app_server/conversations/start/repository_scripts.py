@@ -50,8 +50,9 @@ async def run_setup_scripts(
 ) -> str:
     """Runs set-up scripts one after the other and returns the end of their output.
 
-    timeout_seconds: the time limit for each script. Raises StartFailure `setup_script_failed` at the first
-    script that fails; the later scripts are not run.
+    `timeout_seconds`: the time limit for each script. `report`: a function that is called with the end of the
+    output each time a script has printed more. Raises StartFailure `setup_script_failed` at the first script
+    that fails; the later scripts are not run.
     """
     output = ""
     for run in runs:
@@ -78,9 +79,13 @@ async def run_setup_scripts(
 async def run_setup_script(
     client: AgentClient, directory: str, script: ProjectExecutable, timeout_seconds: int, report: Report
 ) -> Finished:
-    """Runs the set-up script with the command `source` in a separate bash. First checks that the script's
-    files are the same as when the user allowed the script. Raises StartFailure `setup_script_failed` if a
-    file has changed, or if the script fails.
+    """Runs the set-up script with the command `source` in a separate bash, so that the script cannot change
+    the environment of later commands. First checks that the script's files are the same as when the user
+    allowed the script.
+
+    `timeout_seconds`: the time limit. `report`: a function that is called with the end of the output each
+    time the script has printed more. Raises StartFailure `setup_script_failed` if a file has changed, or if
+    the script fails.
     """
     source = (
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"

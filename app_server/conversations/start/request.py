@@ -94,9 +94,9 @@ def _parameters_of(plugin: PluginSpec) -> str:
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns a copy of the start request for a conversation that begins from a snapshot. The copy has the
-    repositories of the conversation from which the snapshot was taken, if that conversation has any. A
-    request without a snapshot is returned unchanged.
+    """Adds repositories to a start request for a conversation that begins from a snapshot (saved files of an
+    earlier conversation). Returns a copy of the request with the repositories of the earlier conversation, if
+    that conversation has any. A request without a snapshot is returned unchanged.
 
     Raises BadRequest `two_origins` if the request names both a snapshot and a repository. Raises NotFound
     `snapshot_not_found` if the user has no such snapshot.
@@ -187,10 +187,9 @@ async def with_spec(
     spec for the repository at `address`. `address`: None if the request has no repository. `permission`:
     which specs the user may choose.
 
-    If the request begins from a snapshot and names no spec, it is returned unchanged, so that the new sandbox
-    has the image of the snapshot. There are two exceptions: the user may not choose a spec, or the user's
-    organisation or team enforces a spec. In these two cases, the request gets a spec although it begins from
-    a snapshot.
+    A request that begins from a snapshot and names no spec is returned unchanged, so that the new sandbox has
+    the image of the snapshot. But it also gets a spec if the user may not choose a spec, or if the user's
+    organisation or team enforces one.
 
     Raises NotFound `sandbox_spec_not_found` if the spec does not exist. Raises Forbidden
     `sandbox_specs_not_allowed` if the request names a spec that the user may not choose. Raises Forbidden

@@ -71,9 +71,9 @@ class SandboxPlacement:
 async def choose_sandbox(
     session: AsyncSession, config: Config, new_conversation: NewConversation, request: StartRequest
 ) -> SandboxPlacement:
-    """Chooses and returns the sandbox for the new conversation and the folder in this sandbox. The sandbox is
-    the sandbox that the request names, or a sandbox that several conversations of the user can share, or a
-    new sandbox.
+    """Chooses the sandbox for the new conversation and the folder in this sandbox, and returns both. Takes
+    the sandbox that the request names, if it names one. Otherwise takes a sandbox that several conversations
+    of the user can share, or a new sandbox.
 
     Raises BadRequest `two_origins` if the request names both a sandbox and a snapshot. If the request names a
     sandbox that the conversation cannot use, raises NotFound or Conflict with the reason.
@@ -136,10 +136,9 @@ async def _has_the_same_way_out(
     """Returns whether the new conversation would have the same network policy as the conversations that are
     already in the sandbox.
 
-    Always returns False in two cases. In the first case, the conversations have different repositories, and
-    the user has saved a network credential for one of these repositories. The egress proxy adds such
-    credentials to requests. In the second case, the repositories belong to different teams, or only some of
-    them belong to a team.
+    Also returns False in two other cases. First, the conversations have different repositories, and the user
+    has saved a network credential for one of them: the conversations of another repository must not use this
+    credential. Second, the repositories belong to different teams, or only some of them belong to a team.
     """
     user_id, there = new_conversation.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.

@@ -67,13 +67,13 @@ def _allowed(
     per_checkout: Sequence[CheckoutExecutables], kind: ExecutableKind
 ) -> list[tuple[Checkout, ProjectExecutable | None, str]]:
     """Finds the set-up scripts or the Git hooks (`kind` says which) in the folders of the conversation, and
-    returns whether each of them may run. The result contains one tuple for each script that is found, and one
-    for each repository without a script. The first element is always the checkout (the directory of the
-    repository, or a folder in it).
+    decides whether each of them may run. Returns one tuple for each script that is found, and one for each
+    repository without a script.
 
-    If the script may run, the other two elements are the script and an empty text. If it may not run, they
-    are None and a sentence with the reason, for example that the user has not allowed this version of the
-    script. If the repository has no script, they are None and a sentence that says so.
+    Each tuple contains the checkout (the directory of the repository, or a folder in it), the script, and a
+    sentence. If the script may run, the sentence is empty. If the script may not run, the tuple contains None
+    and a sentence with the reason, for example that the user has not allowed this version of the script. If
+    there is no script, the tuple contains None and a sentence that says so.
     """
     found: list[tuple[Checkout, ProjectExecutable | None, str]] = []
     for one in per_checkout:

@@ -44,8 +44,9 @@ def decrypt_secrets(cipher: Cipher, encrypted: str | None) -> dict[str, SecretSt
 
 
 def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -> str:
-    """Returns the URL from which the conversation's sandbox fetches the value of a secret. Requests to this
-    URL need the session key of this sandbox.
+    """Returns the URL from which the conversation's sandbox fetches the value of the secret `name`. Requests
+    to this URL need the session key of this sandbox. `inner_url`: the base URL at which sandboxes reach the
+    app server.
     """
     conversation_path = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{conversation_path}/secrets/{name}"

@@ -36,9 +36,8 @@ def new_stages() -> list[Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """The result of leasing a start task (taking the right to work on a conversation's start for a limited
-    time): the id of the task and the id of the conversation's sandbox. The worker that leased the task has
-    the right to work on this start.
+    """The start task that a worker has just leased: `id` is the id of the start task, `sandbox_id` is the id
+    of the conversation's sandbox. A lease is the right to work on a conversation's start for a limited time.
     """
 
     id: UUID
@@ -89,8 +88,8 @@ async def claim(
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
     """Returns the SQL condition that is true if the sandbox runs as a process on the machine of another app
-    server. This app server cannot reach such a sandbox. server_id: the id of this app server; None means that
-    there is only one app server.
+    server. This app server cannot reach such a sandbox. `sandbox_id`: the column with the sandbox's id.
+    `server_id`: the id of this app server; None means that there is only one app server.
     """
     if server_id is None:
         return false()

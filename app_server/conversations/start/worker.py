@@ -224,8 +224,8 @@ class StartWorker:
         task.add_done_callback(finished)
 
     async def _work(self, claim: Claim) -> None:
-        """Runs the steps of a conversation's start as long as only this worker may work on the start (as long
-        as it has the lease).
+        """Runs the steps of a conversation's start and regularly extends the lease, the right to work on this
+        start. Stops the steps if the lease is lost.
         """
         steps = asyncio.create_task(self._steps(claim.id), name="start steps")
         lease = asyncio.create_task(self._keep_lease(claim.id), name="start lease")
@@ -369,8 +369,9 @@ ServerStartWorker = Annotated[StartWorker, from_server("start_worker")]
 
 
 def _exchange(path: Path, text: str) -> str | None:
-    """Writes the file with `text` as its whole content. Returns the file's previous content, or None if there
-    was no file. The file contains the id of the worker that used this home directory last.
+    """Replaces the content of the file with `text`. Returns the file's previous content, or None if there was
+    no file. The file stores the id of the worker that used this home directory (the data directory of the
+    server) last.
     """
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

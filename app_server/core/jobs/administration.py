@@ -78,9 +78,9 @@ async def counts(session: AsyncSession) -> list[tuple[str, JobState, int]]:
 
 
 async def retry(session: AsyncSession, job_id: UUID) -> Job:
-    """Makes a dead, cancelled or waiting job run as soon as possible, with the full number of attempts, and
-    returns the job. Raises NotFound if there is no such job. Raises Conflict `job_not_retryable` if the job
-    runs or has succeeded.
+    """Makes a job run as soon as possible, with the full number of attempts, and returns the job. The job
+    must be waiting, cancelled or dead (all its attempts have failed). Raises NotFound if there is no such
+    job. Raises Conflict `job_not_retryable` if the job runs or has succeeded.
     """
     job = await _locked(session, job_id)
     if job.state not in (JobState.DEAD, JobState.CANCELLED, JobState.WAITING):

@@ -25,8 +25,9 @@ logger = logging.getLogger(__name__)
 
 class Wakeups:
     """A connection to PostgreSQL that exchanges notifications about new jobs with the other app servers.
-    `wake`: a function that is called when another server reports a new job, and when a connection is made or
-    restored. `run` sends and receives the notifications until it is cancelled.
+    `run` sends and receives the notifications until it is cancelled. `wake`: a function that is called when
+    another server reports a new job. It is also called each time the connection is made, because
+    notifications may have been lost before.
     """
 
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:

@@ -1,5 +1,5 @@
-"""The type of the e-mail addresses to which Slipway can send e-mail. Pydantic checks an
-address of this type.
+"""The type of the e-mail addresses to which Slipway can send e-mail. Pydantic models use this type, so that a
+text which is not a valid address is refused.
 """
 
 from typing import Annotated

@@ -48,10 +48,11 @@ _NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, Credential
 class EnteredCredential:
     """The data of a credential for an https host, as a user has entered it.
 
-    path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the
-    sandboxes whose requests get the credential. subject: the repository (`host/owner/name` or a path) if the
-    scope is REPOSITORY, else empty. header: the name of the header for the kind HEADER, else empty. username:
-    the user name for the kind BASIC, else empty. value: the secret.
+    `path_prefix`: limits the credential to this path and the paths below it; empty for all paths. `scope`:
+    the sandboxes whose requests get the credential. `subject`: the repository (`host/owner/name` or a path)
+    if the scope is REPOSITORY, else empty. `kind`: the form in which the credential is sent: as a bearer
+    token, with a user name (BASIC), or in a header with a chosen name (HEADER). `username`: the user name for
+    BASIC, else empty. `header`: the name of the header for HEADER, else empty. `value`: the secret.
     """
 
     host: str
@@ -103,11 +104,12 @@ class Held:
 async def held_for(
     session: AsyncSession, cipher: Cipher, user_id: UUID, repository: str | None, *, host: str, port: int
 ) -> list[Held]:
-    """Returns the credentials that can be added to a user's requests to this host and port. The order is by
-    the length of the path prefix, longest first, and then from the narrowest scope to the widest.
+    """Returns the credentials that can be added to requests of a user's sandbox to this host and port. The
+    credentials with the longest path prefix come first. If the prefixes have the same length, the credential
+    with the narrower scope comes first.
 
-    repository: the identity (`host/owner/name` or a path) of the repository of the sandbox; None leaves out
-    the credentials for repositories.
+    `repository`: the identity (`host/owner/name` or a path) of the repository that the sandbox works on; None
+    leaves out the credentials for repositories.
     """
     mine = EgressCredential.user_id == user_id
     of_repository = and_(
@@ -141,8 +143,9 @@ async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[
 
 
 async def note_use(database: Database, held: Held, target: EgressTarget, method: str, path: str) -> None:
-    """Records in the database that the credential is added to a request. Returns after the record is written
-    to the database.
+    """Records in the database that the credential `held` is added to a request. Returns after the record is
+    written to the database. `target`: the host and port of the request. `method`, `path`: the HTTP method and
+    the path of the request.
     """
     moment = now()
     use = EgressCredentialUse(

@@ -194,9 +194,7 @@ def _open(path: Path) -> StoredReply | None:
 
 def _tidied(folder: Path, *, except_for: Path) -> int:
     """Deletes unfinished files that a stopped server has left in the folder. Returns the total size in bytes
-    of the complete files.
-
-    except_for: a file that is not deleted.
+    of the complete files. `except_for`: the file that is being stored now; it is not deleted.
     """
     total = 0
     for entry in folder.iterdir():
@@ -211,9 +209,8 @@ def _tidied(folder: Path, *, except_for: Path) -> int:
 
 def _shrunk(folder: Path, goal: int, *, last: Path) -> int:
     """Deletes files from the folder until their total size is at most `goal` bytes. Begins with the files
-    that were not used for the longest time. Returns the remaining size in bytes.
-
-    last: a file that is not deleted.
+    that were not used for the longest time. Returns the remaining size in bytes. `last`: the file that was
+    stored last; it is not deleted.
     """
     found = [(entry, entry.stat()) for entry in folder.iterdir() if not entry.name.startswith(_DRAFT)]
     total = sum(stat.st_size for _, stat in found)

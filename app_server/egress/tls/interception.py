@@ -81,12 +81,13 @@ class TlsInterception:
         self._outside = outside
 
     def reads(self, way: AllowedRoute) -> bool:
-        """Returns whether the egress proxy decrypts the TLS of a tunnel to this host.
+        """Returns whether the egress proxy decrypts the TLS of a tunnel to this host. `way`: the route of a
+        sandbox to the host.
 
-        `way`: the route of a sandbox to the host. For some hosts, TLS is decrypted only for the package
-        cache. If a program in the sandbox does not trust the proxy's certificate, its TLS handshake with
-        such a host fails. After this failure, the method returns False for this sandbox and this host for
-        DISTRUST_SECONDS. So the program can reach the host when it tries again.
+        Some hosts are decrypted only for the package cache. If a program in the sandbox does not trust the
+        proxy's certificate, its connection to such a host fails. For DISTRUST_SECONDS after this failure, the
+        method returns False for this sandbox and this host. So the program reaches the host when it tries
+        again.
         """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
         return way.must_be_read or (way.has_packages and until <= time.monotonic())

@@ -63,8 +63,9 @@ async def require_app(session: AsyncSession, app_id: UUID) -> GitOAuthApp:
 
 
 async def app_with_secrets(request: Request, app_id: UUID) -> OAuthApp:
-    """Returns the OAuth application or GitHub App with this id, with its secrets decrypted. Raises NotFound
-    `git_app_not_found` if there is none.
+    """Reads the OAuth application or GitHub App with this id and returns it with its secrets decrypted.
+    `request`: gives access to the database and to the cipher. Raises NotFound `git_app_not_found` if there is
+    no such application.
     """
     database: Database = request.state.database
     async with database.read() as session:  # it ends before the host is asked

@@ -53,10 +53,10 @@ to renew the token again.
 
 @dataclass(frozen=True)
 class _Stored:
-    """A user's token for a git host with the database rows that belong to the token. The values do not change
-    when the database rows change later. `grant`: the sign-in that granted the token. `app`: the OAuth
-    application of this sign-in; None if the application was deleted. Both are None if the user has pasted the
-    token.
+    """A copy of a user's token for a git host and of the database rows that belong to the token. Later
+    changes in the database do not change the copy. `grant`: the sign-in that granted the token. `app`: the
+    OAuth application of this sign-in; None if the application was deleted. `grant` and `app` are None if the
+    user has pasted the token.
     """
 
     row: GitCredential
@@ -300,8 +300,8 @@ class HostTokens:
         return is_same
 
     async def _end(self, stored: _Stored, why: str) -> None:
-        """Stores that a token can no longer be renewed and that the user must connect to the git host again.
-        Adds an entry to the audit log. `why`: the reason.
+        """Marks a token in the database as no longer renewable, so that the user must connect to the git host
+        again. Adds an entry to the audit log. `stored`: the token with its database rows. `why`: the reason.
         """
         assert stored.grant is not None
         user = stored.user

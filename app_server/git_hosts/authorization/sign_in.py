@@ -69,9 +69,9 @@ async def tokens_for_code(
     http: httpx.AsyncClient, app: OAuthApp, attempt: RedirectAttempt, code: str
 ) -> GrantedTokens:
     """Exchanges the code that the browser has brought from the git host for tokens, and returns the tokens.
-    Raises BadGateway `git_sign_in_refused` if the git host refuses the code. Raises BadGateway
-    `git_host_failed` if the host does not reply. Raises Forbidden `private_address` if the host is in a
-    private network.
+    `attempt`: the unfinished sign-in to which the code belongs. Raises BadGateway `git_sign_in_refused` if
+    the git host refuses the code. Raises BadGateway `git_host_failed` if the host does not reply. Raises
+    Forbidden `private_address` if the host is in a private network.
     """
     form = {
         "grant_type": "authorization_code",
@@ -91,9 +91,11 @@ async def begin_device(
     """Starts a sign-in by a code: asks the git host for a code that the user types there. Returns the
     unfinished sign-in with the code.
 
-    Raises BadRequest `git_host_cannot` if the host does not support sign-ins by a code. Raises BadGateway
-    `git_sign_in_refused` if the host refuses the request. Raises BadGateway `git_host_failed` if the host
-    does not reply. Raises Forbidden `private_address` if the host is in a private network.
+    `user_id`: the user who signs in. `credential_id`: the Slipway session or API key with which the user
+    began the sign-in; only this one can finish it. Raises BadRequest `git_host_cannot` if the host does not
+    support sign-ins by a code. Raises BadGateway `git_sign_in_refused` if the host refuses the request.
+    Raises BadGateway `git_host_failed` if the host does not reply. Raises Forbidden `private_address` if the
+    host is in a private network.
     """
     if app.device_url is None:
         raise errors.cannot(app.host, "let users sign in with a code")

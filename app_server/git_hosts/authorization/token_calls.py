@@ -50,9 +50,9 @@ class TokenRefusal(Exception):
 @dataclass(frozen=True)
 class GrantedTokens:
     """The tokens that a git host has granted. `refresh_token`: None if the host has granted none. `scopes`:
-    separated by spaces; None if the host does not say. `expires_at`: None if the access token does not
-    expire. `requested_at`: when Slipway sent the request for the tokens. Slipway counts the lifetime of the
-    access token from this time, which is before the host granted it. So `expires_at` is never too late.
+    separated by spaces; None if the host does not say. `requested_at`: when Slipway sent the request for the
+    tokens. `expires_at`: when the access token expires; None if it does not expire. This time is calculated
+    from `requested_at`, so it is never later than the time at which the token really expires.
     """
 
     access_token: str = field(repr=False)

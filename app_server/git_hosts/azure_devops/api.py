@@ -90,8 +90,9 @@ class AzureApi:
         return await self._api.get(path, {**(query or {}), "api-version": version})
 
     async def all(self, path: str, query: Query | None = None, version: str = VERSION) -> list[Any]:
-        """Requests a list that Azure DevOps does not split into pages, and returns its items. `version`: the
-        version of the REST API.
+        """Requests a list that Azure DevOps does not split into pages, and returns its items. `path`: the
+        path of the list in the REST API. `query`: the query parameters of the request. `version`: the version
+        of the REST API.
         """
         return parsing.items((await self.get(path, query, version)).json())
 
@@ -101,12 +102,13 @@ class AzureApi:
         return (await self._api.send(method, path, body, {**(query or {}), "api-version": version})).json()
 
     async def raw(self, path: str, query: Query, accept: str, max_bytes: int | None = None) -> bytes | None:
-        """Requests a resource that is not JSON, such as a file or a log, and returns its bytes. Returns None
-        if the resource does not exist (status 404) and `max_bytes` is None.
+        """Requests a resource that is not JSON, such as a file or a log, and returns its bytes.
 
         `accept`: the media type that Azure DevOps shall send. `max_bytes`: the largest accepted size of the
-        resource; None means the limit of HostConnection. Raises an error if the resource is larger. Also
-        raises an error if the resource does not exist and `max_bytes` is set.
+        resource; None means the limit of HostConnection. Raises an error if the resource is larger.
+
+        If the resource does not exist (status 404): returns None if `max_bytes` is None, otherwise raises an
+        error.
         """
         words = {**query, "api-version": VERSION}
         if max_bytes is None:

@@ -91,8 +91,12 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories sorted by name. Azure DevOps does not tell when a repository changed, so the
-        repositories cannot be sorted by time.
+        """Returns one page of the repositories of the token's user, sorted by name. Azure DevOps does not
+        tell when a repository changed, so the repositories cannot be sorted by time.
+
+        `query`: a part of the name; an empty text means all repositories. `organization`: the organisation
+        whose repositories are wanted; None means all organisations. `page`: the `next_page` of the previous
+        reply; None means the first page. `limit`: the largest number of repositories.
         """
         names = [organization] if organization else await self._api.organizations()
         found = [one for rows in await all_at_once(map(self._repositories, names)) for one in rows]
@@ -219,8 +223,9 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[PullRequest]:
-        """Returns pull requests, the newest first. In this list, descriptions are cut to 400 characters by
-        Azure DevOps.
+        """Returns one page of the repository's pull requests, the newest first. In this list, Azure DevOps
+        cuts the descriptions to 400 characters. `head`: the name of a branch; only pull requests from this
+        branch, not from forks, are returned. None means all branches.
         """
         azure_repository, start = self._api.parse_name(repository), _start(page)
         words: Query = {

@@ -102,8 +102,8 @@ class BitbucketCloud:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories of the user. Bitbucket has one list for each workspace, so a page has items of
-        several lists. `Slice.next_page`: the addresses of the next pages of these lists, separated by spaces.
+        """Returns repositories of the user. Bitbucket has one list for each workspace; a page has items of
+        all lists. `Slice.next_page`: the addresses of the next pages of the lists, separated by spaces.
         """
         if page:
             pages = await all_at_once(self._page(one, {}, one) for one in page.split())

@@ -97,8 +97,12 @@ class BitbucketDataCenter:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns the repositories that the user may push to, sorted by name. Bitbucket Data Center offers no
-        other order.
+        """Returns one page of the repositories that the user may push to, sorted by name. Bitbucket Data
+        Center offers no other order.
+
+        `query`: a part of the name; an empty text means all repositories. `organization`: the key of the
+        project whose repositories are wanted; None means all projects. `page`: the `next_page` of the
+        previous reply; None means the first page. `limit`: the largest number of repositories.
         """
         words: Query = {"name": query or None, "projectkey": organization, "permission": "REPO_WRITE"}
         found, next_page = await self._page(f"{API}/repos", words, page, limit)

@@ -55,8 +55,9 @@ def user(found: Json, scopes: tuple[str, ...] | None, expires_at: datetime | Non
 
 
 def addresses(user: Json, emails: Iterable[Json]) -> frozenset[str]:
-    """Returns the verified e-mail addresses of a user in lower case, including the `noreply` addresses that
-    GitHub gives to users who hide their own.
+    """Returns the verified e-mail addresses of a user in lower case. They include the `noreply` addresses
+    that GitHub gives to users who hide their own. `user`, `emails`: GitHub's JSON of the user and of the
+    user's e-mail addresses.
     """
     hidden = "users.noreply.github.com"
     login, number = user["login"], user["id"]

@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts GitLab's merge requests. Requests the names of forks, because the JSON has only ids."""
+        """Converts GitLab's JSON of merge requests. Requests forks' names, as the JSON has only ids."""
         rows = list(found)
         forks = {
             one["source_project_id"]

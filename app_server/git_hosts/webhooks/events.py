@@ -31,12 +31,12 @@ class HostEvent(Value):
 
     `repository`: the full name of the repository; at Azure DevOps `organization/project` for work items and
     builds. `number`: the number of the issue or pull request; None if the host does not name one.
-    `is_pull_request`: whether `number` is that of a pull request; events about labels and assignments exist
-    for issues and for pull requests. `actor`: the login of the user who caused the event. `actor_id`: the
-    host's id of that user. `text`: the text of the comment or review. `label`, `assignee`: the added label or
-    person. `thread_id`: the host's id of the thread that a comment belongs to. `association`: the relation of
-    the actor to the repository, such as `MEMBER`, if the host states it. `branch`, `commit`, `paths`: set for
-    pushes and checks; `paths` has only the paths that the host lists.
+    `is_pull_request`: True if `number` is the number of a pull request. `actor`: the login of the user who
+    caused the event. `actor_id`: the host's id of that user. `text`: the text of the comment or review.
+    `label`: the added label. `assignee`: the new assignee of the issue or pull request. `thread_id`: the
+    host's id of the thread that a comment belongs to. `association`: the relation of the actor to the
+    repository, such as `MEMBER`, if the host states it. `branch`, `commit`, `paths`: set for pushes and
+    checks; `paths` has only the paths that the host lists.
 
     `leaves_out_comments`: true if the event is a review, and no webhook of the host contains the review's
     comments on lines of code. Slipway must then read these comments through the host's API. `delivery_id`:

@@ -66,12 +66,12 @@ def keep_in(litellm: Any) -> None:
 def _given_token(
     _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
 ) -> tuple[str, str]:
-    """Returns the access token and the Google Cloud project for litellm's calls of Google's models:
-    `credentials` and `project_id`, which litellm's caller has passed. Returns the text "none" for a value
-    that is missing. Returns two empty texts if `custom_llm_provider` is "gemini".
+    """Replaces litellm's function that signs in at Google. That function would read files, run programs and
+    use the identity of this machine.
 
-    This function replaces litellm's function that signs in at Google. That function would read files, run
-    programs and use the identity of this machine.
+    Returns the access token and the Google Cloud project for calls of Google's models. These are
+    `credentials` and `project_id`, which litellm's caller has passed, or the text "none" for a missing value.
+    Returns two empty texts if `custom_llm_provider` (litellm's name of the vendor) is "gemini".
     """
     return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
 

@@ -100,9 +100,9 @@ def _without_numbers(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _check_state(fields: dict[str, Any], where: str) -> None:
     """Checks those fields of a message that send data of earlier replies back to a vendor, such as signatures
-    of reasoning. Each of these fields that is a list or an object must have this type. Tool calls, thinking
-    blocks and `provider_specific_fields` may contain only known fields. Other data in them, such as the text
-    of a signature, is not checked.
+    of reasoning. Lists must really be lists, and objects must really be objects. Tool calls, thinking blocks
+    and `provider_specific_fields` may contain only known fields. Other data in them, such as the text of a
+    signature, is not checked.
 
     `fields`: the fields of the message. `where`: the position of the message in the request body, for the
     error text. Raises BadRequest `unknown_model_field` if a field is not allowed or has a wrong type.

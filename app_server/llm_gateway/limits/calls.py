@@ -83,13 +83,13 @@ class Spending:
         self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
 
     async def reserve(self, payer: Payer, micros: int | None) -> UUID:
-        """Reserves the cost of a call, if a limit or budget applies to the payer, and returns the id of the
-        call. After this, the caller may send the call. `micros`: the likely cost in millionths of a dollar;
-        None if it is unknown.
+        """Creates an id for a model call and returns it. If a limit or budget applies to the payer, also
+        reserves the likely cost of the call. After this, the caller may send the call.
 
-        Raises PaymentRequired if a limit of the payer, or a monthly budget of a team or of the organisation,
-        is reached. Also raises PaymentRequired if the cost is unknown and a monthly budget or a limit per day
-        or month applies to the payer.
+        `payer`: the user and the conversation that pay for the call. `micros`: the likely cost in millionths
+        of a dollar; None if it is unknown. Raises PaymentRequired if a limit of the payer, or a monthly
+        budget of a team or of the organisation, is reached. Also raises PaymentRequired if the cost is
+        unknown and a monthly budget or a limit per day or month applies to the payer.
         """
         call_id = uuid4()
         allowed = await self._allowed(payer)

@@ -38,11 +38,12 @@ class Meter(Protocol):
 
 
 class EventStreamMeter:
-    """A meter (a reader of the token usage) for a reply that is a stream of server-sent events. It returns
-    the token usage of the last event that reports a usage.
+    """A meter (a reader of the token usage) for a reply that is a stream of server-sent events.
 
-    Anthropic's Messages protocol reports the usage in two events: the prompt's tokens at the start, and the
-    final counts at the end. The meter combines them.
+    For most protocols, the usage of the last event that reports one counts. Anthropic's Messages protocol
+    reports the usage in two events: the prompt's tokens at the start, and the final counts at the end. The
+    meter combines these two. If the reply breaks off before the end, the meter estimates the tokens of the
+    reply from its size.
     """
 
     def __init__(self) -> None:
@@ -124,8 +125,8 @@ class Metered(Response):
     """An HTTP response that streams another response unchanged, and passes its bytes to a meter, which reads
     the token usage.
 
-    `at_end`: a function that is called once, when the response ends: just before the last bytes of a complete
-    response are sent, or when the response breaks off.
+    `at_end`: a function that is called once: just before the last bytes of the response are sent, or when the
+    response is interrupted.
     """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:

@@ -57,9 +57,12 @@ class PaidCall:
 async def begin(
     spending: Spending, payer: Payer, profile: LLMProfile, body: dict[str, Any], request_bytes: int
 ) -> PaidCall:
-    """Reserves the likely cost of a model call and returns the call as a PaidCall. Raises PaymentRequired if
-    a limit of the payer, or a budget of a team or the organisation, is reached. Also raises PaymentRequired
-    if the cost is unknown and a budget or a limit per day or month applies.
+    """Reserves the likely cost of a model call and returns the call as a PaidCall.
+
+    `payer`: the user and the conversation that pay. `profile`: the model profile (a saved model with its
+    options) of the call. `body`, `request_bytes`: the body of the request, and its size in bytes. Raises
+    PaymentRequired if a limit of the payer, or a budget of a team or the organisation, is reached. Also
+    raises PaymentRequired if the cost is unknown and a budget or a limit per day or month applies.
     """
     model = effective(profile)
     most = _most(body, request_bytes, model)

@@ -24,9 +24,9 @@ class ProgramUsage(BaseModel):
 
 
 def with_call(before: dict[str, Any] | None, usage: Usage, micros: int) -> dict[str, Any]:
-    """Adds one model call to the usage of programs and returns the total in the form in which it is stored.
-    `before`: the stored total; None if there is none. `micros`: the cost of the call in millionths of a
-    dollar.
+    """Adds one model call to the total usage of the programs in a conversation, and returns the new total as
+    a JSON object. `before`: the stored total; None if there is none. `usage`: the token usage of the call.
+    `micros`: the cost of the call in millionths of a dollar.
     """
     sofar = ProgramUsage.model_validate(before or {})
     return ProgramUsage(

@@ -29,9 +29,9 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Returns a copy of the message `result` with the field `cache_control` added. This field is a mark that
-    tells the vendor which part of the request to store in its prompt cache. Returns `result` itself if `mark`
-    or `marks` is None.
+    """Adds the field `cache_control` to a copy of the message `result` and returns the copy. This field is a
+    mark that tells the vendor which part of the request to store in its prompt cache. Returns `result` itself
+    if `mark` or `marks` is None.
 
     `result`: a message of a chat completion that contains the result of a tool as text. `mark`: the value of
     the field `cache_control`. `marks`: where in a message the vendor reads marks.

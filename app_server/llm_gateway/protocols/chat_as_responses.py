@@ -58,13 +58,14 @@ def is_needed(model: Effective) -> bool:
 
 
 def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, Any]:
-    """Converts a chat completion to the body of a call of the Responses protocol. The body tells the vendor
-    to store nothing. `body`: a chat completion that contains only allowed fields. `facts`: what the model
-    catalogue (the server's list of known models) says about the model. `model`: the name of the model at the
-    vendor; reasoning of other models is left out.
+    """Converts a chat completion to a call of the Responses protocol, and returns the body of this call. The
+    new body tells the vendor to store nothing.
 
-    Raises BadRequest `model_field_unsupported` for a field that the Responses protocol does not have. Raises
-    BadRequest `unknown_model_input` for a message that cannot be converted.
+    `body`: the chat completion, which contains only allowed fields. `facts`: what the model catalogue (the
+    server's list of known models) says about the model. `model`: the name of the model at the vendor;
+    reasoning of other models is left out. Raises BadRequest `model_field_unsupported` for a field that the
+    Responses protocol does not have. Raises BadRequest `unknown_model_input` for a message that cannot be
+    converted.
     """
     given = {name: value for name, value in body.items() if value is not None and name not in _NOT_SENT}
     for name, value in given.items():

@@ -1,7 +1,9 @@
 """Stores the reasoning of a model in the messages of chat completions, and reads it from messages that a
-program sends again. This is needed for models that support only OpenAI's Responses protocol, because the
-vendor does not store the reasoning. The reasoning is in the field `reasoning_details` of a message.
-OpenRouter introduced this field. This module does no I/O.
+program sends again. So the model gets its earlier reasoning back in the next call. This is needed for models
+that support only OpenAI's Responses protocol, because the vendor does not store the reasoning.
+
+The reasoning is in the field `reasoning_details` of a message. OpenRouter introduced this field. This module
+does no I/O.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +42,8 @@ def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | 
 
 def items(message: Mapping[str, Any], model: str) -> Iterator[dict[str, Any]]:
     """Yields the stored reasoning of a chat message as input items for a call of the Responses protocol.
-    Leaves out the reasoning of other models than `model`, because only the model that wrote it can read it.
+    `model`: the vendor's name of the model that is called. Leaves out the reasoning that another model wrote,
+    because a model can read only its own reasoning.
     """
     for each in map(a_dict, message.get("reasoning_details") or ()):
         if each.get("format") == _FORMAT and each.get("model") == model:

@@ -109,10 +109,10 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches the workspace disks that no container uses. Also removes old helper containers, which run
-        for a short time to test the network or to inspect an image. Such a container is left behind if its
-        app server is killed. Only those are removed whose app server had the home directory of this app
-        server.
+        """Detaches the workspace disks that no container uses. Also removes helper containers that are left
+        over. A helper container runs for a short time to test the network or to inspect an image; it is left
+        over if its app server is killed. This method removes it only if that app server and this one use the
+        same home directory.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):
@@ -324,7 +324,8 @@ class DockerBackend(OneMachine):
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Runs a blocking call of the Docker SDK in a thread and returns its result. `work`: the function
-        that makes the call. Raises StartFailure for errors and timeouts of the Docker engine.
+        that makes the call. `arguments`: the arguments with which `work` is called. Raises StartFailure for
+        errors and timeouts of the Docker engine.
         """
         return await asyncio.get_running_loop().run_in_executor(self._threads, ask, work, *arguments)
 

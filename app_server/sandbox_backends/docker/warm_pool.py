@@ -54,9 +54,9 @@ class Maker(Protocol):
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
 
     async def digest(self, base: str | None) -> str | None:
-        """Returns a hash of everything that determines a new container on the base image `base` (None: the
-        app server's default image), such as the image and the options. Two containers with the same hash are
-        interchangeable.
+        """Returns a hash of everything that determines a new container, such as the image and the options.
+        Two containers with the same hash are interchangeable. `base`: the base image of the container; None
+        means the app server's default image.
 
         Returns None if the image is missing.
         """
@@ -139,9 +139,9 @@ class WarmPool:
     async def take(
         self, client: "DockerClient", sandbox_id: UUID, name: str, base: str | None
     ) -> "Container | None":
-        """Takes a container on this base image from the warm pool (containers started in advance) for the
-        sandbox, and renames it to `name`. Returns this container, which is still paused. `base`: None means
-        the app server's default image.
+        """Takes a container that was started in advance, renames it to `name` and returns it. The container
+        is still paused and belongs to this sandbox from now on. `base`: the base image that the container
+        must have; None means the app server's default image.
 
         If an interrupted start has already claimed a container for the sandbox, returns that container.
         Returns None if no container is ready, or if the sandbox already has a workspace.
@@ -154,8 +154,8 @@ class WarmPool:
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
-        """Returns the name of the sandbox's volume if the sandbox's container came from the warm pool
-        (containers started in advance). Returns None for other sandboxes.
+        """Returns the name of the sandbox's volume if the sandbox uses a container from the warm pool, which
+        was started in advance. Returns None for other sandboxes.
 
         Blocks the thread for a moment.
         """
@@ -163,12 +163,12 @@ class WarmPool:
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
-        """Sends the session key (with which sandbox and app server authenticate) to the agent server at
-        `url`, if the sandbox's container came from the warm pool (containers started in advance) and its
-        agent server has no session key yet. Otherwise sends nothing.
+        """Sends the session key of the sandbox to the agent server at `url`. The sandbox and the app server
+        authenticate to each other with this key. Sends nothing if the agent server has a session key already,
+        or if the sandbox's container did not come from the warm pool of containers started in advance.
 
-        Returns True if the agent server now has a session key. Returns False if it does not reply; then the
-        container cannot be used.
+        Returns False if the agent server does not reply; then the container cannot be used. Otherwise returns
+        True.
         """
         member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None or member.init_key is None:
@@ -233,9 +233,9 @@ class WarmPool:
 
     @property
     def lacks_one(self) -> bool:
-        """Returns whether the warm pool (containers started in advance) has fewer ready containers than
-        configured. Also returns True until the first call of `replenish` has looked for containers that the
-        app server had started before its last restart.
+        """Returns whether fewer containers than configured are ready in the warm pool (containers started in
+        advance). Also returns True before the first call of `replenish`, because that call looks for
+        containers that the app server had started before its last restart.
         """
         return bool(self._short()) or not self._is_reconciled
 

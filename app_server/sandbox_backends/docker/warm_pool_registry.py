@@ -28,10 +28,9 @@ POOL_FOLDER = "pool"
 class PooledContainer:
     """The record of a container that was started in advance for a new sandbox.
 
-    `id`: a part of the names of the container and its volume. `init_key`: a secret with which the app server
-    sends the session key (the key for calls between sandbox and app server) to the agent server in the
-    container. The agent server refuses a session key that is sent without this secret. None after the session
-    key was sent.
+    `id`: a part of the names of the container and its volume. `init_key`: a secret that the app server must
+    send together with the session key (the key for calls between sandbox and app server). The agent server in
+    the container refuses a session key without this secret. None after the session key was sent.
     """
 
     id: str

@@ -65,9 +65,9 @@ class Launch:
     """The command, the environment and the working directory with which an agent server is started.
 
     `listener`: the open socket on which the agent server accepts connections. The process inherits the
-    socket, and its file descriptor keeps its number. `stdin`: the keys that the process reads from its
-    standard input. `tells_init`: whether the command is bubblewrap. Bubblewrap gets the option `--info-fd`
-    and then tells the app server which process is the first one in its namespace.
+    socket, under the same file descriptor number as in the app server. `stdin`: the keys that the process
+    reads from its standard input. `tells_init`: whether the command is bubblewrap. Bubblewrap gets the option
+    `--info-fd` and then tells the app server which process is the first one in its namespace.
     """
 
     command: Sequence[str]
@@ -85,8 +85,9 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
     of the data. Blocks the thread for some milliseconds. Raises OSError if the agent server cannot be
     started.
 
-    The agent server gets its keys last, and ends if it gets none. So if the app server is killed before it
-    has stored the data, no agent server is left that it cannot find.
+    The app server sends the keys to the agent server only after it has stored the data. An agent server that
+    gets no keys ends. So if the app server is killed before it has stored the data, no unknown agent server
+    keeps running.
     """
     with _open_log(folder / "agent-server.log") as log:
         child, init = _spawn(launch, log)

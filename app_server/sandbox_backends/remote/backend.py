@@ -282,8 +282,9 @@ class RemoteBackend:
 
     async def _attend(self, host: Host) -> None:
         """Calls a sandbox host (another machine that runs sandboxes) regularly until the task is cancelled.
-        When the host can be reached again, compares the host's sandboxes with the stored assignments. After
-        that, opens the tunnel through which the sandboxes reach the app server.
+        When the host can be reached again, first compares the sandboxes that are on the host with the stored
+        assignments of sandboxes to hosts. After that, opens the tunnel through which the sandboxes reach the
+        app server.
         """
         tunnel: asyncio.Task[None] | None = None
         while True:
@@ -365,12 +366,12 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """Returns how many bytes of memory sandboxes may use on the host, in this app server's count. Returns
-        0 if the host has not described itself yet.
+        """Returns the memory in bytes for sandboxes on the host, converted to the memory limit of this app
+        server. Returns 0 if the host has not described itself yet.
 
-        This app server counts each sandbox with the memory limit in its own configuration. The host may use
-        another limit. So the result is the number of sandboxes that fit with the host's limit, times this app
-        server's limit.
+        The host and this app server may use different memory limits for one sandbox, but this app server
+        counts each sandbox with its own limit. Therefore the result is the number of sandboxes that fit on
+        the host with the host's limit, times this app server's limit.
         """
         if host.info is None:
             return 0

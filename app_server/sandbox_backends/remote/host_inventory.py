@@ -1,6 +1,6 @@
-"""The list of the sandboxes that were started through this sandbox host. An app server that runs on the same
-machine may use the same Docker engine. Sandboxes that such an app server has started without this sandbox
-host are not in the list.
+"""Stores the list of the sandboxes that app servers have started through this sandbox host. The Docker engine
+may also contain other sandboxes, if an app server on the same machine uses the engine directly. They are not
+in the list.
 """
 
 from pathlib import Path

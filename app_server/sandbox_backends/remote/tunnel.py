@@ -2,9 +2,9 @@
 listener (its port for sandboxes).
 
 The app server opens all connections of the tunnel. So a host needs no network route to the app server, and
-the data of sandboxes is protected in the same way as other calls to the host. When a sandbox opens a
-connection, the host sends a name for the connection. The app server then opens a WebSocket for this name,
-which carries the connection's data.
+the data of sandboxes is protected in the same way as other calls to the host. When a sandbox on the host
+opens a connection, the host gives this connection a name and sends the name to the app server. The app server
+then opens a WebSocket to the host for this name. The WebSocket carries the data of the connection.
 """
 
 import asyncio

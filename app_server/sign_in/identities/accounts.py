@@ -155,14 +155,13 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
-    """Returns the id of the person's account if an identity provider manages or has managed the account by
-    SCIM. SCIM is a protocol with which identity providers manage accounts. Called at the person's first
-    sign-in by the provider.
+    """Returns the id of the existing account in which a person signs in for the first time, if the account
+    was created by SCIM. SCIM is a protocol with which an identity provider manages the accounts of its
+    people.
 
-    The account is found by its user name in SCIM, which must be the person's e-mail address. Returns None if
-    there is no such account, if the option `knows_scim_people` of the provider is off, or if the provider
-    reports no e-mail address. Also returns None if another person at the same provider already signs in to
-    this account.
+    The account is the one whose user name in SCIM is the person's e-mail address. Returns None if there is no
+    such account, if the provider's option `knows_scim_people` is off, or if the provider reports no e-mail
+    address. Also returns None if another person at the same provider already signs in to this account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None
@@ -175,9 +174,11 @@ async def _account_of_scim(
 async def _create(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, account_id: UUID | None
 ) -> ExternalIdentity:
-    """Stores which account belongs to a person's identity at the provider, and creates the account if
-    `account_id` is None. If two first sign-ins of one person run at the same time, only one of them creates
-    an account, and the other uses this account. Returns the stored identity.
+    """Stores which account belongs to a person's identity at the provider, and returns the stored identity.
+    If `account_id` is None, creates the account.
+
+    Two first sign-ins of one person may run at the same time. Then only one of them creates an account, and
+    the other uses this account.
     """
     try:
         async with session.begin_nested():

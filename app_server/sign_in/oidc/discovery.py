@@ -59,8 +59,8 @@ class Providers:
     """The OpenID Connect providers of this installation. The metadata and keys that the providers publish are
     cached for an hour.
 
-    The endpoints of a provider may have private addresses only if they have the same origin as the provider's
-    issuer.
+    This server calls an endpoint at a private address only if the endpoint has the same origin as the
+    provider's issuer. The issuer is the provider's URL in the configuration.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class Providers:
         """Returns the public keys with which the provider's tokens are verified. Fetches the keys from the
         provider if they are not cached.
 
-        `are_unknown`: True if a token was signed with a key that is not among the cached ones. The keys are
-        then fetched again if the cached ones are older than MIN_AGE_OF_KEYS_SECONDS. Raises BadGateway
-        `oidc_provider_unreachable` if the keys cannot be fetched.
+        `are_unknown`: whether the caller has a token that was signed with a key that the cache does not
+        contain. If so, the keys are fetched again, but only if the cached ones are older than
+        MIN_AGE_OF_KEYS_SECONDS. Raises BadGateway `oidc_provider_unreachable` if the keys cannot be fetched.
         """
         known = await self._look_up(provider)
         age = time.monotonic() - known.keys_since

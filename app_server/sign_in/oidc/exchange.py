@@ -38,8 +38,10 @@ def logout_uri(config: Config, provider: IdentityProvider) -> str:
 async def authorization_url(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt
 ) -> str:
-    """Returns the URL of the provider's page where the browser begins the sign-in. Raises BadGateway
-    `oidc_provider_unreachable` if the provider's metadata cannot be fetched.
+    """Returns the URL of the provider's page where the browser begins the sign-in. The URL contains the
+    random values of `attempt`, the sign-in that the browser has begun.
+
+    Raises BadGateway `oidc_provider_unreachable` if the provider's metadata cannot be fetched.
     """
     metadata = await providers.metadata(provider)
     async with _client(config, providers, provider, metadata) as client:
@@ -57,7 +59,7 @@ async def claims_for_code(
 ) -> dict[str, Any]:
     """Exchanges the authorization code, which the browser has brought back from the provider, for the
     provider's tokens. Returns the claims (facts about the person) of the ID token together with those of the
-    userinfo endpoint.
+    userinfo endpoint. `attempt`: the sign-in that the browser has begun.
 
     Raises BadGateway `oidc_provider_unreachable` if the provider does not answer. Raises BadGateway
     `oidc_identity_invalid` if the ID token is not valid.

@@ -80,8 +80,9 @@ class PasswordAccounts:
             self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def replace_password(self, user: User, *, login_name: str, password: str) -> None:
-        """Sets the password of the user `user` without checking the current password, and ends all sessions
-        of this user. Called when an administrator uses the command line on the server's machine.
+        """Sets the user's password and login name without checking the current password, and ends all
+        sessions of the user. Used by the command line on the server's machine, with which an administrator
+        sets a password.
 
         Raises BadRequest if the login name or the password is not allowed. Raises Conflict `login_name_taken`
         if another user has the login name.
@@ -227,12 +228,11 @@ class PasswordAccounts:
     ) -> None:
         """Stores the password's hash and the login name of a user.
 
-        `login_key`: the login name in the form that is stored. `replaces`: the user's previous login name and
-        password hash, as read before the present password was checked; None means that the user had no
-        password.
+        `login_key`: the login name in the form that is stored. `replaces`: the row of the table that the new
+        values replace, in the state in which the caller read it; None if the user has no password yet.
 
-        Raises Forbidden `current_password_wrong` if another request has changed the password since `replaces`
-        was read. Raises Conflict `login_name_taken` if another user has the login name.
+        Raises Forbidden `current_password_wrong` if another request has changed the password after the caller
+        read `replaces`. Raises Conflict `login_name_taken` if another user has the login name.
         """
         row = await session.get(PasswordLogin, user_id, with_for_update=True, populate_existing=True)
         if (row and row.password_hash) != (replaces and replaces.password_hash):

@@ -36,7 +36,9 @@ class PasswordSignIns:
         browser: Browser,
         expires_at: datetime,
     ) -> NewBrowserSession:
-        """Checks the password and the code, and opens a new browser session. Returns the session.
+        """Checks the password and the code of a user, opens a new browser session and returns the session.
+        `code`: a code of the authenticator app or a recovery code. `browser`: the data of the browser that
+        are stored with the session. `expires_at`: when the session ends.
 
         Raises NotAuthenticated `login_refused` if the login name is unknown, the account has no password or
         the password is wrong. These three cases take the same time, so that an attacker cannot distinguish

@@ -48,10 +48,11 @@ class SamlAttempt(BaseModel):
 class SamlAnswer(BaseModel):
     """The verified response of a SAML provider, in the form that is encrypted and sent through the browser.
 
-    `in_response_to`: the id of Slipway's sign-in request. `assertion_id`: the id of the SAML assertion, which
-    can be used once. `valid_until`: the time after which the assertion is refused. `subject`: the data that
-    single logout needs; None if the response has no such data. `expires_at`: the time after which the
-    encrypted response is refused.
+    `in_response_to`: the id of Slipway's sign-in request. `assertion_id`: the id of the SAML assertion (the
+    provider's statement about the person), which can be used once. `valid_until`: the end of the assertion's
+    validity, as the provider has set it. `expires_at`: the end of the encrypted response's validity, as
+    Slipway has set it. `subject`: the data with which Slipway can later sign the person out at the provider;
+    None if the response has no such data.
     """
 
     provider: str

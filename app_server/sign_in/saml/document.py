@@ -78,8 +78,9 @@ def decoded(response: str) -> bytes:
 def check_logout(text: str, name: str, *, has_signature: bool) -> None:
     """Checks the structure of a single logout message.
 
-    `name`: the tag that the root element must have. `has_signature`: True if the XML itself is signed, False
-    if the URL that carries the message is signed. Raises Unacceptable if the structure is not allowed.
+    `text`: the message as XML. `name`: the tag that the root element must have. `has_signature`: True if the
+    XML itself is signed, False if the URL that carries the message is signed. Raises Unacceptable if the
+    structure is not allowed.
     """
     root = _parsed(text)
     if root.tag != f"{_PROTOCOL}{name}":

@@ -1,7 +1,8 @@
-"""Stores in a cookie the session at a SAML provider by which a browser has signed in.
+"""Encrypts and reads a cookie that contains the session at a SAML provider by which a browser has signed in.
 
 A sign-out at Slipway reads this cookie, so that it can also end the session at the provider. If the session
-ends at the provider first, the provider sends a logout request that names this session.
+ends at the provider first, the provider sends a logout request that names this session, and this module signs
+the browser out.
 """
 
 import hashlib

@@ -111,9 +111,9 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
 
 
 def request(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str]:
-    """Creates a request to sign a person in. Returns the id of the request, and the URL that contains the
-    request and that the browser opens (SAML 2.0 Bindings, section 3.4). The request is signed if a signing
-    key is configured (section 3.4.4.1).
+    """Creates a request to sign a person in. Returns the id of the request and a URL at the provider. The URL
+    contains the request, and the browser opens the URL (SAML 2.0 Bindings, section 3.4). The request is
+    signed if a signing key is configured (section 3.4.4.1).
     """
     from saml2.client import Saml2Client  # see settings_for
 

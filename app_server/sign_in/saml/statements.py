@@ -56,9 +56,10 @@ class Statement:
     """The data that a verified SAML assertion states about a person.
 
     `in_response_to`: the id of the request that the assertion answers. `valid_until`: the time after which
-    the assertion is refused; the allowed difference between the clocks of the provider and this server is
-    included. `name_id`: None if the NameID changes with each sign-in. `subject`: the data that single logout
-    needs; None without a NameID. `attributes`: the texts of each attribute, by the attribute's name.
+    the assertion is refused. It is a little later than the time in the assertion, because the clocks of the
+    provider and this server may differ. `name_id`: None if the NameID changes with each sign-in. `subject`:
+    the data with which Slipway can later sign the person out at the provider; None without a NameID.
+    `attributes`: the texts of each attribute, by the attribute's name.
     """
 
     assertion_id: str

@@ -49,10 +49,11 @@ def key_of(identity: str) -> str | None:
 
 
 def keys_that_cover(key: str) -> Sequence[str]:
-    """Returns the keys of all possible entries that match the repository `key`. An entry is a repository name
-    or a pattern in a team's list of repositories. The most specific key comes first: for `host/a/b`, the keys
-    are `host/a/b`, `host/a/b*`, `host/a/*`, `host/a*`, with one pattern for each shorter beginning. Does not
-    check which of these entries exist.
+    """Returns the keys of all entries that a team's list of repositories could contain for the repository
+    `key`: the full name, and all patterns that match it. Does not check which of these entries exist.
+
+    The most specific key comes first. For `host/a/b`, the keys are `host/a/b`, `host/a/b*`, `host/a/*` and
+    `host/a*`; a longer name gives one more pattern for each character.
     """
     start = key.index("/") + 1
     return [key, *(f"{key[:end]}*" for end in range(len(key), start, -1))]

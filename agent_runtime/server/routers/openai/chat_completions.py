@@ -136,8 +136,8 @@ def split_messages(messages: Sequence[ChatMessage]) -> SplitRequest:
 
 
 def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:
-    """Converts the content of a message to texts and images. Raises ServerProblem 422 for other kinds of
-    parts.
+    """Converts the content of a message to texts and images. `given`: a text, a list of parts, or None for no
+    content. Raises ServerProblem 422 if a part is neither a text nor an image.
     """
     if given is None or isinstance(given, str):
         return [TextContent(text=given)] if given else []
@@ -145,7 +145,9 @@ def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:
 
 
 def event(data: dict[str, Any], name: str | None = None) -> bytes:
-    """Encodes the data as a server-sent event. `name`: None means that the event has no name."""
+    """Encodes `data` as JSON in a server-sent event (a message of an HTTP stream). `name`: the name of the
+    event; None means that it has no name.
+    """
     return (b"event: %b\n" % name.encode() if name else b"") + b"data: " + orjson.dumps(data) + b"\n\n"
 
 

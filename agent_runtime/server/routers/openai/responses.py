@@ -114,8 +114,8 @@ async def response(response_id: str, registry: Conversations) -> StoredResponse:
 
 
 class _Draft:
-    """A response object of OpenAI's Responses API that is built in steps: before and after the agent has
-    answered.
+    """The response object of OpenAI's Responses API for one request. It returns the JSON of the response in
+    each state: in progress, failed or completed.
     """
 
     def __init__(self, wanted: ResponseRequest, answer: FacadeAnswer) -> None:

@@ -61,8 +61,9 @@ def allowed_file(
     path: Annotated[str, Query(description="Absolute path of the file")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the path of a file if clients may access the file. Raises the same errors as `allowed_path`. A
-    link at the end of the path is not resolved, because git tracks the link itself.
+    """Returns the path of a file if clients may access the file. `path`: the file's path in the request.
+    `roots`: the directories that clients may access. Raises the same errors as `allowed_path`. If the path
+    itself is a symbolic link, the link is not resolved, because git tracks the link and not its target.
     """
     parent, name = os.path.split(os.path.normpath(path))
     if "\0" in name:

@@ -124,7 +124,7 @@ def _inside(root: Path, relative: str) -> Path:
 
 def _cookie_for(key: str) -> str:
     """Returns the value of the cookie that the server sets in the browser of a client with the session key
-    `key`. The value is a digest of the key, which proves that the client knows the key but does not reveal
+    `key`. The value is a digest of the key. It proves that the client knows the key, but it does not reveal
     the key.
     """
     return hmac.new(key.encode(), b"workspace session", hashlib.sha256).hexdigest()
