@@ -62,7 +62,7 @@ class Resources(BaseModel):
 
 
 class ServerInfo(BaseModel):
-    """The reply with the state of this server. `uptime`: for how many seconds the server has run.
+    """The reply with the state of this server. `uptime`: the seconds since the start of the server.
     `idle_time`: always 0. `resources`: the resource use of the server.
     """
 

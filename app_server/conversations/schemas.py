@@ -202,7 +202,8 @@ class StartRequest(_Strict):
 
 
 class RetryStart(_Strict):
-    """The request body for retrying a failed start, with changes. A field that is left out stays unchanged.
+    """The request body for retrying a failed start, with changes. A value stays unchanged if its field is not
+    in the body.
 
     selected_repository: null also means no change. selected_branch: null means the default branch.
     selected_directory: null means the root of the repository.

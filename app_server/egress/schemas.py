@@ -31,8 +31,9 @@ class SetNetwork(BaseModel):
     """A request to replace a user's network settings: which hosts the user's sandboxes may call.
 
     There are network settings for four scopes, from wide to narrow: the installation, the user, the
-    repository, the sandbox. mode: null means that the mode of the next wider scope applies. hosts: hosts that
-    are allowed in addition to the allowed hosts of the wider scopes.
+    repository, the sandbox. mode: whether sandboxes may call no host (`none`), only allowed hosts
+    (`allowlist`) or all public hosts (`open`). null means that the mode of the next wider scope applies.
+    hosts: hosts that are allowed in addition to the allowed hosts of the wider scopes.
     """
 
     mode: EgressMode | None
@@ -67,8 +68,9 @@ class RepositoryNetwork(BaseModel):
 class NetworkSettings(BaseModel):
     """A user's network settings: which hosts the user's sandboxes may call.
 
-    mode: null means that `default_mode` applies. hosts: the hosts that the user allows. default_hosts: the
-    hosts that are allowed for all users of the installation. is_enforced: whether the egress proxy is the
+    mode: whether sandboxes may call no host (`none`), only allowed hosts (`allowlist`) or all public hosts
+    (`open`). null means that `default_mode` applies. hosts: the hosts that the user allows. default_hosts:
+    the hosts that are allowed for all users of the installation. is_enforced: whether the egress proxy is the
     only way from sandboxes to the network. If false, programs in a sandbox can go around the proxy.
     """
 

@@ -89,7 +89,7 @@ async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> Non
 
     Raises NotFound `llm_profile_not_found` if the user has no profile with this name. Raises Conflict
     `llm_profile_built_in` for the built-in demo profile. Raises Conflict `llm_profile_enforced` if the
-    organisation or a team makes its users use the profile.
+    organisation or a team enforces the profile for its users.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user_id, name)
@@ -107,7 +107,7 @@ async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> L
     profile or a shared one.
 
     Raises NotFound `llm_profile_not_found` if there is no such profile. Raises Forbidden `setting_enforced`
-    if the organisation or a team makes its users use another profile.
+    if the organisation or a team enforces another profile for its users.
     """
     profile = await callable_profile(session, user_id, name)
     is_own = profile.user_id == user_id
@@ -124,7 +124,7 @@ async def rename_profile(session: AsyncSession, user_id: UUID, name: str, new_na
     Raises NotFound `llm_profile_not_found` if the user has no profile called `name`. Raises Conflict
     `llm_profile_exists` if another profile of the user has the new name. Raises Conflict
     `llm_profile_built_in` if one of the two names is the name of the built-in demo profile. Raises Conflict
-    `llm_profile_enforced` if the organisation or a team makes its users use the profile.
+    `llm_profile_enforced` if the organisation or a team enforces the profile for its users.
     """
     refuse_built_in(name)
     refuse_built_in(new_name)

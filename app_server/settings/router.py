@@ -134,7 +134,7 @@ async def stop_sharing_profile(
     its next model call.
 
     Errors: 404 `llm_profile_not_found` if no shared profile has this name; 409 `llm_profile_enforced` if the
-    organisation or a team makes its users use the profile.
+    organisation or a team enforces the profile for its users.
     """
     row = await sharing.stop_sharing_profile(session, user.organisation_id, name)
     trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))

@@ -40,10 +40,11 @@ class MissCause(StrEnum):
 
 
 class PromptCache(BaseModel):
-    """Statistics of the vendor's prompt cache for the agent's last ten model calls at most. `hit_rate`: the
-    fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many calls read much
-    less from the cache than the call before had stored in the cache. `cause`: the likely cause of the last
-    miss; null if there was no miss.
+    """Statistics of the vendor's prompt cache for at most the last ten model calls of the agent.
+
+    `hit_rate`: the fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many
+    calls read much less from the cache than the call before had stored in the cache. `cause`: the likely
+    cause of the last miss; null if there was no miss.
     """
 
     calls: int

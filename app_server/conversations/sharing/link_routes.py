@@ -131,8 +131,9 @@ async def stream_linked_conversation(
     websocket: WebSocket,
     after_seq: str = "0",
 ) -> None:
-    """Streams the finished events of the conversation to which a read-only link leads. Needs no sign-in. The
-    client sends the token of the link in the header `X-Link-Token`. Browsers cannot set headers on a
+    """Streams the events of the conversation to which a read-only link leads, the stored ones and then the
+    new ones. The parts of a reply that the model still writes are left out. Needs no sign-in. The client
+    sends the token of the link in the header `X-Link-Token`. Browsers cannot set headers on a
     WebSocket, so they offer two subprotocols: `slipway`, and `slipway.link.TOKEN` with the token.
     """
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)

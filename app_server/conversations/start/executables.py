@@ -72,8 +72,8 @@ class AnswerExecutables(BaseModel):
     """The request body with which the user allows or refuses project executables of a conversation. The
     executables are named by their hashes.
 
-    repository: the directory of the repository that contains the executables. null means every repository of
-    the conversation in which an executable has one of these hashes.
+    repository: the name of the repository's directory. null means every repository of the conversation in
+    which an executable has one of these hashes.
     """
 
     allow: list[ExecutableHash] = Field(default=[], max_length=200)

@@ -84,8 +84,8 @@ async def set_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: SetSpendingLimit
 ) -> SpendingLimit:
     """Sets the user's spending limit. The limit applies at once, and a temporary raise of the limit ends. The
-    amount spent in the current period still counts. There is one exception: if the new period is a day and
-    the current period began on an earlier day, a new period begins with the spent amount 0.
+    amount that was spent in the current period still counts, with one exception: if the period changes to a
+    day, and the current period began on an earlier day, a new period begins with nothing spent.
     """
     account = await spending.user_account(session, user.id)
     allow(account, body)
@@ -102,7 +102,8 @@ async def raise_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: RaiseSpendingLimit
 ) -> SpendingLimit:
     """Raises the user's limit for the current period, so that agents that have reached the limit can
-    continue. If more than the limit is already spent, the raise is added to the spent amount.
+    continue. If the user has already spent more than the limit, the raise is added to the spent amount, not
+    to the limit.
 
     The administrator's limit does not change.
     """

@@ -4723,7 +4723,7 @@ export interface paths {
          *     its next model call.
          *
          *     Errors: 404 `llm_profile_not_found` if no shared profile has this name; 409 `llm_profile_enforced` if the
-         *     organisation or a team makes its users use the profile.
+         *     organisation or a team enforces the profile for its users.
          */
         delete: operations["stop_sharing_profile_api_v1_settings_shared_profiles__name__delete"];
         options?: never;
@@ -4743,8 +4743,8 @@ export interface paths {
         /**
          * Set Spending Limit
          * @description Sets the user's spending limit. The limit applies at once, and a temporary raise of the limit ends. The
-         *     amount spent in the current period still counts. There is one exception: if the new period is a day and
-         *     the current period began on an earlier day, a new period begins with the spent amount 0.
+         *     amount that was spent in the current period still counts, with one exception: if the period changes to a
+         *     day, and the current period began on an earlier day, a new period begins with nothing spent.
          */
         put: operations["set_spending_limit_api_v1_settings_spending_limit_put"];
         post?: never;
@@ -4766,7 +4766,8 @@ export interface paths {
         /**
          * Raise Spending Limit
          * @description Raises the user's limit for the current period, so that agents that have reached the limit can
-         *     continue. If more than the limit is already spent, the raise is added to the spent amount.
+         *     continue. If the user has already spent more than the limit, the raise is added to the spent amount, not
+         *     to the limit.
          *
          *     The administrator's limit does not change.
          */
@@ -6270,8 +6271,8 @@ export interface components {
          * @description The request body with which the user allows or refuses project executables of a conversation. The
          *     executables are named by their hashes.
          *
-         *     repository: the directory of the repository that contains the executables. null means every repository of
-         *     the conversation in which an executable has one of these hashes.
+         *     repository: the name of the repository's directory. null means every repository of the conversation in
+         *     which an executable has one of these hashes.
          */
         AnswerExecutables: {
             /**
@@ -9829,8 +9830,9 @@ export interface components {
          * NetworkSettings
          * @description A user's network settings: which hosts the user's sandboxes may call.
          *
-         *     mode: null means that `default_mode` applies. hosts: the hosts that the user allows. default_hosts: the
-         *     hosts that are allowed for all users of the installation. is_enforced: whether the egress proxy is the
+         *     mode: whether sandboxes may call no host (`none`), only allowed hosts (`allowlist`) or all public hosts
+         *     (`open`). null means that `default_mode` applies. hosts: the hosts that the user allows. default_hosts:
+         *     the hosts that are allowed for all users of the installation. is_enforced: whether the egress proxy is the
          *     only way from sandboxes to the network. If false, programs in a sandbox can go around the proxy.
          */
         NetworkSettings: {
@@ -10317,10 +10319,11 @@ export interface components {
         };
         /**
          * PromptCache
-         * @description Statistics of the vendor's prompt cache for the agent's last ten model calls at most. `hit_rate`: the
-         *     fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many calls read much
-         *     less from the cache than the call before had stored in the cache. `cause`: the likely cause of the last
-         *     miss; null if there was no miss.
+         * @description Statistics of the vendor's prompt cache for at most the last ten model calls of the agent.
+         *
+         *     `hit_rate`: the fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many
+         *     calls read much less from the cache than the call before had stored in the cache. `cause`: the likely
+         *     cause of the last miss; null if there was no miss.
          */
         PromptCache: {
             /** Calls */
@@ -10973,7 +10976,8 @@ export interface components {
         };
         /**
          * RetryStart
-         * @description The request body for retrying a failed start, with changes. A field that is left out stays unchanged.
+         * @description The request body for retrying a failed start, with changes. A value stays unchanged if its field is not
+         *     in the body.
          *
          *     selected_repository: null also means no change. selected_branch: null means the default branch.
          *     selected_directory: null means the root of the repository.
@@ -11828,7 +11832,7 @@ export interface components {
         };
         /**
          * ServerInfo
-         * @description The reply with the state of this server. `uptime`: for how many seconds the server has run.
+         * @description The reply with the state of this server. `uptime`: the seconds since the start of the server.
          *     `idle_time`: always 0. `resources`: the resource use of the server.
          */
         ServerInfo: {
@@ -11918,8 +11922,9 @@ export interface components {
          * @description A request to replace a user's network settings: which hosts the user's sandboxes may call.
          *
          *     There are network settings for four scopes, from wide to narrow: the installation, the user, the
-         *     repository, the sandbox. mode: null means that the mode of the next wider scope applies. hosts: hosts that
-         *     are allowed in addition to the allowed hosts of the wider scopes.
+         *     repository, the sandbox. mode: whether sandboxes may call no host (`none`), only allowed hosts
+         *     (`allowlist`) or all public hosts (`open`). null means that the mode of the next wider scope applies.
+         *     hosts: hosts that are allowed in addition to the allowed hosts of the wider scopes.
          */
         SetNetwork: {
             /**

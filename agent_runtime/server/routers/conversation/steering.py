@@ -46,8 +46,8 @@ async def update(conversation: LoadedConversation, changes: UpdateConversationRe
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: LoadedConversation) -> Success:
-    """Replaces older events of the conversation by a summary in the model's prompt. This is done at once; if
-    the agent is working, it is done before the model's next reply.
+    """Replaces older events of the conversation by a summary in the model's prompt. If the agent is
+    working, this happens before the next call of the model, otherwise at once.
     """
     await conversation.condensing.request()
     return Success()

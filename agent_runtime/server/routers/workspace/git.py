@@ -103,8 +103,8 @@ async def git_diff(
 ) -> GitDiff:
     """Returns two versions of one file. With `commit`, these are the file before and after this commit.
     Without `commit`, these are the file at the commit `ref` and the file now. Without `ref` and `commit`, the
-    older version is from the last commit that the current branch has in common with its upstream branch. If
-    the current branch has no upstream branch, the default branch is used in its place.
+    older version is from the last commit that the current branch and its upstream branch have in common. If
+    there is no upstream branch, it is the last commit in common with the default branch.
     """
     with git_errors_as_problems():
         found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))

@@ -958,9 +958,9 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The event that the agent server sends over a WebSocket to a client whose message it refused. If the app
-         *     server has refused an event of a conversation, the agent server sends this event to the app server in
-         *     place of the refused one.
+         * @description The event that reports a refusal. It is used in two cases. The agent server refuses a message of a
+         *     WebSocket client: then it sends this event to the client. The app server refuses an event of a
+         *     conversation: then the agent server sends this event to the app server instead.
          *
          *     The runtime never adds this event to a log.
          */
