@@ -7,6 +7,7 @@ steps that may have to wait.
 """
 
 import asyncio
+import logging
 import sqlite3
 from collections import deque
 from collections.abc import Callable
@@ -17,6 +18,8 @@ import aiosqlite
 from sqlalchemy import event
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+logger = logging.getLogger(__name__)
 
 _BEGIN_TO_READ, _BEGIN_TO_WRITE = "BEGIN", "BEGIN IMMEDIATE"
 _TURN_SECONDS = 5.0
@@ -115,6 +118,7 @@ class _OrderedConnection(aiosqlite.Connection):
     def __init__(self, connector: Callable[[], sqlite3.Connection], turns: WriteTurns) -> None:
         super().__init__(connector, iter_chunk_size=64)
         self._thread.daemon = True  # as the dialect has it for its own ones
+        self._thread.run = partial(_run_until_loop_is_closed, self._thread.run)  # type: ignore[method-assign]
         self._turns = turns
         self._in_thread: set[object] = set()
         self._is_writing = False
@@ -164,6 +168,16 @@ class _OrderedConnection(aiosqlite.Connection):
     def stop(self) -> asyncio.Future[Any] | None:
         self._turns.give_back(self)
         return super().stop()
+
+
+def _run_until_loop_is_closed(run: Callable[[], None]) -> None:
+    """Runs the thread of a connection. The thread ends without an error if the event loop, to which it
+    reports the end of each step, has been closed. At this time nothing waits for the step any more.
+    """
+    try:
+        run()
+    except RuntimeError as error:  # errors of the steps themselves are not raised here
+        logger.debug("the event loop was closed before a step ended", exc_info=error)
 
 
 class _BriefConnection(_OrderedConnection):

@@ -3,6 +3,8 @@ turns.
 """
 
 import asyncio
+import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -44,6 +46,35 @@ async def test_a_connection_that_is_given_up_in_mid_statement_gives_its_lock_bac
             await add_user(database)
         assert cursor is not None
         await connection.invalidate()
+
+
+def test_a_step_that_ends_after_the_event_loop_was_closed_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, released, errors = threading.Event(), threading.Event(), []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    opened = sqlite3.connect(tmp_path / "any.sqlite3", check_same_thread=False)
+
+    def wait() -> int:
+        begun.set()
+        return int(released.wait(PATIENCE_SECONDS))
+
+    async def leave_a_step() -> None:
+        await connection
+        await connection.create_function("wait", 0, wait)
+        step = asyncio.create_task(connection.execute_fetchall("SELECT wait()"))
+        await asyncio.to_thread(begun.wait, PATIENCE_SECONDS)
+        step.cancel()
+        await asyncio.wait([step])
+        connection._connection = None  # this test closes what it has opened
+
+    connection = sqlite._OrderedConnection(lambda: opened, WriteTurns())
+    asyncio.run(leave_a_step())
+    released.set()
+    connection._thread.join(PATIENCE_SECONDS)
+    opened.close()
+    assert not connection._thread.is_alive()
+    assert errors == []
 
 
 async def test_writers_have_their_turn_in_the_order_in_which_they_ask(
