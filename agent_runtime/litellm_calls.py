@@ -2,8 +2,8 @@
 and read the errors of a call. Two parts of Slipway use these functions: the agent engine, and the gateway of
 the app server that forwards requests to models.
 
-The engine and the gateway make the calls themselves, because the engine must be able to cancel a call, and
-the gateway must limit a call to the network addresses of the vendor.
+This module does not make the calls, because the two parts make them in different ways. The engine must be
+able to cancel a call. The gateway must limit a call to the network addresses of the vendor.
 """
 
 import os

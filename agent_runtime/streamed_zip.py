@@ -35,8 +35,10 @@ class StreamedZip:
 
 
 class _Written(io.RawIOBase):
-    """A file object that collects the written bytes. It does not support seeking, so `zipfile` never goes
-    back to change a header.
+    """A file object that collects the written bytes until they are sent.
+
+    It does not support seeking, because bytes that were already sent cannot change. So `zipfile` writes the
+    archive from start to end, and never goes back to change the header of a file.
     """
 
     def __init__(self) -> None:

@@ -36,12 +36,13 @@ def marked(text: str, source: str, event_id: str) -> str:
 
 
 def of_repository(text: str, file: str) -> str:
-    """Returns a text from a repository between marks. The event log stores the text with these marks. `file`:
-    the path of the file that contains the text; the path is not trusted either.
+    """Adds a mark before and after a text from a repository, so that the model treats the text as untrusted.
+    Returns the text with the marks. `file`: the path of the file that contains the text; the path is not
+    trusted either.
 
-    The mark is computed from the text and a secret key of this process, so the author cannot know the mark.
-    The same text of the same file gives the same mark, so the prompt stays the same and the vendor can use
-    its prompt cache.
+    The mark is computed from the path, the text and a secret key of this process. So the author of the text
+    cannot know the mark. The same text of the same file always gets the same mark. So the prompt stays the
+    same, and the vendor can use its prompt cache. The event log stores the text with its marks.
     """
     mark = blake2b(f"{file}\n{text}".encode(), key=_KEY, digest_size=6).hexdigest()
     name = _harmless(json.dumps(file, ensure_ascii=False))

@@ -137,9 +137,10 @@ def _row(name: str, field: FieldInfo, docstrings: Mapping[str, str]) -> str:
 
 
 def _variable(quoted: re.Match[str]) -> str:
-    """Returns the text that replaces one word between backquotes in docs/configuration.md. If the word is a
-    field of `Config`, returns the name of the field's environment variable, otherwise the same word.
-    `quoted`: the match of the word and its backquotes.
+    """Replaces the name of a field of `Config` by the name of its environment variable. `quoted`: the match
+    of one word and the backquotes around it, in a text of docs/configuration.md.
+
+    Returns the new text with backquotes. Returns the matched text if the word is not the name of a field.
     """
     return f"`{PREFIX}{quoted[1].upper()}`" if quoted[1] in Config.model_fields else quoted[0]
 
@@ -166,8 +167,11 @@ def _size(number: int) -> str:
 
 
 def _docstrings(model: type) -> dict[str, str]:
-    """Returns the docstring below each field of the class `model`. The key is the name of the field. The
-    lines of each docstring are joined to one line.
+    """Reads the source text of the class `model` and returns the docstrings of its fields. The docstring of a
+    field is the text that stands directly below the field.
+
+    The keys of the returned dict are the names of the fields. The lines of each docstring are joined to one
+    line.
     """
     (body,) = ast.parse(dedent(inspect.getsource(model))).body
     assert isinstance(body, ast.ClassDef)

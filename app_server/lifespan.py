@@ -322,8 +322,10 @@ async def _open_jobs(
     """Registers one function for each kind of background job, and starts the worker that calls these
     functions. Returns this worker.
 
-    `deliveries`, `revocations`, `triggers`, `sandboxes`, `start_worker`, `audit_stream`: the parts of the
-    server that carry out the jobs. `stack`: receives a callback that stops the worker when the server ends.
+    The functions use the other parameters. `deliveries`: delivers events for callbacks. `revocations`:
+    revokes tokens at git hosts. `triggers`: the shared objects of the jobs for triggers. `audit_stream`:
+    sends the audit log to another system. `stack`: receives a callback that stops the worker when the server
+    ends.
     """
     jobs = Jobs(database, pubsub)
     jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days, unsent_after), TRIM_EVERY)

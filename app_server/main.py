@@ -102,8 +102,9 @@ def create_inner_app(config: Config) -> FastAPI:
 
 
 class WithState:
-    """An ASGI app that wraps another ASGI app, `app`. For each request, it puts the objects in `state` (the
-    fields of the class ServerState) on `request.state`, and then calls `app`.
+    """An ASGI app that gives the shared objects of the server to another ASGI app, `app`. For each request,
+    it stores the objects in `state` (the fields of the class ServerState) in `request.state`, and then calls
+    `app`.
     """
 
     def __init__(self, app: ASGIApp, state: Mapping[str, Any]) -> None:

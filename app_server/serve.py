@@ -82,20 +82,20 @@ async def serve(config: Config, announce: Announce) -> None:
 
 
 def _keep_what_stands() -> None:
-    """Excludes all objects that exist at this moment from garbage collection. The server calls this function
-    once after its start, because it needs these objects until it stops. So a full garbage collection blocks
-    the event loop for about half the time.
+    """Excludes all objects that exist now from garbage collection. The server calls this function once after
+    its start, because it needs these objects until it stops. After the call, a full garbage collection blocks
+    the event loop for only about half as long as it would otherwise.
     """
     gc.collect()
     gc.freeze()
 
 
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
-    """Returns a link with which the owner signs in for the first time. Returns None if the owner has already
-    signed in.
+    """Creates and returns a link with which the owner signs in for the first time. Returns None if the owner
+    has already signed in.
 
-    The server prints this link. The printed output may be stored, and the link gives full access. So the link
-    is created only if the owner needs it.
+    The server prints this link at its start. The link gives full access, and printed output may be stored in
+    logs. Therefore no link is created if the owner does not need it.
     """
     async with database.read() as session:
         owner = await find_owner(session)

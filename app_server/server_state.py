@@ -54,9 +54,9 @@ class ServerState:
     """The objects that the server creates once at its start, one in each field. Routes and other code get
     them from `request.state`, which has this type.
 
-    The last fields, from `git_work_of` on, contain functions. They are defined in modules that other modules
-    must not import, for example in the folder `conversations`. Other modules call the functions through these
-    fields.
+    The last fields, from `git_work_of` on, contain functions. The rules for imports forbid most modules to
+    import the modules that define them, for example those in the folder `conversations`. Therefore other
+    modules call these functions through the fields.
     """
 
     config: Config

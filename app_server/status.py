@@ -63,7 +63,8 @@ class Resources(BaseModel):
 
 class ServerInfo(BaseModel):
     """The reply with the state of this server. `uptime`: the seconds since the start of the server.
-    `idle_time`: always 0. `resources`: the resource use of the server.
+    `idle_time`: always 0, because only agent servers report an idle time. `resources`: the resource use of
+    the server.
     """
 
     uptime: float

@@ -20,11 +20,12 @@ router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 
 
 class WorkspaceLimit(BaseModel):
-    """The size limit of a new sandbox's workspace.
+    """The size limit of a new sandbox's workspace, and how the server enforces it. A workspace is the
+    directory of a sandbox's files.
 
-    `bytes`: the limit; null means no limit. `kept_by`: how workspaces are kept below the limit. `disk`: the
-    workspace is a disk of that size. `watch`: a monitor of the server stops a sandbox whose workspace exceeds
-    the limit. `none`: nothing enforces the limit.
+    `bytes`: the limit; null means no limit. `kept_by`: how the limit is enforced. With `disk`, each workspace
+    is a separate disk of that size. With `watch`, the server measures workspaces and stops a sandbox whose
+    workspace exceeds the limit. With `none`, there is no limit, or at least one sandbox host has no limit.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -36,9 +37,10 @@ class WorkspaceLimit(BaseModel):
 class SandboxIsolation(BaseModel):
     """The isolation of sandboxes from the server's machine.
 
-    `isolation`: how far sandboxes are isolated. `full`: from everything on the server's machine. `files`:
-    from everything on that machine except its memory. `none`: not at all. `is_isolated`: true if `isolation`
-    is `full`. `warning`: a text that says what an agent could reach; null if no warning is needed.
+    `isolation`: how far sandboxes are isolated. With `full`, they are isolated from everything on the
+    server's machine. With `files`, they can use all memory of that machine, but are isolated from everything
+    else. With `none`, they are not isolated. `is_isolated`: true if `isolation` is `full`. `warning`: a text
+    that says what an agent could reach; null if no warning is needed.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -50,7 +52,10 @@ class SandboxIsolation(BaseModel):
 
 
 class DemoInfo(BaseModel):
-    """The demo conversation, which needs no API key: its model profile, repository and task."""
+    """The data with which the web client starts the demo conversation, which needs no API key. `profile`: the
+    name of the model profile. `repository`: the path of the repository on the server's disk. `task`: the
+    first message to the agent.
+    """
 
     profile: str
     repository: str
@@ -128,10 +133,11 @@ class WebClientConfig(ProtocolConfig):
     """The reply of the configuration route: the configuration of the OpenHands API, and the data that
     Slipway's own pages need.
 
-    `ports_have_names`: whether each port of a sandbox has a separate host name. If false, a port is opened
-    below a path of this server, and the pages of the port have no browser storage. The value depends on the
-    host name that the browser has used. `password_sign_in`: whether passwords are allowed and at least one
-    user has a password. `sends_mail`: whether the server can send e-mail.
+    `ports_have_names`: whether the pages of programs in a sandbox, which listen on ports, are shown at a
+    separate host name for each port. If false, these pages are shown below a path of this server's address,
+    and browsers then give them no storage. The value depends on the configuration and on the host name in the
+    browser's request. `password_sign_in`: whether passwords are allowed and at least one user has a password.
+    `sends_mail`: whether the server can send e-mail.
     """
 
     version: str

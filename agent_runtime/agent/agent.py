@@ -22,8 +22,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 class Agent(KnownFieldsOnly):
-    """The immutable configuration of an agent. If a client's request contains fields that this class does not
-    define, they are stored unchanged.
+    """The configuration of an agent, such as its model and its tools. It cannot be changed after its
+    creation. Fields that this class does not define are allowed, and are kept unchanged when the
+    configuration is stored.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -82,8 +83,9 @@ def system_prompt_event(
 
 
 def secrets_of(agent: Agent) -> Mapping[str, Any]:
-    """Returns the secrets that the client has put into the field `agent_context` of the agent configuration,
-    as a mapping from each secret's name to the secret.
+    """Returns the secrets that a client has sent inside the agent's configuration, in the field `secrets` of
+    its `agent_context`. The result maps each secret's name to the secret as it was sent. It is empty if there
+    are no secrets.
     """
     given = (agent.agent_context or NO_CONTEXT).model_extra or {}
     return given.get("secrets") or {}

@@ -19,10 +19,12 @@ class IterativeRefinement(BaseModel):
 
 
 class _Critic(BaseModel):
-    """The base class of all critics (judges of the agent's work). `mode`: with `all_actions`, the critic
-    judges every reply of the agent; with `finish_and_message`, only the last reply before the agent stops.
-    `iterative_refinement`: the score below which the agent must continue, and the maximum number of times;
-    None means that no score makes the agent continue.
+    """The base class of the configurations of critics. A critic judges the agent's work.
+
+    `mode`: with `all_actions`, the critic judges every reply of the agent; with `finish_and_message`, only
+    the last reply before the agent stops. `iterative_refinement`: says below which score the agent must
+    continue its work, and how often it must continue at most. None means that the agent may stop after any
+    score.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

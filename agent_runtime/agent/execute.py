@@ -102,11 +102,11 @@ def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]
 
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
     """Returns the pending tool calls (calls without a result) that may run now, in the order of the log. A
-    call may run if its claims (the resources that it uses, such as files) do not conflict with the claims of
-    an earlier pending call.
+    call may run if it does not conflict with an earlier pending call. Whether two calls conflict depends on
+    their claims: the resources that they use, such as files.
 
-    The result depends only on the arguments of the calls. If the server crashes, this function is called
-    again with the same calls. Then it returns every call that may have begun before the crash.
+    The result depends only on the calls and the tools. So after a crash of the server, the same calls give
+    the same result, which shows the calls that may have begun before the crash.
     """
     found: list[ActionEvent] = []
     earlier: list[Claim] = []

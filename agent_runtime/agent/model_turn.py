@@ -42,9 +42,13 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True)
 class ModelTurn:
-    """The events of one reply of the model, in log order. They are either one message, or tool calls and the
-    errors of calls that cannot run. `was_empty`: whether the reply had neither text nor tool calls. If it is
-    True, the events contain a message that tells the model to continue.
+    """The events that are made from one reply of the model, in log order.
+
+    A reply becomes one message, or tool calls and the errors of calls that cannot run. If a fallback model
+    has answered, an event before the others says so. After a text that was cut off, a message tells the model
+    to continue. An empty reply becomes only such a message.
+
+    `reply`: the model's reply. `was_empty`: whether the reply had neither text nor tool calls.
     """
 
     events: tuple[Event, ...]
@@ -55,8 +59,8 @@ class ModelTurn:
 def turn_of(
     reply: Reply, tools: Mapping[str, AnyTool], messages: Sequence[bytes], *, item_id: str
 ) -> ModelTurn:
-    """Converts a reply of the model to events. `messages`: the prompt that the model answered. `item_id`: the
-    id of the reply's first event.
+    """Converts a reply of the model to events. `messages`: the prompt that the model answered; the ids of its
+    tool calls are not used again for new calls. `item_id`: the id of the reply's first event.
     """
     notices = _notices(reply)
     if reply.is_empty:

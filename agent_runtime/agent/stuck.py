@@ -34,10 +34,10 @@ class StepDigest:
     """One step of the agent, in a short form that can be compared with other steps. For a tool call, `action`
     and `result` are the hashes of the call and of its result; a failed call has no hash of the result.
 
-    `kind`: the kind of the step. `call` is a tool call, `failure` a failed tool call, and `wait` a command
-    that begins with `sleep`. `speech` is a message of the agent. `nudge` is a message that advises the agent
-    to do something else. `ask` is the message that tells the agent to ask the user; `answer` is the user's
-    reply.
+    `kind`: the kind of the step. `call` is a tool call and `failure` a failed tool call. `wait` is a command
+    that begins with `sleep` and then does something else. `speech` is a message of the agent. `nudge` is a
+    message that advises the agent to do something else. `ask` is the message that tells the agent to ask the
+    user; `answer` is the user's reply.
     """
 
     kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
@@ -97,8 +97,11 @@ number is multiplied by the factor, because agents use such commands to check so
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
     """Checks whether the agent's last steps are a loop, and returns the loop. Returns None if there is no
-    loop. Also returns None directly after advice to the agent, and directly after the user's reply to the
-    agent's question.
+    loop. Also returns None if the agent has done nothing since the last advice, or since the user's reply to
+    the agent's question.
+
+    If the agent was told to ask the user but calls a tool, this is also a loop. It has no advice, so the
+    agent is stopped.
 
     `trail`: the agent's last steps. `limits`: how many repetitions count as a loop. `may_ask`: whether a user
     is present and can reply.
@@ -137,8 +140,11 @@ def refusal(action: ActionEvent) -> AgentErrorEvent:
 
 
 def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail:
-    """Returns a copy of the list of steps (`trail`) with one more tool call and its result. Interrupted
-    calls, and calls that only wait for a running command or only sleep, do not change the list.
+    """Adds a tool call and its result to the list of steps (`trail`), and returns the new list.
+
+    Returns the list unchanged if the call was interrupted or only waits. A call only waits if it waits for
+    output of a running command, or if its command consists only of `sleep`. A longer command that begins with
+    `sleep` is added as a step of the kind `wait`.
     """
     if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
@@ -173,14 +179,16 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns a Loop if the agent repeats itself, otherwise None. The agent repeats itself if the function
-    `fits` returns True for each of its last `limit` steps. Messages with advice to the agent do not count as
+    """Returns a Loop if the agent's last `limit` steps are a loop, otherwise None. The steps are a loop if
+    the function `fits` returns True for each of them. Messages with advice to the agent do not count as
     steps.
 
-    `trail`: the steps, oldest first. `advice`: the advice that the agent gets if it has got none in this loop
-    yet. `fits`: gets a step and the step's age (0 for the last step, 1 for the step before it), and returns
-    whether the step belongs to the loop. `may_ask`: whether a user is present, so that an agent that ignores
-    the advice is told to ask the user.
+    At first, the Loop contains the text `advice`. If the agent continues the loop after this advice, the Loop
+    tells the agent to ask the user. If no user is present, or if the agent was already told to ask, the Loop
+    contains no text, and the agent is stopped.
+
+    `trail`: the steps, oldest first. `fits`: gets a step and the step's age (0 for the last step, 1 for the
+    step before it), and returns whether the step belongs to the loop. `may_ask`: whether a user is present.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):

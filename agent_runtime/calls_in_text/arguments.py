@@ -35,11 +35,13 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def repaired(text: str) -> Any:
-    """Repairs broken JSON that a model wrote, and returns the parsed value. Repairs commas, quotes, Python's
-    `True`, `False` and `None`, a code fence around the text, and a missing bracket at the end.
+    """Parses broken JSON that a model wrote, and returns the value. Examples of broken JSON are wrong commas
+    or quotes, Python's `True` in place of `true`, a code fence around the JSON, and a missing bracket at the
+    end.
 
-    Returns None if the text can only be repaired by a guess. For example, a text that ends inside a value was
-    cut off, and a command that is only half complete must not run.
+    Returns None if the text is too long, is not an object or a list, or could only be repaired by a guess.
+    For example, a text that ends inside a value was cut off, and a command that is only half complete must
+    not run.
     """
     inner = _unfenced(text.strip())
     if len(inner) > MAX_REPAIRED_CHARS or not inner.startswith(("{", "[")) or _was_cut(inner):

@@ -61,9 +61,12 @@ def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str,
 
 @dataclass(frozen=True)
 class _Written:
-    """One tool call that a model wrote as text. `text`: the text that follows the tool's name. `shape`: the
-    same text, in which each tool call inside a parameter's value is replaced by dots, so that the parser does
-    not find it.
+    """One tool call that a model wrote as text. `text`: the text from the tool's name to the next call, or to
+    the end of the reply. `shape`: a copy of this text in which calls inside parameter values are replaced by
+    dots.
+
+    The parser searches for tags in `shape`, so it finds no tags of calls inside values. Both texts have the
+    same length, so an index in `shape` is also valid in `text`.
     """
 
     text: str
@@ -102,11 +105,12 @@ def _openings(shape: str) -> list[re.Match[str]]:
 
 
 def _just_before(match: re.Match[str], found: Sequence[re.Match[str]]) -> str:
-    """Returns the text directly before the opening tag `match`. From this text, the caller decides whether
-    the tag begins a call or a parameter, or is only a part of a value.
+    """Returns the text between the last accepted tag and the opening tag `match`, but not more than the last
+    _LOOK_BACK characters of it. From this text, the caller decides whether to accept the tag, or whether the
+    tag is only a part of a value.
 
-    `found`: the earlier tags of the same kind that begin a call or a parameter. The result begins after the
-    last of these tags. If that text is longer than _LOOK_BACK characters, only its end is returned.
+    `found`: the tags that the caller has accepted so far, in order. If it is empty, the text begins at the
+    beginning of the string.
     """
     begin = found[-1].end() if found else 0
     return match.string[max(begin, match.start() - _LOOK_BACK) : match.start()]

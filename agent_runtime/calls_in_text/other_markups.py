@@ -135,10 +135,12 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def calls(text: str, types: Types, *, was_cut: bool) -> list[FoundCall]:
-    """Searches the text for calls of known tools in all supported markups. Returns the calls in the markup
-    whose first call begins earliest in the text. Returns an empty list if there are no calls. `types`: the
-    known tools with the types of their parameters. `was_cut`: whether the reply ended because it reached its
-    maximum length. If True, a call without an end is left out.
+    """Searches the text for calls of known tools in all supported markups. Returns only the calls in one
+    markup: the markup of the first call in the text. Returns an empty list if there are no calls.
+
+    `types`: the known tools with the types of their parameters. `was_cut`: whether the reply ended because it
+    reached its maximum length. If True, and a call in a markup with closing tags lacks its closing tag, the
+    call gets arguments that are not valid JSON. So it cannot run.
     """
     readers: list[Iterator[FoundCall]] = [
         *(_named(head, text, types) for head in _NAMED),
@@ -153,11 +155,11 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[FoundCall]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Yields the beginnings of tool calls in the text, found with the pattern `head`. Each item is the regex
-    match of a beginning and a function to report the end of this call.
+    """Yields each place in the text where a tool call begins. `head`: the pattern of such a beginning.
 
-    The caller parses the call and then calls the function with the index at which the call ends. The search
-    continues at this index, so it finds no call inside the parsed call.
+    Each item is the regex match and a function. The caller parses the call, and then calls the function with
+    the index at which the call ends. The search continues at this index, so it finds no call inside another
+    call.
     """
     end = 0
 

@@ -21,9 +21,12 @@ def calls_in(
     the name of the tool and the arguments as JSON.
 
     The function searches for the markup that the module `instructions` asks for, and for the markups of the
-    models' own chat templates. It returns only the calls in the markup whose first call begins earliest in
-    the text. `tools`: the tool definitions in the format of the OpenAI chat completions API. `was_cut`:
-    whether the reply was cut off. The arguments of a call that is cut off are not valid JSON.
+    models' own chat templates. It returns only the calls in one markup: the markup of the first call in the
+    text.
+
+    `tools`: the tool definitions in the format of the OpenAI chat completions API. `was_cut`: whether the
+    reply was cut off. If True, the last call may be incomplete. Then its arguments are a text that is not
+    valid JSON, so the call cannot run.
     """
     types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
     thought = _THOUGHT.match(text)

@@ -19,11 +19,11 @@ _NOT_KEPT = ("skill_files", "secrets")
 
 
 class Switch(NamedTuple):
-    """The models with which a reopened conversation continues. `llm`: the agent's model.
+    """The models to which a reopened conversation changes. `llm`: the new model of the agent.
 
-    `condenser_llm`: the model of the condenser, which summarizes older events. None means that the condenser
-    gets no separate model. In this case, the condenser changes to the agent's new model if it used the
-    agent's old model. Otherwise it keeps its model.
+    `condenser_llm`: the new model of the condenser, which summarizes older events. If it is None, a condenser
+    that used the agent's old model changes to the agent's new model. A condenser with another model then
+    keeps its model.
     """
 
     llm: LLM

@@ -100,10 +100,10 @@ class Conversation:
 
         `consent`: the hashes (from `workspace.executables()`) of the project's hooks, MCP servers and plugins
         that may run, or a function that gets each executable and returns whether it may run. By default, none
-        runs. `secrets`: a secret for each name. A command that contains the name gets the secret as an
-        environment variable. A secret is a value, or an address where the value is looked up at each use
-        (`LocalAgentServer.get_secrets`). Secrets are never shown to the model or stored on disk: pass them
-        again when you reopen the conversation. `max_iteration_per_run`: how often one run may ask the model.
+        runs. `secrets`: secrets by name. A command that contains the name gets the secret as an environment
+        variable. Each secret is a str, or an object from `LocalAgentServer.get_secrets` with a URL from which
+        it is read at each use. The model never sees secrets. They are not stored on disk: pass them again
+        when you reopen the conversation. `max_iteration_per_run`: how often one run may ask the model.
         """
         if not isinstance(workspace, LocalWorkspace | RemoteWorkspace):
             workspace = LocalWorkspace(workspace)
@@ -157,7 +157,7 @@ class Conversation:
         return self._session.call(self._session.link.final_response())
 
     def send_message(self, message: str | Message) -> None:
-        """Adds a message of the user to the log. Does not start the agent, but a working agent replies."""
+        """Adds a message of the user to the log. If the agent does not work, call `run` to get a reply."""
         said = message if isinstance(message, Message) else Message.of("user", message)
         # The id makes it safe to send once more when the connection breaks.
         request = SendMessageRequest(id=new_id(), role=said.role, content=said.content)
@@ -228,7 +228,7 @@ class Conversation:
         self._session.call(self._session.link.update_secrets(secrets))
 
     def switch_llm(self, llm: LLM) -> None:
-        """Changes the agent's model. The new model is used from the next request to a model on."""
+        """Changes the agent's model. The agent's next request already uses the new model."""
         self._session.call(self._session.link.switch_llm(llm))
         self.agent = with_llm(self.agent, llm)
 
@@ -241,9 +241,9 @@ class Conversation:
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
     def consent(self, hashes: Sequence[str]) -> None:
-        """Adds hooks, MCP servers and plugins of the project, to which the user has consented, to the
-        conversation. `hashes`: the hashes of these items, from `workspace.executables()`. Raises
-        ConversationError `offer_changed` if an item has changed since its hash was read.
+        """Adds hooks, MCP servers and plugins of the project to the conversation after the user has approved
+        them. `hashes`: their hashes, from `workspace.executables()`. Raises ConversationError `offer_changed`
+        if one of them has changed since its hash was read.
         """
         self._session.call(self._session.link.consent(hashes))
 
@@ -282,8 +282,8 @@ class Conversation:
         self._session.call(self._session.link.interrupt())
 
     def condense(self) -> None:
-        """Replaces older events in the model's prompt by a summary: at once, or before the model's next reply
-        if a run is active. Raises NoCondenserError, or NothingToCondenseError if there are too few events.
+        """Replaces older events in the prompt by a summary: at once, or, during a run, before the next reply.
+        Raises NoCondenserError without a condenser, and NothingToCondenseError if there are too few events.
         """
         self._session.call(self._session.link.condense())
 
@@ -369,8 +369,8 @@ class Conversation:
 
     def close(self) -> None:
         """Stops the agent and frees all resources. For a conversation on a server, only ends the connection;
-        the agent continues. May be called twice. An agent that was working in this process continues its work
-        at the next `run` after the conversation is opened again.
+        the agent continues. May be called twice. If this stops a run in this process, you can open the
+        conversation again; the next `run` then continues the work.
         """
         self._session.close()
         atexit.unregister(self.close)

@@ -24,8 +24,8 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class InProcessHost:
-    """The collection of the open conversations of a program that uses this library. A conversation is open if
-    its agent runs in this process. These are the main conversation and the conversations of its sub-agents.
+    """The open conversations of a program that uses this library: the main conversation and the conversations
+    of its sub-agents. A conversation is open if its agent runs in this process.
 
     This object creates, finds and closes the conversations of the sub-agents. Their logs are stored in the
     same directory as the log of the main conversation.
@@ -105,11 +105,12 @@ class InProcessHost:
         self._live.clear()
 
     async def forget(self, first: ConversationEngine) -> None:
-        """Deletes the git work trees (directories with separate copies of the files) and git refs of all
-        sub-agents. Must be called after `close`. `first`: the main conversation.
+        """Deletes the git work trees and git refs of the sub-agents that this object has created. A work tree
+        is a directory with a separate copy of the repository's files, in which one sub-agent has worked. Must
+        be called after `close`. `first`: the main conversation.
 
-        If the changes of a sub-agent conflict with the changes of the main conversation, keeps the
-        sub-agent's work tree, because no other copy of these changes exists.
+        Keeps the work tree and refs of a sub-agent if its changes conflict with the main conversation's
+        changes, because there is no other copy of them.
         """
         if not await asyncio.to_thread(self.trees.exists):
             return

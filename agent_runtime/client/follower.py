@@ -19,10 +19,11 @@ LONGEST_WAIT_SECONDS = 5.0
 class Follower:
     """The receiver of the events of a conversation. It calls the program's callbacks for each new event.
 
-    `events`: all events of the log so far. `delivered_seq`: the position of the last event that was passed to
-    the callbacks. `beat`: a counter that grows each time the state of the conversation may have changed, for
-    example because the agent has stopped. `connections`: how often the follower has connected to the
-    conversation. `failure`: the error with which `follow` failed; None if it has not failed.
+    `events`: all events of the log so far. `delivered_seq`: the position of the last delivered event.
+    Callbacks have been called for it, or it is from before the start; no callbacks are called for such
+    events. `beat`: a counter that grows each time the state of the conversation may have changed, for example
+    because the agent has stopped. `connections`: how often the follower has connected to the conversation.
+    `failure`: the error with which `follow` failed; None if it has not failed.
     """
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
@@ -48,8 +49,8 @@ class Follower:
         await self._tell()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Waits until the function `is_so` returns True. Raises the error with which `follow` failed, if it
-        fails.
+        """Waits until the function `is_so` returns True. The function is called again after each frame. If
+        `follow` has already failed, or fails during the wait, raises the error of `follow`.
         """
         async with self._changed:
             await self._changed.wait_for(lambda: self.failure is not None or is_so())
@@ -57,8 +58,9 @@ class Follower:
             raise self.failure
 
     async def until_beat(self, *, after: int) -> None:
-        """Waits until the counter `beat` is greater than `after`, which means that the agent may have
-        stopped. Also returns if a callback has failed.
+        """Waits for the next possible change of the conversation's state, for example the end of the agent's
+        work. Returns when the counter `beat` is greater than `after`, or when a callback has raised an
+        exception. If `follow` fails, raises the error of `follow`.
         """
         await self.until(lambda: self.beat > after or self._callbacks.failure is not None)
 

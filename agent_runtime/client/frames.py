@@ -13,9 +13,9 @@ from agent_runtime.events.union import AnyEvent, validate_event
 @dataclass(frozen=True)
 class StreamStarted:
     """The frame (message of a live stream) which says that the pieces of a new reply of the model follow.
-    `item_id`: the id of the first event of the complete reply. When this event is sent, the reply is complete
-    and no more pieces follow. `attempt`: the number of this attempt to get the reply from the model, because
-    a failed request is repeated.
+    `item_id`: the id that the first event of the complete reply will have. No more pieces follow after this
+    event. `attempt`: the number of this attempt to get the reply from the model. A new attempt begins when a
+    failed request is repeated.
     """
 
     item_id: str

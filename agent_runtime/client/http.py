@@ -56,12 +56,13 @@ def disconnected(host: str, error: Exception) -> DisconnectedError:
 async def persist(
     ask: Callable[[], Awaitable[httpx.Response]], *, host: str, patience_seconds: float, is_repeatable: bool
 ) -> httpx.Response:
-    """Sends a request by calling `ask`, checks the response and returns it. Repeats the request while the
-    server cannot be reached. `host`: the server's name for error messages. Raises DisconnectedError if the
-    server has not answered after `patience_seconds`.
+    """Sends a request by calling `ask`, and returns the response. If the status of the response means an
+    error, raises the error that the response describes. If there is no response, repeats the request.
 
-    `is_repeatable`: whether the request may be repeated even if the server may have received it already. If
-    False, the request is repeated only if no connection to the server could be made.
+    Raises DisconnectedError if there is still no response after `patience_seconds`, or if the request must
+    not be repeated. `host`: the server's URL for the text of this error. `is_repeatable`: whether the request
+    may be repeated even if the server may have received it already. If False, the request is repeated only if
+    no connection to the server could be made.
     """
     again = httpx.TransportError if is_repeatable else httpx.ConnectError
     deadline = asyncio.get_running_loop().time() + patience_seconds

@@ -56,9 +56,9 @@ from agent_runtime.wire import (
 
 
 class InProcess:
-    """The link between a Conversation and the engine that runs its agent in this process. The log of the
-    conversation is stored below the directory `persistence_dir`; if this argument is None, the log is
-    temporary.
+    """The link between a Conversation and the engine that runs its agent in this process. The argument
+    `persistence_dir` is the directory in which the conversation's log is stored. None means a temporary
+    directory.
     """
 
     patience_seconds = 60.0

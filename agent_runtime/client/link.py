@@ -90,8 +90,9 @@ class Link(Protocol):
         """
 
     async def rewind(self, number: int, wanted: RewindRequest) -> RewindResult:
-        """Resets the files, the chat or both to the checkpoint (snapshot of the files) `number`. `wanted`:
-        what is reset. For the errors, see `Conversation.rewind`.
+        """Resets the files, the chat or both to a checkpoint (a snapshot of the files). `number`: the number
+        of the checkpoint. `wanted`: says whether the files and the chat are reset, and what is done with
+        files that were edited since the checkpoint. Raises the same errors as `Conversation.rewind`.
         """
 
     async def update(self, *, title: str | None, tags: dict[str, str] | None) -> None: ...

@@ -23,12 +23,12 @@ MAX_ERROR_CHARS = 2_000
 
 
 class LocalAgentServer(RemoteWorkspace):
-    """The agent server of the sandbox in which the program runs, as a RemoteWorkspace. It is used by programs
-    such as automations.
+    """A RemoteWorkspace for programs that run inside a sandbox, such as automations. It connects to the agent
+    server of this sandbox.
 
-    If the environment variable AUTOMATION_CALLBACK_URL is set, the object reports to this URL at the end of a
-    `with` block whether the block has succeeded. The report may be lost, so its receiver must not depend on
-    it.
+    If the environment variable AUTOMATION_CALLBACK_URL is set, the end of a `with` block is reported to this
+    URL, with the status COMPLETED or FAILED. If the report cannot be sent, this is only logged, so the report
+    may be missing.
     """
 
     def __init__(
@@ -39,18 +39,18 @@ class LocalAgentServer(RemoteWorkspace):
         app_server_url: str | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """Stores how to reach the agent server and the app server. All settings that are not given as
-        arguments are read from `environment`. Raises ValueError for an invalid port.
+        """Stores how to reach the agent server and the app server. Raises ValueError for an invalid port.
 
-        `port`: the port of the agent server; None means the variable AGENT_SERVER_PORT, or 60000 without this
-        variable. `working_dir`: where commands run. `app_server_url`: the URL at which programs in a sandbox
-        reach the app server; None means the variable SLIPWAY_URL or OPENHANDS_CLOUD_API_URL.
+        `port`: the port of the agent server; None means the variable AGENT_SERVER_PORT, or 60000 if it is not
+        set. `working_dir`: where commands run. `app_server_url`: the URL at which programs in a sandbox reach
+        the app server; None means the variable SLIPWAY_URL or OPENHANDS_CLOUD_API_URL. `environment`: the
+        environment variables.
 
-        The session key, which requests to the agent server must contain, is read from SESSION_API_KEY or
-        OH_SESSION_API_KEYS_0. SANDBOX_ID and AUTOMATION_RUN_ID are the ids of the sandbox and of the
-        automation's run. AUTOMATION_CALLBACK_URL is the URL for the report, and OPENHANDS_API_KEY is the key
-        for this URL. Without this key, a report to the app server uses the session key, and a report to
-        another URL uses no key.
+        The other settings are read from these variables. SESSION_API_KEY or OH_SESSION_API_KEYS_0: the
+        session key, which every request to the agent server must contain. SANDBOX_ID and AUTOMATION_RUN_ID:
+        the ids of the sandbox and of the automation's run. AUTOMATION_CALLBACK_URL: the URL to which the end
+        of a `with` block is reported. OPENHANDS_API_KEY: the key that is sent with this report. If it is not
+        set, the session key is sent in its place, but only if the report goes to the app server.
         """
         found = port if port is not None else int(environment.get("AGENT_SERVER_PORT") or PORT)
         key = environment.get("SESSION_API_KEY") or environment.get("OH_SESSION_API_KEYS_0")

@@ -193,9 +193,10 @@ class OnServer:
         return f"/api/conversations/{self.id}"
 
     async def _present(self) -> None:
-        """Creates the conversation on the agent server. If the conversation exists already, changes its
-        models to the models that this program has passed, and sends the program's secrets again, because the
-        server may have lost them.
+        """Sends the request that creates the conversation to the agent server. If the conversation exists
+        already, the request does not change it. In this case, the method then sends the models of this
+        program if they differ, and the program's secrets. The secrets are sent because a restart of the
+        server may have removed them from its memory.
         """
         body = self._request.model_dump(mode="json")
         reply = await self._call("POST", "/api/conversations", json=body)
@@ -215,9 +216,9 @@ class OnServer:
         self._change_request({"agent": revealed(self._agent)})
 
     def _change_request(self, update: JsonObject) -> None:
-        """Changes the stored request that creates the conversation. Does not send the request. It is stored
-        because it must be sent again after a restart of the server. `update`: new values of the request's
-        fields, by field name.
+        """Changes fields of the stored request with which this link creates the conversation. Sends nothing.
+        The link sends the stored request again after a restart of the server, so it must contain the current
+        models and secrets. `update`: the new values by field name.
         """
         self._request = self._request.model_copy(update=update)
 

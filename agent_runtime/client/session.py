@@ -61,8 +61,11 @@ class ConversationSession:
                 self._end_threads()
 
     def events(self) -> Sequence[AnyEvent]:
-        """Returns the events of the conversation's log, as a sequence that grows when new events arrive. If
-        the method is called by a callback, the last event is the event that the callback got.
+        """Returns the events of the conversation's log, oldest first. The returned sequence grows when new
+        events arrive.
+
+        Outside of callbacks, the method first waits until all events that are in the log now have been
+        received. In a callback, it does not wait, so the last event is the event that the callback got.
         """
         if not self.callbacks.is_here and not self.is_closed:
             self.thread.call(self._catch_up())
@@ -188,8 +191,8 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Returns whether the run that ended with this error can be continued. This is the case if a restart of
-    the server caused the error: the run was cut off, or the server had lost the API keys. Returns False if
-    `error` is None.
+    """Returns whether a run that ended with this error can be continued. This is so only for the two errors
+    that a restart of the server can cause. One says that the run was cut off; the other says that the API key
+    was refused, because the server had lost it. Returns False for other errors and for None.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

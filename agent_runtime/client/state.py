@@ -102,8 +102,11 @@ class ConversationState:
 
     @property
     def leaf_event_id(self) -> str | None:
-        """The id of the last event of the current branch of the log; the next event is added after this
-        event. None if the branch is empty. A reset to an earlier event begins another branch.
+        """The id of the last event of the conversation as it continues now; the next event is added after it.
+        None if there are no events.
+
+        The log is a tree. If the conversation is reset to an earlier event, a new branch begins there, and
+        the later events stay in the old branch. This property belongs to the new branch.
         """
         return self.info.leaf_event_id
 

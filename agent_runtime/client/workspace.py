@@ -79,9 +79,11 @@ class Workspace(Protocol):
         """
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from the commit `ref`. If `ref` is None, compares with the last
-        commit that the current branch has in common with its upstream branch. If there is no upstream branch,
-        the default branch is used in its place.
+        """Returns the files that differ from the commit `ref`. `path`: a directory of the repository.
+
+        If `ref` is None, compares with the last commit that the current branch shares with its upstream
+        branch. Without an upstream branch, uses the default branch of `origin`. If this is missing, too,
+        compares with the current branch's last commit.
         """
 
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...

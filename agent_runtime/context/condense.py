@@ -46,8 +46,9 @@ class NoOpCondenser(KnownFieldsOnly):
 
 
 class LLMSummarizingCondenser(KnownFieldsOnly):
-    """A condenser (an object that shortens the prompt) that asks a model for a summary of the prompt's middle
-    when the prompt has too many tokens or too many events.
+    """A condenser (an object that shortens the prompt) that works when the prompt has too many tokens or
+    events. A model then writes a summary, which replaces the middle of the prompt. The first and the newest
+    events stay unchanged.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -187,9 +188,11 @@ def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool
 
 
 async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Reply | None:
-    """Asks the agent's model for a summary of its current prompt. The request for the summary is added to the
-    end of this prompt, because the vendor has the prompt in its cache. Returns the model's reply, or None if
-    the prompt is too long. The reply has no text if the model only called tools.
+    """Asks the agent's model to summarize its current prompt. The question is added to the end of the
+    unchanged prompt. So the vendor can use the prompt that it has in its cache, which costs less.
+
+    Returns the model's reply, or None if the prompt is too long. The model may wrongly call a tool in place
+    of writing a summary; then the reply may have no text.
     """
     question = {"role": "user", "content": render("condense_here.j2")}
     asked = replace(prompt, messages=[*prompt.messages, orjson.dumps(question)], role=USAGE_ID)
@@ -240,10 +243,11 @@ def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) 
 
 
 def _event_limit(condenser: LLMSummarizingCondenser, token_limit: int | None) -> float:
-    """Returns the maximum number of events in a prompt; a prompt with more events is condensed. The maximum
-    is the condenser's `max_size`. But if `max_size` has its default value and the number of tokens is
-    limited, returns infinity, because then only the limit for tokens is used. `token_limit`: the maximum
-    number of tokens; None if the number of tokens is not limited.
+    """Returns the maximum number of events in a prompt; a prompt with more events is condensed.
+
+    The maximum is the condenser's `max_size`. But if the user has not changed `max_size` from its default and
+    there is a limit for tokens, only the limit for tokens is used. In this case, returns infinity.
+    `token_limit`: the maximum number of tokens; None if the number of tokens is not limited.
     """
     is_chosen = condenser.max_size != PROTOCOL_MAX_SIZE
     return condenser.max_size if is_chosen or token_limit is None else math.inf

@@ -106,9 +106,12 @@ def _add_notes(found: DiscoveredContext, working_dir: Path) -> None:
 def _add_project(
     found: DiscoveredContext, working_dir: Path, root: Path, *, is_further: bool = False
 ) -> None:
-    """Adds the instructions and skills of a repository to `found`. `working_dir`: the directory in the
-    repository at which the search begins. `root`: the root of the repository. `is_further`: whether this is
-    an additional repository of the conversation, and not the repository of the agent's working directory.
+    """Adds the instructions and skills of a repository to `found`. First searches `working_dir` and its
+    parent directories up to `root`. Then searches the directories below `working_dir` for instructions.
+
+    `working_dir`: the directory in the repository at which the search begins. `root`: the root of the
+    repository. `is_further`: whether this is an additional repository of the conversation, and not the
+    repository of the agent's working directory.
     """
     begin = f"../{root.name}/" if is_further else ""
     prefix = f"{root.name}/" if is_further else None
@@ -175,8 +178,8 @@ def _add_skills(
     """Adds the skills in a directory to `found`. `root`: the repository, or another directory, that contains
     `directory`. `origin`: who provides the skills, such as the project or the user.
 
-    `rules_below`: a directory for path rules (skills that apply only to certain files). The file paths in
-    path rules are relative to this directory; None means the agent's working directory.
+    `rules_below`: the directory to which the file paths in path rules are relative. A path rule is a skill
+    that applies only to certain files. None means the agent's working directory.
 
     `prefix`: a text that is put before the name of a skill if a repository that was searched before has a
     skill of the same name. If `prefix` is None, such a skill is left out.

@@ -57,9 +57,11 @@ class DiscoveredContext:
         self._report(path, reason, origin, None, is_loaded=False)
 
     def read(self, path: Path, root: Path) -> str:
-        """Returns the text of a file below the directory `root`. Raises UnusableFileError if the file cannot
-        be used. Also raises UnusableFileError if this text and all texts that were read before are larger
-        than 1 MiB together, because this is too much for a prompt.
+        """Reads a file below the directory `root` and returns its text. Adds the size of the text to the
+        total size of all texts that were read so far.
+
+        Raises UnusableFileError if the file cannot be used. Also raises this error for a file that makes the
+        total larger than 1 MiB, because the prompt would be too long.
         """
         return self.bounded(read_text(path, root))
 

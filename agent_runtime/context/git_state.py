@@ -139,8 +139,7 @@ def _line(kind: str, text: str) -> str:
     """Returns the line of the prompt that shows a changed file: the file's status letters and its path.
     Returns an empty text if the path contains characters that are not allowed in the prompt.
 
-    The arguments are an entry in the output of `git status`. `kind`: the first field of the entry. `text`:
-    the rest of the entry.
+    `kind`, `text`: one entry in the output of `git status`, divided at its first space.
     """
     fields = text.split(" ", _FIELDS[kind] - 1)
     path = fields[-1]

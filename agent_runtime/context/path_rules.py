@@ -99,9 +99,9 @@ def _matches(glob: str, relative: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _regex(glob: str) -> re.Pattern[str] | None:
-    """Converts a glob to a regular expression. The glob has the same meaning as in a .gitignore file. A glob
-    without a slash matches names at any depth, and a glob of a directory matches everything in the directory.
-    Returns None if the glob is not valid.
+    """Converts a glob to a regular expression for paths. A glob has the same meaning as in a .gitignore file.
+    If it contains no slash, it matches a file or directory at any depth. If it matches a directory, it also
+    matches everything in this directory. Returns None if the glob is not valid.
     """
     plain = glob.removeprefix("./").removesuffix("/**") or "**"
     anchored_glob = plain.strip("/") if "/" in plain or plain != glob.removeprefix("./") else f"**/{plain}"

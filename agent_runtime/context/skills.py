@@ -30,11 +30,11 @@ class Skill(BaseModel):
     that involves one of the skill's paths. An `agentskills` skill is listed with its description, and the
     agent reads its text with the tool `invoke_skill`; it may have triggers, too.
 
-    `triggers`: words; a trigger that begins with a slash calls the skill by name, and values for the skill's
-    inputs may follow. `paths`: globs of files, relative to the directory `paths_below`, or to the working
-    directory if `paths_below` is None. `origin`: who provides the skill, such as the project or the user.
-    `source`: the file or URL from which the skill was read. `directory`: the directory with the skill's other
-    files.
+    `triggers`: words or phrases. A trigger that begins with a slash, such as `/release`, must be the first
+    word of the message; the user may write values for the skill's inputs after it. `paths`: globs of files,
+    relative to the directory `paths_below`, or to the working directory if `paths_below` is None. `origin`:
+    who provides the skill, such as the project or the user. `source`: the file or URL from which the skill
+    was read. `directory`: the directory with the skill's other files.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -91,7 +91,7 @@ class Skill(BaseModel):
 
 
 class SkillDiscovery(BaseModel):
-    """The result for one file or other source that was searched for skills, instructions and memory notes
+    """A report about one file, or another source, that was searched for skills, instructions or memory notes
     (texts that agents have written for later conversations). `is_loaded`: whether the agent gets the content.
     `reason`: why the agent gets the content, or why not.
     """
@@ -194,11 +194,11 @@ def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
 
 def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> list[tuple[Skill, str]]:
     """Returns the skills whose triggers occur in a message, each with the trigger. Leaves out the skills in
-    `known`, which the model already has.
+    `known`, which the model already has. A skill with inputs is returned even if it is in `known`, because
+    its inputs may have different values in each message.
 
-    A trigger matches anywhere in the message, ignoring case. A trigger that begins with a slash matches only
-    as the first word of the message. A skill with inputs is returned even if it is in `known`, because its
-    inputs may have different values in each message.
+    Upper and lower case are not distinguished. A trigger is found anywhere in the message, also inside a
+    word. But a trigger that begins with a slash must be the first word of the message.
     """
     wanted = (skill for skill in skills if skill.inputs or skill.name not in known)
     found = [(skill, _trigger_in(text, skill.triggers)) for skill in wanted]
@@ -214,8 +214,11 @@ def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[Text
 
 
 def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
-    """Returns those memory notes (texts that agents have written in earlier conversations) that relate to the
-    user's message `text`. Returns an empty list if no note relates to the message.
+    """Returns a list with one text that contains the memory notes which fit the user's message `text` best.
+    Memory notes are texts that agents have written in earlier conversations.
+
+    A note fits if it contains at least one word of the message; common words such as "the" do not count. At
+    most MAX_RELEVANT_NOTES notes are used. Returns an empty list if no note fits.
     """
     found = most_relevant(notes, text, MAX_RELEVANT_NOTES)
     return [TextContent(text=render("memory_notes.j2", notes=found))] if found else []

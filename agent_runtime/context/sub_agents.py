@@ -100,8 +100,9 @@ def find_sub_agents(
     the user, built-in definitions. Of several definitions with the same name, only the first is returned.
 
     `projects`: the directories of the projects. `home`: the user's home directory; None means that
-    definitions of the user are left out. The function blocks for a limited time. Files that are not valid are
-    skipped.
+    definitions of the user are left out. `with_built_in`: whether built-in definitions are included. Files
+    that are not valid are skipped. The function blocks its thread while it reads the files, at most MAX_FILES
+    per directory.
     """
     found: dict[str, SubAgent] = {}
     left_out: list[LeftOut] = []

@@ -92,8 +92,9 @@ def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
 
 
 def _kept_thoughts(said: ActionEvent | Message) -> ChatMessage:
-    """Returns the model's reasoning in a reply, as fields of a chat message. Some vendors require the
-    reasoning unchanged in later requests; the module `llm/outgoing` removes it for other vendors.
+    """Returns those fields of a chat message that contain the model's reasoning in a reply, such as
+    `thinking_blocks`. Some vendors require the reasoning unchanged in later requests. For other vendors, the
+    module `llm/outgoing` removes these fields before a request is sent.
     """
     thoughts = {
         "reasoning_content": said.reasoning_content,
@@ -154,10 +155,12 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """Returns the text that the model gets about a command: its output, its exit code, the directory in which
-    it ran and the path of its Python interpreter. `output`: the command's output. `metadata`: the other data
-    about the command. If its field `suffix`, a text that follows the output, already contains the exit code,
-    the exit code is not added again.
+    """Returns the text that the model gets about a command: its output, then its exit code, the directory in
+    which it ran and the path of its Python interpreter.
+
+    `output`: the command's output. `metadata`: the other data about the command. Its fields `prefix` and
+    `suffix` are texts to put before and after the output. If `suffix` already names the exit code, no second
+    line with the exit code is added.
     """
     suffix = metadata.get("suffix") or ""
     lines = [f"{metadata.get('prefix') or ''}{output}{suffix}"]

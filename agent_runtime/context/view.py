@@ -89,8 +89,12 @@ class View:
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
         """Updates the chat messages for the model with the next event of the log. For example, a message adds
         a chat message, and a Condensation replaces chat messages by a summary. `seq`: the position of the
-        event in the log. `seen_seq`: the position of the last event that the model had seen when it wrote
-        this event; None if this is not known, or if the model did not write this event.
+        event in the log.
+
+        `seen_seq`: if the model wrote the event, the position of the last event that was in the model's
+        prompt at this time. The event is placed before all messages with a later position, because the model
+        had not seen them. None means that the position is not known, or that the model did not write the
+        event.
         """
         match event:
             case SystemPromptEvent():
@@ -168,9 +172,10 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index in `passages` (groups of chat messages) at which a summary is inserted. `offset`: the
-    number of events that must come before the summary. A passage is never split, so a few more events than
-    `offset` may come before it. If there are fewer events, returns the end of the list.
+    """Returns the index in `passages` (groups of chat messages) at which a summary is inserted. The summary
+    is inserted at the first place that has at least `offset` events before it. A passage is never split, so
+    there may be more than `offset` events. If all passages together have fewer events, returns the end of the
+    list.
     """
     for index, passage in enumerate(passages):
         if offset <= 0:

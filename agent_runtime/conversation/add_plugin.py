@@ -40,8 +40,10 @@ def add_plugin(
     with the same name. Raises HookConfigError if the hooks are not valid. Raises pydantic.ValidationError if
     a skill, a sub-agent or an MCP server is not valid.
 
-    `consent`: None for an ordinary plugin. If the plugin was made from an executable of a repository (such as
-    a hook) that the user has approved: the directory of this repository and the approved hash.
+    `consent`: says that the user has approved an executable of a repository, such as a hook, from which this
+    plugin was made. It contains the repository's directory and the approved hash. It is stored, so that the
+    executable may be loaded again after a restart. None means that the plugin was not made from such an
+    executable.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -94,12 +96,12 @@ async def take_up(
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, executables: ApprovedExecutables
 ) -> None:
-    """Loads the secrets (such as API keys) that the agent's MCP servers lack, for example because a restart
-    of the agent server has removed them from memory. Does nothing if no secrets are missing.
+    """Restores the secrets (such as API keys) that the agent's MCP servers lack. For example, a restart of
+    the agent server may have removed them from memory. Does nothing if no secrets are missing.
 
-    The secrets are in the configurations of the conversation's plugins and of the approved executables of its
-    repositories. So the function loads the plugins from `store` and the executables from `executables` again.
-    Raises PluginError if one of them cannot be loaded.
+    The secrets are read again from the configurations that contain them: those of the conversation's plugins,
+    from `store`, and those of the repositories' approved executables, from `executables`. Raises PluginError
+    if a plugin or an executable cannot be loaded.
     """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):

@@ -242,9 +242,13 @@ class ConversationEngine:
             raise AlreadyRunningError
 
     def keep_secrets(self) -> None:
-        """Stores the names and descriptions of the conversation's secrets on disk. A secret that is fetched
-        from a URL is stored with this URL only if the URL contains no credentials. The values of secrets are
-        stored only if encryption is available.
+        """Stores the conversation's secrets on disk, so that they are available after a restart of the
+        server. Then publishes the conversation's state to clients.
+
+        If encryption is available, all data of the secrets are stored encrypted. Without encryption, only
+        names and descriptions are stored, and URLs from which secrets are requested. A URL is not stored if
+        it contains a user name or a query, or if its requests need HTTP headers, because these may be
+        confidential.
         """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()
@@ -311,8 +315,10 @@ class ConversationEngine:
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
         """Appends events to the log in one transaction, updates the state and publishes the events.
-        `seen_seq`: the last position in the log that the model had seen when it wrote these events; None for
-        events that the model did not write.
+
+        `seen_seq`: for events that the model wrote, the position of the last event in the model's prompt.
+        Messages after this position count as not seen by the model. None for events that the model did not
+        write.
         """
         self.run_context.emit(*events, seen_seq=seen_seq)
 

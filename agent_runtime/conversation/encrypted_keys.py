@@ -27,8 +27,8 @@ class KeyEncryption:
     `encrypt`: encrypts a text. `decrypt`: decrypts a text; returns None if the text was encrypted with an
     unknown key.
 
-    `is_renewing`: True if the encryption key has changed; stored texts are then encrypted again with the new
-    key.
+    `is_renewing`: True if there are older encryption keys besides the current one. The API keys of a
+    conversation are then encrypted again, with the current key, when the conversation is loaded.
     """
 
     encrypt: Callable[[str], str]
@@ -50,9 +50,9 @@ class StoredKeys(BaseModel):
 
 
 def keep(log: EventLog, key_encryption: KeyEncryption | None, agent: Agent, secrets: Secrets) -> None:
-    """Encrypts and stores the API keys in `agent` and the values in `secrets`, in place of those that were
-    stored for the conversation before. Stores nothing if `key_encryption` is None, which means that
-    encryption is not available.
+    """Encrypts the API keys in `agent` and the values in `secrets`, and stores them in the conversation's log
+    file. They replace the keys and values that were stored before. Stores nothing if `key_encryption` is
+    None, which means that encryption is not available.
     """
     if key_encryption is None:
         return

@@ -88,8 +88,8 @@ class ConfirmationOutdatedError(_Refusal):
 
 
 class ClientCallNotWaitingError(_Refusal):
-    """The error that is raised when a client sends the result of a tool call that does
-    not wait for a result.
+    """The error that is raised when a client sends the result of a tool call, but no call with this id waits
+    for a result from a client. For example, the call already has a result.
     """
 
     _code = "client_call_not_waiting"
@@ -147,8 +147,8 @@ class NothingToCondenseError(_Refusal):
 
 
 class HookConfigError(_Refusal):
-    """The error that is raised when the configuration of the hooks (commands, or questions to a model) is not
-    valid.
+    """The error that is raised when the configuration of a conversation's hooks is not valid. A hook is a
+    command, or a question to a model, that runs at a certain point, for example before a tool call.
     """
 
     _code = "hook_config_invalid"
@@ -167,8 +167,9 @@ class NoGoalToResumeError(_Refusal):
 
 
 class EventNotFoundError(_Refusal):
-    """The error that is raised when an event is not in the conversation's log, or when it is not an event to
-    which the conversation can be moved back (such as a change of the state).
+    """The error that is raised when a request names an event that is not in the conversation's log, or an
+    event to which the conversation cannot return. For example, a conversation cannot return to an event that
+    only updates its state.
     """
 
     _code = "event_not_found"
@@ -189,9 +190,9 @@ class CheckpointNotFoundError(_Refusal):
 
 
 class CheckpointsUnavailableError(_Refusal):
-    """The error that is raised when the current files cannot be saved in a checkpoint (a snapshot of the
-    workspace's files). A rewind (a reset to a checkpoint) is then refused, because the user could not undo
-    it.
+    """The error that is raised when checkpoints (snapshots of the workspace's files) cannot be made or
+    compared, for example because the disk is full. Without a checkpoint of the current files, the user could
+    not undo a rewind (a reset to a checkpoint), so rewinds are then refused.
     """
 
     _code = "checkpoints_unavailable"
@@ -199,10 +200,10 @@ class CheckpointsUnavailableError(_Refusal):
 
 
 class EditedSinceError(_Refusal):
-    """The error that is raised when a rewind (a reset to a checkpoint) would drop edits that the user or
-    another program has made to files.
+    """The error that is raised when a rewind (a reset to a checkpoint) cannot restore all files safely. The
+    user or another program has edited some of them, or other files are in their way.
 
-    `diff`: the changes that the rewind would undo, with the names of the edited files.
+    `diff`: the changes that the rewind would undo, with the names of these files.
     """
 
     _code = "edited_since"

@@ -1,5 +1,5 @@
-"""Makes an independent copy of a conversation (a fork). The agents of the original conversation and of the
-copy work in the same directory.
+"""Makes a copy of a conversation (a fork). Each of the two conversations continues with its log, without
+effect on the other log. But both agents work in the same directory.
 """
 
 import asyncio

@@ -22,8 +22,8 @@ class ConversationKeys:
 
     @property
     def are_lacking(self) -> bool:
-        """Whether MCP servers of the conversation lack secrets. Secrets are missing if they were not stored
-        on disk and no client has sent them again.
+        """Whether an MCP server of the conversation cannot be used because its secrets are missing. This
+        happens after a restart, if the secrets were not stored on disk and no client has sent them again.
         """
         return self._context.toolbox.lacks_keys
 
@@ -41,8 +41,9 @@ class ConversationKeys:
         self.keep()
 
     def fill(self, agent: Agent) -> None:
-        """Copies API keys from the configuration `agent` to the configuration of the conversation's agent,
-        for each model and MCP server that is in both configurations.
+        """Copies API keys from the configuration `agent` to the configuration of the conversation's agent. A
+        key is copied only if the model, condenser or MCP server to which it belongs is in both configurations
+        and has the same settings in both.
         """
         self._context.agent = with_keys(self._context.agent, agent)
         self._context.toolbox.take_keys(self._context.agent)

@@ -12,12 +12,13 @@ from agent_runtime.llm.conversation_costs import budget_of
 
 
 def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | None = None) -> None:
-    """Changes the agent's model. The new model is used from the next request on. The API key of the model is
-    stored encrypted; it is not stored if encryption is not available. If the configuration of `llm` has a
-    budget, this budget replaces the conversation's budget.
+    """Changes the agent's model. The new model is used from the next request on. Its API key is stored
+    encrypted, or not at all if encryption is not available.
 
-    `condenser_llm`: the new model of the condenser (which summarizes older events). If it is None, a
-    condenser that used the agent's old model changes to the agent's new model.
+    `llm`: the configuration of the new model. If it has a budget, this budget replaces the conversation's
+    budget; otherwise the conversation's budget stays the same. `condenser_llm`: the new model of the
+    condenser (which summarizes older events). If it is None, a condenser that used the agent's old model
+    changes to the agent's new model.
     """
     before = conversation.agent.llm
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)

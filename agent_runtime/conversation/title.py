@@ -26,8 +26,8 @@ _MAX_TASK_CHARS = 4000
 
 @dataclass(frozen=True)
 class Title:
-    """A title for a conversation (`text`), with the model that suggested it and the model's reply. The reply
-    is needed to count its cost.
+    """A title for a conversation that a model has suggested. `text`: the title. `llm`: the model. `reply`:
+    the model's reply, whose cost is added to the conversation's statistics.
     """
 
     text: str
@@ -61,8 +61,8 @@ async def generate(
     """Asks a model for a short title for the conversation. `task`: the user's first message. Returns None if
     the model suggests no title or the request fails. A missing title is not an error.
 
-    `mask`: masks secrets in the message before the message is shortened, because a shortened secret would not
-    be recognized.
+    `mask`: a function that masks secrets in a text. It is applied to the model's reply before the reply is
+    shortened to a title, because a shortened secret would not be recognized.
     """
     llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False, "log_completions": False})
     question = render("title.j2", task=task.llm_message.text[:_MAX_TASK_CHARS])

@@ -46,10 +46,13 @@ class Toolbox:
         live: LiveOutputs | None = None,
         ask_user: AskUser | None = None,
     ) -> None:
-        """Creates the agent's own tools. MCP servers are connected later, by `prepare`. `delegation`: the
-        functions that start sub-agents. `approvals`: the MCP tools that the user has approved. `live`: the
-        object that collects the output of running tool calls. `ask_user`: passes questions of MCP servers to
-        the user; None means that the servers cannot ask the user.
+        """Creates the agent's own tools. MCP servers are connected later, by `prepare`.
+
+        `spec`: the data with which the conversation was created. `state_dir`: the directory for files of the
+        tools. `secrets`: the secrets that the tools may use. `delegation`: the functions that start
+        sub-agents. `approvals`: the MCP tools that the user has approved. `live`: the object that collects
+        the output of running tool calls. `ask_user`: passes questions of MCP servers to the user; None means
+        that the servers cannot ask the user.
 
         Raises ToolNotFoundError for an unknown tool. Raises pydantic.ValidationError if the configuration of
         an MCP server or client tool is not valid.
@@ -100,8 +103,9 @@ class Toolbox:
         self._servers.replace(agent.mcp_config)
 
     def ask_about_calls(self, asked: Collection[DescriptionParameter]) -> None:
-        """Sets which extra fields, such as the risk of the call, the model must fill in with each tool call,
-        in addition to the tool's arguments.
+        """Adds fields to the schemas of the tools, in which the model describes each tool call, for example
+        its risk. `asked`: the names of these fields. They replace the fields that an earlier call of this
+        method has added. The tools' arguments stay unchanged.
         """
         self._description_parameters = asked
         self._adopt()

@@ -17,8 +17,9 @@ def with_keys(standing: Agent, given: Agent) -> Agent:
     """Returns a copy of the agent configuration `standing` with the API keys from the agent configuration
     `given`.
 
-    A key belongs to one model, condenser or MCP server. A key is copied only if all other fields of that
-    model, condenser or server are equal in both configurations. A masked key (asterisks) is not copied.
+    A key belongs to one model, condenser or MCP server. It is copied only if this model, condenser or server
+    has the same settings, apart from secrets, in both configurations. So a key is never used with a different
+    server. A masked key (asterisks) is not copied.
     """
     parts, servers = _filled_parts(standing, given), _filled_servers(standing, given)
     return Agent.model_validate({**revealed(standing), **parts, "mcp_config": servers})
@@ -56,10 +57,12 @@ def _filled_servers(standing: Agent, given: Agent) -> JsonObject:
 
 
 def _filled(standing: Any, given: Any) -> Any:
-    """Fills the secrets in `given` and returns the result. Each secret in `given` that is None or masked
-    (asterisks) is replaced by the secret at the same place in `standing`. For example, if `standing` is
-    `{"api_key": "k"}` and `given` is `{"api_key": None}`, returns `{"api_key": "k"}`. Apart from secrets, the
-    two JSON values must be equal.
+    """Returns a copy of `given` in which each missing secret is replaced by the secret at the same place in
+    `standing`. A secret is missing if it is None or masked (asterisks). Apart from secrets, the two JSON
+    values must be equal.
+
+    For example, if `standing` is `{"api_key": "k"}` and `given` is `{"api_key": None}`, returns `{"api_key":
+    "k"}`.
     """
     match given:
         case dict():

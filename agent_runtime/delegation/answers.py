@@ -19,8 +19,8 @@ def approve(
     action_ids: Sequence[str] | None = None,
 ) -> None:
     """Approves the actions that wait for confirmation in the conversation or in its sub-agents'
-    conversations. The actions are executed when the agents continue. `remember`: if True, later actions of
-    the same kinds as the approved actions need no confirmation.
+    conversations. Starts these conversations, so that their agents execute the actions. `remember`: if True,
+    later actions of the same kinds as the approved actions need no confirmation.
 
     `host`: finds the sub-agents' conversations. `action_ids`: the ids of the actions that the user saw; None
     means all waiting actions. Raises NothingToConfirmError if no action waits. Raises
@@ -44,14 +44,17 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """Rejects the actions that wait for confirmation in the conversation or in its sub-agents' conversations.
-    The agent that asked gets the reason when it continues. `host`: finds the sub-agents' conversations.
-    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. Raises
-    NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions are not
-    those in `action_ids`.
+    """Rejects the actions that wait for confirmation in the conversation or in its sub-agents' conversations,
+    except those in `approved`. The agent that asked gets the reason when it continues. `host`: finds the
+    sub-agents' conversations.
 
-    `approved`: the ids of the waiting actions that the user approves and does not reject; they are executed
-    at once. For an action of a sub-agent, pass the id of the tool call that started the sub-agent.
+    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. `approved`: the
+    ids of waiting actions that the user approves, if the user rejects only some of them. If there are any,
+    the agent is started and executes them. To approve all actions of a sub-agent, pass the id of the parent's
+    tool call that started the sub-agent.
+
+    Raises NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions
+    are not those in `action_ids`, or if `approved` contains an action that does not wait.
     """
     asking = asking_below(conversation, host)
     if not asking:
@@ -87,9 +90,9 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
 
 
 def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
-    """Returns the conversations of those sub-agents of `conversation` that wait for the user's confirmation.
-    The keys are the ids of the tool calls that started or resumed the sub-agents. A sub-agent whose tool call
-    already has a result is left out. `host`: finds the conversations of the sub-agents.
+    """Returns the conversations of the direct sub-agents of `conversation` that wait for the user's
+    confirmation. Each key is the id of the tool call that started or resumed the sub-agent. Only tool calls
+    without a result count. `host`: finds the conversations of the sub-agents.
     """
     if not conversation.is_waiting:
         return {}

@@ -75,10 +75,11 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
 
 
 def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
-    """Returns the confirmation policy of a sub-agent, which says when it must ask the user. Of two policies,
-    this is the one that asks more often: the parent's `policy`, or the policy that belongs to `mode`. `mode`:
-    the permission mode in the sub-agent's definition. If it is None or unknown, the result is the parent's
-    policy.
+    """Returns the stricter of two confirmation policies for a sub-agent: the one with which the sub-agent
+    must ask the user more often. So a sub-agent cannot have more freedom than its parent.
+
+    `policy`: the policy of the parent. `mode`: the permission mode in the sub-agent's definition, to which
+    the second policy belongs. If it is None or unknown, returns `policy`.
     """
     kind = _MODES.get((mode or "").lower())
     if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):

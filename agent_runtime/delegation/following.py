@@ -19,10 +19,10 @@ logger = logging.getLogger(__name__)
 
 class Following:
     """A context manager that watches a sub-agent's task. Inside the `with` block, the sub-agent's progress is
-    logged in the parent conversation (the one that started the sub-agent), and a pause of the parent also
-    pauses the sub-agent.
+    logged in the parent conversation (the one that started the sub-agent). A pause of the parent also pauses
+    the sub-agent, and the sub-agent is paused when the parent's budget is spent.
 
-    `has_spent_budget`: whether the sub-agent was paused because the parent's budget is spent.
+    `has_spent_budget`: whether the parent's budget was spent during the task.
     """
 
     def __init__(self, parent: ConversationEngine, child: ConversationEngine, task_id: str) -> None:
@@ -44,7 +44,9 @@ class Following:
         self._subscriptions.close()
 
     def note(self, status: TaskStatus = "running") -> None:
-        """Logs the status, cost and last action of the sub-agent's task in the parent conversation."""
+        """Logs the status, the cost and the last action of the sub-agent's task in the parent conversation,
+        if they have changed. `status`: the new status of the task.
+        """
         child, task = self._child, self._parent.state.tasks[self._task_id]
         doing = child.state.pending[-1] if child.state.pending else None
         last_action = (doing.summary or doing.tool_name) if doing else task.last_action

@@ -73,10 +73,12 @@ def commands_of(
 
 
 def _moved(value: Any, old: Path, new: Path) -> Any:
-    """Returns a copy of a configuration of hooks or MCP servers for the git work tree `new`. The sub-agent
-    works there, and its parent works in the work tree `old`. In the copy, the paths of files that the user
-    has approved begin with `new` in place of `old`. The approved hashes of the files stay unchanged, so each
-    file must have the same content in both work trees.
+    """Adapts a configuration of hooks or MCP servers to the working directory of a sub-agent, and returns the
+    adapted copy. Only the paths of files that the user has approved are changed: a path in the parent's
+    directory `old` becomes the same path in the sub-agent's directory `new`.
+
+    The approved hashes of the files stay unchanged. So a file is accepted only if it has the same content in
+    both directories.
     """
     match value:
         case dict():

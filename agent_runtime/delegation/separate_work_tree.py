@@ -20,8 +20,9 @@ _MAX_NAMED_FILES = 50
 
 
 async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> Path:
-    """Creates a git work tree for a sub-agent below the directory `trees`. Returns the directory inside the
-    work tree in which the sub-agent works. Raises DelegationError if the work tree cannot be created.
+    """Creates a git work tree for a sub-agent below the directory `trees`. Returns the working directory for
+    the sub-agent: the directory in the work tree that corresponds to the parent's working directory. Raises
+    DelegationError if the work tree cannot be created.
     """
     try:
         return await sub_agent_work_trees.begin(parent.spec.working_dir, trees / child_id.hex, child_id.hex)
@@ -33,10 +34,11 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
     """Merges the sub-agent's changes into the parent's working directory. Returns a copy of `result`, the
-    result of the sub-agent's task, with an additional text about the merge. If there are conflicts, no change
-    is merged; the text then asks the parent agent to resolve the conflicts.
+    result of the sub-agent's task, with an additional text about the merge. `task_id`: the id of the task.
+    `trees`: the directory of the sub-agents' work trees.
 
-    `task_id`: the id of the task. `trees`: the directory of the sub-agents' work trees.
+    If there are conflicts or git fails, the copy says that the task is not completed. With conflicts, no
+    change is merged; the text tells the parent agent how to find the changes, and to resolve the conflicts.
     """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
@@ -67,11 +69,11 @@ def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
 
 
 def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
-    """Returns the working directory of the topmost conversation (the one that no other conversation has
-    started). The git work trees of all sub-agents belong to the repository in this directory.
+    """Returns a directory of the repository to which the git work trees of all sub-agents belong. It is the
+    working directory of the topmost conversation (the one that no other conversation has started).
 
-    The working directory of `parent` is not used, because it may already be removed if `parent` is the
-    conversation of a sub-agent.
+    The working directory of `parent` is not used. If `parent` is itself the conversation of a sub-agent, this
+    directory may be in a git work tree that is already removed.
     """
     above = parent.spec.parent_conversation_id
     while above is not None and (found := host.find(above)) is not None:

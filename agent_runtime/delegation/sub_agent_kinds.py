@@ -14,12 +14,12 @@ logger = logging.getLogger(__name__)
 
 def kinds_for(projects: Sequence[Path], given: Sequence[JsonObject]) -> list[SubAgent]:
     """Returns the definitions of the sub-agents that a conversation may start. If several definitions have
-    the same name, the first one in this order is used: definitions from the client, from the projects in
-    their order, from the user's files, built-in definitions.
+    the same name, the first one in this order is used: definitions in the client's request, from the projects
+    in their order, from the user's files, built-in definitions, and copies of built-in definitions in the
+    client's request.
 
-    `projects`: the directories of the projects. `given`: the definitions in the client's request. The client
-    may also send copies of built-in definitions; a copy is used only if no other definition has its name. The
-    function blocks for a limited time, because it reads files.
+    `projects`: the directories of the projects. `given`: the definitions in the client's request; those that
+    are not valid are ignored. The function blocks for a limited time, because it reads files.
     """
     sent = list(_sent(given))
     found, _ = find_sub_agents(projects, Path.home())

@@ -212,7 +212,7 @@ class SubAgents:
 
     def _tasks_below(self, conversation: ConversationEngine) -> int:
         """Returns the number of tasks that the conversation and all its direct and indirect sub-agents have
-        started.
+        started. This number is limited to MAX_TASKS.
         """
         tasks = conversation.state.tasks.values()
         children = [child for task in tasks if (child := self._host.find(task.conversation_id)) is not None]
@@ -269,10 +269,12 @@ def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate
 
 
 def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
-    """Returns the highest total cost in dollars that the sub-agent's conversation may reach; None means no
-    limit. This is the cost so far (`spent`) plus the amount that the sub-agent may still spend. The amount is
-    the limit in the sub-agent's definition or the rest of the parent's budget, whichever is less. Raises
-    DelegationError if the parent's budget is spent.
+    """Returns the cost limit of the sub-agent's conversation in dollars: the conversation is stopped when its
+    total cost reaches this limit. None means no limit. Raises DelegationError if the parent's budget is
+    spent.
+
+    The limit is `spent`, the cost so far, plus the amount that the sub-agent may still spend. This amount is
+    the smaller of two values: the limit in the sub-agent's definition and the rest of the parent's budget.
     """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)
@@ -288,9 +290,10 @@ def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: 
 
 
 def _adopt(child: ConversationEngine, parent: ConversationEngine, own_servers: JsonObject) -> None:
-    """Updates a sub-agent's conversation from its parent: copies data that is not stored on disk, such as API
-    keys, and settings of the parent that have changed since the sub-agent was created. `own_servers`: the MCP
-    servers in the sub-agent's definition.
+    """Copies secrets and API keys from the parent's conversation to a sub-agent's conversation, because they
+    may not be stored on disk with it. A key is copied only if the model, condenser or MCP server to which it
+    belongs has the same settings in both conversations. `own_servers`: the MCP servers in the sub-agent's
+    definition.
     """
     child.secrets.adopt(parent.secrets)
     own = parent.agent

@@ -64,9 +64,10 @@ class AtifWriter:
     update. If the user has returned to an earlier event, leave out the later events that no longer belong to
     the chat. Call `end` last.
 
-    The writer writes a reply only when all its tool calls have results. Messages that arrive before these
-    results are written after the reply. The writer ignores updates of `stats` (the token usage and cost) with
-    an unknown shape.
+    The writer holds a reply back to collect the results of its tool calls. Messages that arrive before all
+    results are held back, too, and are written after the reply. The reply is written when the next reply
+    begins, when a message arrives after all results, or by `end`. The writer ignores updates of `stats` (the
+    token usage and cost) with an unknown shape.
     """
 
     def __init__(
@@ -96,8 +97,8 @@ class AtifWriter:
         return orjson.dumps(self._head)[:-1] + b',"steps":['
 
     def add(self, event: AnyEvent) -> bytes:
-        """Adds one event to the ATIF document, which lists the agent's steps. Returns the JSON of the steps
-        that are complete now; empty if there are none.
+        """Adds one event to the ATIF document. Returns the JSON of the steps that can now be written, as the
+        next part of the document; empty if there are none.
         """
         return b"".join(self._written(step) for step in self._take(event))
 

@@ -13,8 +13,8 @@ JsonObject = dict[str, Any]
 
 
 def now() -> str:
-    """Returns the current time in the format of an event's timestamp: local time without a zone, always with
-    microseconds, so that timestamps sort as text.
+    """Returns the current local time in the format of an event's timestamp: without a time zone, and always
+    with microseconds. Because all timestamps have this format, they can be sorted as text.
     """
     return datetime.now().astimezone().replace(tzinfo=None).isoformat(timespec="microseconds")
 
@@ -29,8 +29,10 @@ def new_id() -> str:
 
 
 class Event(BaseModel):
-    """The base class of events. An event is one immutable entry in the log of a conversation. `timestamp` and
-    `parent_id` get their final values when the event is appended to a log.
+    """The base class of events. An event is one entry in the log of a conversation, and cannot be changed.
+    `timestamp`: when the event occurred. `parent_id`: the id of the event before it in the chat; None for the
+    first event. Before an event is added to a log, the method `stamped` sets both fields to their final
+    values.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

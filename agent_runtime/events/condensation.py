@@ -8,9 +8,9 @@ from agent_runtime.events.base import Event, Source
 
 
 class Condensation(Event):
-    """The event for a condensation. After this event, the prompt contains the text `summary` in place of the
-    events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt that come before the
-    summary.
+    """The event for a condensation. In all prompts after this event, the events whose ids are in
+    `forgotten_event_ids` are replaced by the text `summary`. `summary_offset`: the position of the summary in
+    the prompt, as the number of events before it.
     """
 
     source: Source = "environment"

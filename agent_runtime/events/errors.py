@@ -16,11 +16,10 @@ UserAction = Literal["none", "retry", "settings"]
 
 class ErrorClassification(BaseModel):
     """The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
-    the user can do (`user_action`).
+    the user can do (`user_action`). The field `code` of the error's event says more exactly what failed.
 
-    Developers must not add new allowed values to these fields, because existing clients refuse a whole page
-    (list) of events if it contains a value that they do not know. The field `code` of the error's event says
-    more exactly what failed.
+    The sets of allowed values of these fields must never grow. Clients read events in lists. An existing
+    client refuses a whole list if one event contains a value that this client does not know.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -49,11 +48,15 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """The event that reports a refusal. It is used in two cases. The agent server refuses a message of a
-    WebSocket client: then it sends this event to the client. The app server refuses an event of a
-    conversation: then the agent server sends this event to the app server instead.
+    """The event that tells a receiver that a message or an event was refused. `code`: the name of the reason.
+    `detail`: the reason as text.
 
-    The runtime never adds this event to a log.
+    The agent server sends this event in two cases. First case: it refuses a message from a WebSocket client.
+    Then it sends this event to this client. Second case: the app server refuses an event of a conversation.
+    Then the agent server sends this event to the app server in place of the refused event, so that the app
+    server's log has no gap.
+
+    The agent server never adds this event to its own log.
     """
 
     source: Source = "environment"

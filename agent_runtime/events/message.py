@@ -66,10 +66,11 @@ class SystemPromptEvent(Event):
 
 
 class LLMCompletionLogEvent(Event):
-    """An event with one request to a model and the model's answer. The event is sent to clients, which may
-    write it to a file. It is never added to the log.
+    """The event with one request to a model and the model's reply. It is sent to clients, which may write it
+    to a file. It is never added to the log of the conversation.
 
-    `filename`: the name of the file in the client's folder. `log_data`: the request and the answer as JSON.
+    `filename`: the name of this file, without a directory; the client chooses the directory. `log_data`: the
+    request and the reply as JSON.
     """
 
     source: Source = "environment"

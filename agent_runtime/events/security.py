@@ -10,10 +10,13 @@ class SecurityAnalysisEvent(Event):
     """The event with the risk analysis of all actions in one reply of the model. The keys of `risks` and
     `details` are the ids of the action events.
 
-    The details of one action contain the `reasons` for its risk and the names of the security `rules` that
-    these reasons come from. `asks` says whether the action needs the user's approval. `likeness` is a text
-    that is equal for similar actions. If the user approves all similar actions, later actions with this text
-    need no approval.
+    The value in `details` for one action is an object with these fields. `reasons`: texts that explain the
+    risk. `rules`: the names of the rules that found something in the action. `asks`: whether the user must
+    approve the action. `likeness`: a text that describes the action and is the same for all similar actions,
+    such as calls of the same program. It is missing for actions that never need approval.
+
+    If the user approves an action and all similar actions, the runtime stores the `likeness` of the action.
+    Later actions with the same `likeness` then need no approval.
     """
 
     source: Source = "environment"

@@ -10,13 +10,14 @@ from agent_runtime.events.base import JsonObject
 
 
 class VendorState(BaseModel):
-    """The data that a model's vendor added to a reply and expects back. `model`: the model that returned the
-    data; the data is never sent to another vendor's model.
+    """The data that a model's vendor added to a reply and expects back in later requests. `model`: the model
+    that returned the data; the data is never sent to another vendor's model.
 
     `message`: fields that belong to the whole reply. If the reply has several tool calls, only the event of
-    the first call contains these fields. `call`: fields that belong to one tool call. They include the `id`
-    that the vendor gave to the call, if the event has a different id. The event has a different id if other
-    vendors may refuse the vendor's id.
+    the first call contains these fields.
+
+    `call`: fields that belong to one tool call. Some vendors give a call an id that other vendors may refuse.
+    Such a call gets a different id in its event, and the vendor's id is stored in `call`, in the field `id`.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

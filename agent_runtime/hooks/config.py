@@ -130,8 +130,9 @@ class HookConfig(BaseModel):
 
 
 def spelled(config: JsonObject) -> JsonObject:
-    """Converts a hook configuration to the form that HookConfig expects: removes an enclosing `hooks` object,
-    and renames the keys to the field names of HookConfig.
+    """Converts a hook configuration to the form that HookConfig expects, and returns it. If the configuration
+    has a key `hooks` with an object, uses only this object. Renames the names of points, such as
+    `PreToolUse`, to the field names of HookConfig, such as `pre_tool_use`. Keeps all other keys unchanged.
     """
     inner = config.get("hooks", config)
     if not isinstance(inner, dict):

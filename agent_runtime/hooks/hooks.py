@@ -57,8 +57,8 @@ class Verdict:
 
 class Hooks:
     """An object that runs the hooks of one conversation, one after the other. After a hook has refused the
-    action or message that it checks, the following hooks do not run. Asynchronous hooks run in the background
-    and refuse nothing.
+    action or message that it checks, the following hooks do not run. Asynchronous hooks run in the
+    background; the conversation does not wait for them, so they cannot refuse anything.
     """
 
     def __init__(

@@ -44,11 +44,12 @@ class Attempts:
         self._listener.piece(self._number, kind, content)
 
     async def prepare_next(self, error: LLMError) -> bool:
-        """Prepares the next attempt after the current one has failed. `error`: why it failed.
+        """Chooses the model for the next attempt after the current attempt has failed. `error`: why it
+        failed. Returns whether there is a next attempt.
 
-        If the current model may be asked again, waits for the time before its next retry and returns True. If
-        not, but another model may succeed, changes to the next fallback model without a wait and returns
-        True. Returns False if no fallback model is left, or if no retry can solve the error.
+        If the current model may be asked again, waits for the time until its next retry. Otherwise, changes
+        to the next fallback model without a wait. Returns False in two cases: no fallback model is left, or
+        the error does not allow a retry, such as a wrong key.
         """
         wait = wait_seconds(self.llm, self._number_of_model, error)
         if wait is not None:
@@ -86,8 +87,9 @@ class Attempts:
         self._listener.aborted(self._number, error.code, retry)
 
     async def _wait(self, seconds: float) -> None:
-        """Waits this number of seconds. If the wait is cancelled, informs the listener, because it may show a
-        countdown.
+        """Waits this number of seconds. If the wait is cancelled, tells the listener that the current attempt
+        was cancelled and that no retry follows. The listener may show the seconds until the retry, and must
+        stop this.
         """
         try:
             await asyncio.sleep(seconds)

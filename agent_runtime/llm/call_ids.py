@@ -15,10 +15,10 @@ _WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
 @dataclass(frozen=True)
 class Limit:
     """The rule of a model vendor for the ids of tool calls. An id that the vendor does not accept is replaced
-    by another id.
+    by a new id.
 
-    `accepted`: a pattern that matches each id that the vendor accepts, from its first to its last character.
-    `shortened`: a function that makes the new id. Its argument is the SHA-256 digest of the old id.
+    `accepted`: a regular expression; the vendor accepts an id if the whole id matches. `shortened`: a
+    function that gets the SHA-256 digest of the old id as bytes and returns the new id.
     """
 
     accepted: re.Pattern[str]

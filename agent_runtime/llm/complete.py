@@ -56,13 +56,15 @@ class LLMClient:
         return LLMClient(credential_for=self._credential_for, connections=self._connections, on_log=on_log)
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        """Sends the prompt to a model and returns the reply. The routes in the configuration (rules that
-        choose a model for certain prompts) can replace `llm` by another model. If the chosen model fails, a
-        fallback model is asked.
+        """Sends the prompt to a model and returns the reply. `llm`: the configured model. A route (a rule in
+        its configuration) can choose another model for the prompt. If the chosen model fails, its fallback
+        models are asked.
 
-        Raises LLMError if no model has replied after all retries, or at once after an error that a retry
-        cannot solve. `listener`: receives the pieces of the reply. Before each repeated attempt, it also
-        receives the reason for the repetition and the seconds until the attempt begins.
+        `listener`: receives the pieces of the reply. Before each repeated attempt, it also receives the
+        reason for the repetition and the seconds until the attempt begins.
+
+        Raises LLMError if no model has replied after all retries. Raises it without retries after an error
+        that a retry cannot solve, such as a wrong key.
         """
         logger = CompletionLogger(llm, prompt, self._on_log)
         attempts = Attempts(in_order(choose(llm, prompt)), listener or Silence())

@@ -43,10 +43,11 @@ OnLog = Callable[[CompletionLog], None]
 
 
 class CompletionLogger:
-    """Logs one model call that begins now, if logging is turned on in the settings of the model.
+    """An object that logs one model call. Create it when the call begins, because the log contains the
+    duration of the call. The call is logged only if logging is turned on in the settings of the model.
 
-    `llm`: the model that was asked for. A fallback model may answer the call. `on_log`: is called with the
-    log; None means that nothing is logged.
+    `llm`: the model to which the call was sent first; a fallback model may reply in its place. `on_log`: a
+    function that is called with the log; None means that nothing is logged.
     """
 
     def __init__(self, llm: LLM, prompt: Prompt, on_log: OnLog | None) -> None:

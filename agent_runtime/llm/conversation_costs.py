@@ -19,10 +19,12 @@ _SUMMED = (
 
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
-    """Returns a copy of the token and cost statistics that also contains one more model call. The call is
-    added to the entry with the `usage_id` of the model that replied (`reply.answered_by`). `llm`: the
-    configured model. If the statistics contain no entry for that `usage_id` yet, the new entry also contains
-    the budget in the configuration of `llm`.
+    """Returns a copy of the token and cost statistics to which one more model call was added. `reply`: the
+    reply to this call. `llm`: the configured model, in whose place a fallback model may have replied.
+
+    The statistics have one entry per `usage_id`. The call is added to the entry of the model that has replied
+    (`reply.answered_by`). If this entry does not exist yet, it is created, with the budget from the
+    configuration of `llm`.
     """
     answered_by, usage = reply.answered_by or llm, reply.usage
     metrics = stats["usage_to_metrics"]
@@ -46,9 +48,10 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
 
 def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
     """Returns a copy of the token and cost statistics `stats` that also contains the costs of another
-    conversation, such as a sub-agent's. `others`: the statistics of the other conversation. Its tokens and
-    its costs are added up and stored in the entry `usage_id` of the copy. An existing entry with this name is
-    replaced.
+    conversation, such as a sub-agent's. `others`: the statistics of the other conversation.
+
+    The sums of the tokens and costs in `others` become one entry of the copy, under the name `usage_id`. An
+    existing entry with this name is replaced.
     """
     used = list(others["usage_to_metrics"].values())
     counted = [metrics["accumulated_token_usage"] for metrics in used]
@@ -69,8 +72,11 @@ def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) ->
 
 
 def budget_of(stats: dict[str, Any], llm: LLM) -> float | None:
-    """Returns the budget of the whole conversation in dollars. Returns None if there is no limit. `llm`: the
-    agent's model, whose configuration gives the budget if the statistics contain none.
+    """Returns the budget of the whole conversation in dollars, or None if there is no limit. `llm`: the
+    agent's model.
+
+    Uses the budget in the statistics, in the entry of this model. If this entry does not exist or has no
+    budget field, uses the budget in the model's configuration.
     """
     metrics = stats["usage_to_metrics"].get(llm.usage_id, {})
     limit: float | None = metrics.get("max_budget_per_task", llm.max_budget_per_task)

@@ -60,8 +60,11 @@ _LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMI
 
 
 class LLMError(Exception):
-    """The error that is raised when a request to a model failed. `max_retries`: the largest number of retries
-    after this error, even if the model's configuration allows more. `user_action`: what the user can do.
+    """The error that is raised when a request to a model failed. `kind`: the kind of failure. `is_retryable`:
+    whether a retry can help. `user_action`: what the user can do.
+
+    `max_retries`: the upper limit for the number of retries after this error. The model's configuration can
+    set a lower number, but not a higher one.
     """
 
     kind: ClassVar[FailureKind] = "unknown"
@@ -189,9 +192,12 @@ def error_for_status(status: int, detail: str, *, retry_after_seconds: float | N
 
 
 def error_of_kind(detail: str, status: object = None) -> LLMError:
-    """Returns the LLMError for an error that a vendor reports inside a reply that began normally. `detail`:
-    the vendor's error message. `status`: the status in the vendor's error. If it is an HTTP error status,
-    returns the error that `error_for_status` returns. Otherwise, the words of `detail` decide.
+    """Returns the LLMError for an error that a vendor reports inside a reply that began normally, with HTTP
+    status 200. `detail`: the vendor's error message. `status`: the status that the error itself contains, if
+    any.
+
+    If `status` is an HTTP error status, returns the result of `error_for_status`. Otherwise, chooses the
+    class of the error by the words in `detail`. If no words are known, returns LLMServiceUnavailableError.
     """
     if isinstance(status, int) and 400 <= status < 600:
         return error_for_status(status, detail)

@@ -54,9 +54,11 @@ def a_json_text(value: Any) -> str:
 
 
 class TextInPieces:
-    """A text that arrives in pieces. The method `add` passes each piece at once to the callback `tell`;
-    `str()` returns the whole text. If a piece ends with the first half of a character (a UTF-16 surrogate),
-    this half is passed on together with the next piece.
+    """A text that arrives in pieces. The method `add` takes the next piece and immediately calls the function
+    `tell` with it. `str()` returns the whole text.
+
+    JSON can write one character as two halves (UTF-16 surrogates). If a piece ends with a first half, `add`
+    holds this half back and puts it in front of the next piece.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:

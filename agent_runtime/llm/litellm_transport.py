@@ -1,5 +1,5 @@
-"""Calls models whose vendor does not use OpenAI's protocols, through the library litellm, outside the main
-event loop. litellm is loaded at the first call.
+"""Sends requests to models whose vendor does not use OpenAI's protocols. The library litellm makes the calls,
+in an event loop of a separate thread. litellm is loaded at the first call.
 """
 
 import asyncio
@@ -49,9 +49,9 @@ def _loop_of_vendors() -> asyncio.AbstractEventLoop:
 
 @cache
 def started_loop() -> asyncio.AbstractEventLoop:
-    """Starts an event loop in a separate thread and returns it; later calls return this event loop. Model
-    calls through vendors' libraries run in this event loop, so that a library that blocks does not delay the
-    main event loop.
+    """Returns the event loop for model calls through litellm. The first call starts the loop in a separate
+    thread; later calls return the same loop. In this loop, a library that blocks does not delay the main
+    event loop.
     """
     loop = asyncio.new_event_loop()
     # A program that ends in the middle of a call must not wait for it.

@@ -22,13 +22,13 @@ no harm.
 
 @dataclass(frozen=True)
 class Prompt:
-    """The content of one request to a model. `messages`: the chat messages, each as JSON text in bytes.
+    """The content of one request to a model. `messages`: the chat messages, each as a JSON text in UTF-8.
     `tools`: the descriptions of the tools that the model may call, each with its name and the JSON schema of
     its parameters.
 
     `role`: the purpose of the call; routes (rules in the configuration) may choose different models for
-    different purposes. `cache_key`: a text by which the vendor recognises requests that begin with the same
-    messages, so that it can reuse its cache; None means no such text.
+    different purposes. `cache_key`: a text that is the same in all requests that begin with the same
+    messages. It helps the vendor to reuse its cache. None means that no such text is sent.
     """
 
     messages: Sequence[bytes]
@@ -41,8 +41,9 @@ class Prompt:
 class RequestedCall:
     """A tool call as the model wrote it. `arguments` may be any text, also invalid JSON.
 
-    `item_id`, `reasoning_item`: the id and the reasoning that belong to the call in the Responses protocol.
-    `vendor_state`: the vendor's data about the call, see vendor_state.py.
+    `item_id`, `reasoning_item`: only for OpenAI's Responses protocol; None otherwise. `item_id` is the id of
+    the call as an item of the response. `reasoning_item` is the model's reasoning before the call, which is
+    sent back with the next request. `vendor_state`: the vendor's data about the call, see vendor_state.py.
     """
 
     id: str

@@ -46,8 +46,12 @@ def base_url(llm: LLM) -> str:
 
 
 def dialect_of(llm: LLM) -> Dialect:
-    """Returns the protocol for requests to this model: the configured protocol, if there is one. Otherwise
-    returns Responses if the model's server surely has it, else chat completions.
+    """Returns the protocol for requests to this model: `responses` or `chat_completions`. If a protocol is
+    configured (`llm.api_mode`), returns it.
+
+    Otherwise, returns `responses` if two conditions are met. First, the model works better with it. Second,
+    the server is known to have it: it is OpenAI's own server, or `llm.capability_overrides` contains
+    `supports_responses_api`. Else returns `chat_completions`.
     """
     is_openai = base_url(llm) == OPENAI_URL or "supports_responses_api" in llm.capability_overrides
     wants_responses = llm.api_mode == "auto" and is_openai and capabilities(llm).prefers_responses

@@ -109,12 +109,13 @@ def _without(message: ChatMessage, *names: str) -> ChatMessage:
 
 
 def _with_cache_marks(messages: Sequence[bytes], *, in_results: bool) -> list[bytes]:
-    """Returns the messages with cache marks on the system prompt and on the last message of the user or a
-    tool. The marks tell the vendor to cache the prompt up to these messages, because the next request repeats
-    it.
+    """Returns the messages with cache marks on two messages: the system prompt, and the last message of the
+    user or a tool. A mark tells the vendor to cache the prompt up to this message, because the next request
+    repeats it.
 
-    `in_results`: if True, the mark of a tool result is put into its content, where OpenRouter reads it. If
-    False, the mark is put beside the content, where services that translate to Anthropic's protocol read it.
+    `in_results`: where the mark of a tool result is put. True means into the last part of the field
+    `content`, where OpenRouter reads it. False means into the message itself, as a field next to `content`,
+    where services that translate to Anthropic's protocol read it.
     """
     marked = list(messages)
     for roles, indices in (({"system"}, range(len(messages))), (_INPUT, reversed(range(len(messages))))):

@@ -29,9 +29,12 @@ _RESULT = "EXECUTION RESULT of ["
 
 
 def stopping(llm: LLM) -> LLM:
-    """Returns the model's configuration with an additional stop sequence. The stop sequence ends the reply
-    where the model begins to invent a tool result. The end of a tool call is not used as the stop sequence,
-    because a file that a model writes may contain the same text.
+    """Returns the model's configuration with one more stop sequence, unless `llm.disable_stop_word` is set.
+    The stop sequence is the text with which each tool result begins. Some models continue after a tool call
+    and invent its result; the vendor then ends the reply at this text.
+
+    The text at the end of a tool call is not used as a stop sequence, because a file that the model writes
+    may contain it.
     """
     if llm.disable_stop_word:
         return llm
@@ -56,9 +59,11 @@ def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     text of the copy ends before the first call. The text after it is dropped, because the model wrote it
     without the result of the call.
 
-    `tools`: the descriptions of the tools that the model may call. A call may be written in the form that the
-    prompt asks for, or in a form that the model was trained on. Tokens of Harmony (OpenAI's format for
-    gpt-oss) are removed. The text of Harmony's analysis channel becomes the reasoning.
+    `tools`: the descriptions of the tools that the model may call. A call is found in the form that the
+    prompt asks for, and also in the forms that some models have learned in their training.
+
+    Some replies use Harmony, OpenAI's format for gpt-oss. Its markers are removed. The text in its channel
+    `analysis` is moved to the reply's reasoning.
     """
     if not tools:
         return _without_tokens(reply, reply.text)
@@ -117,9 +122,9 @@ def until_call(on_piece: OnPiece) -> OnPiece:
 
 
 def _beginning_of_opening(text: str) -> str:
-    """Returns the end of `text` that may be the beginning of a tool call, such as `<func` of `<function=`.
-    Returns an empty text if there is no such end. The returned characters must not be shown to users before
-    the next piece of the reply says whether a call begins.
+    """Returns the longest last part of `text` with which a tool call may begin, such as `<func` for the
+    marker `<function=`. Returns an empty text if there is no such part. The caller does not show this part
+    before the next piece of the reply tells whether a call begins.
     """
     lengths = range(min(max(map(len, _OPENINGS)), len(text)), 0, -1)
     ends = (text[-length:] for length in lengths)
@@ -133,8 +138,9 @@ def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
     """Returns the message in a form without tool calls. In a message of the assistant, the tool calls become
     text. A tool result becomes a message of the user. All other messages are returned unchanged.
 
-    `names`: the tool's name for each call id. The function adds the calls of an assistant's message to
-    `names`. Later it reads there the name of the tool to which a result belongs.
+    `names`: maps the ids of tool calls to the names of their tools. For a message of the assistant, the
+    function adds its calls to `names`. For a tool result, it reads the tool's name from `names`. So the
+    caller passes the same mapping for all messages, in order.
     """
     match message["role"]:
         case "assistant":

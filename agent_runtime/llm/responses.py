@@ -156,11 +156,11 @@ def _assistant_items(message: dict[str, Any], llm: LLM) -> Iterator[dict[str, An
 
 
 def _reasoning_items(holder: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
-    """Yields the model's reasoning that belongs to an earlier message or tool call, as an item for the next
-    request. `holder`: this message or tool call.
+    """Yields the reasoning of an earlier message or tool call as one item for the next request. `holder`: the
+    message or tool call that contains the reasoning.
 
-    Yields nothing if the encrypted form of the reasoning is not known, because the model accepts only this
-    form in a request. Also yields nothing if `llm.enable_encrypted_reasoning` is false.
+    Yields nothing in three cases: `holder` contains no reasoning; the reasoning has no encrypted text, and
+    the server accepts reasoning only with it; or `llm.enable_encrypted_reasoning` is false.
     """
     item = holder.get("responses_reasoning_item")
     if not item or not item.get("encrypted_content") or not llm.enable_encrypted_reasoning:
@@ -186,12 +186,12 @@ def _input_part(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[str, Any] | None]:
-    """Returns the tool calls in the output of a response, and the reasoning of a response without tool calls.
-    The reasoning must be sent back to the vendor in later requests.
+    """Returns two values: the tool calls in a response, and the reasoning that belongs to no tool call.
+    `output`: the items of the response.
 
-    `output`: the items of the response. Each returned call contains the reasoning item that precedes the call
-    in `output`. The second returned value is the last reasoning item of the response. It is None if the
-    response has tool calls or has no reasoning item.
+    Each call contains the reasoning item that precedes it in `output`. The second value is the last reasoning
+    item of a response without tool calls. It is None if the response has tool calls or no reasoning item. The
+    reasoning is needed because later requests must send it back to the vendor.
     """
     calls: list[RequestedCall] = []
     reasoning: dict[str, Any] | None = None

@@ -9,8 +9,8 @@ from agent_runtime.llm.errors import MAX_SERVED_WAIT_SECONDS, LLMError
 
 
 def retries(llm: LLM, error: LLMError) -> int:
-    """Returns the maximum number of times that a request to this model is repeated after an error of this
-    class.
+    """Returns how often a request to this model may be repeated after this error: the lower of the limits of
+    the model's configuration and the error's class. Does not check whether the error can be retried at all.
     """
     return min(llm.num_retries, error.max_retries)
 

@@ -140,9 +140,10 @@ def _vendor(model: str) -> str:
 
 
 def _add_detail(details: list[JsonObject], piece: JsonObject) -> None:
-    """Adds a streamed piece of the field `reasoning_details` to `details`, the list that collects the field.
-    If the piece has the type and the index of the last item in `details`, the piece continues the text of
-    this item. Otherwise the piece becomes a new item.
+    """Adds a streamed piece of the field `reasoning_details` to the list `details`, which collects the pieces
+    of this field. A piece becomes a new item of the list, with one exception. If its type is `reasoning.text`
+    or `reasoning.summary`, and the last item has the same type and index, its text is appended to the text of
+    this item.
     """
     last = details[-1] if details else None
     joined = _JOINED.get(str(piece.get("type")))
@@ -160,8 +161,9 @@ def _add_value(holder: JsonObject, key: str, value: Any) -> None:
 
 
 def _can_go_back(state: JsonObject) -> bool:
-    """Returns whether the vendor's data can be written as JSON exactly as the vendor sent it. Half of a
-    UTF-16 surrogate pair or too deep nesting cannot be written.
+    """Returns whether the vendor's data can be sent back exactly as the vendor sent it. This is not possible
+    if a text contains only one half of a UTF-16 surrogate pair, because such a text cannot be written as
+    JSON. It is also not possible if the data has more than _MAX_DEPTH nested levels.
     """
     try:
         orjson.dumps(state)

@@ -1,8 +1,6 @@
-"""Contains the error texts with which the app server's model gateway reports that a user's spending limit is
-reached. The agent runtime recognizes these texts.
-
-The runtime compares the texts and not error codes, because some client libraries of OpenAI's protocol do not
-pass on the code of an error, but all pass on its text.
+"""Contains the error texts with which the app server's model gateway reports that a spending limit is
+reached. The agent runtime recognizes the error by these texts. It does not use error codes, because some
+client libraries of OpenAI's protocol pass on only the text of an error.
 """
 
 BUDGET_REACHED = "MaxBudgetReached"

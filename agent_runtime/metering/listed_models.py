@@ -56,10 +56,12 @@ def _read_list() -> Mapping[str, object]:
 
 
 def _vendor(listed: str, vendors: Collection[str]) -> str | None:
-    """Returns Slipway's name for a vendor. `listed`: the vendor's name in litellm's data. If `vendors`
-    contains this name, returns it unchanged. For the vendors `bedrock` and `vertex_ai`, the data also has
-    longer names, such as `bedrock_converse`; returns the short name for these. Returns None for all other
-    names.
+    """Returns Slipway's name for a vendor, or None if the vendor is not wanted. `listed`: the vendor's name
+    in litellm's data. `vendors`: Slipway's names of the wanted vendors.
+
+    Most names are the same in both, and are returned unchanged. But litellm divides two vendors into several,
+    such as `bedrock_converse`. For every name that begins with `bedrock` or `vertex_ai`, this beginning is
+    returned, even if `vendors` does not contain it.
     """
     if listed in vendors:
         return listed

@@ -7,8 +7,9 @@ from agent_runtime.metering.token_counts import Usage
 
 @dataclass(frozen=True)
 class Price:
-    """The prices of a model's tokens, in dollars per token. `cache_write_hour`: the price of input tokens
-    that the vendor caches for an hour and not only for minutes; None if it is the same as `cache_write`.
+    """The prices of a model's tokens, in dollars per token. `cache_write`: the price of input tokens that the
+    vendor stores in its cache for some minutes. `cache_write_hour`: the price if the vendor stores them for
+    an hour; None if it is the same as `cache_write`.
     """
 
     prompt: float

@@ -10,11 +10,11 @@ from agent_runtime.metering.lenient_numbers import a_count, a_dict
 
 @dataclass(frozen=True)
 class Usage:
-    """The token counts of one model call. Reasoning tokens are included in the completion tokens; cached
-    tokens are included in the prompt tokens.
+    """The token counts of one model call. The completion tokens include the reasoning tokens. The prompt
+    tokens include the tokens that the vendor read from its cache or wrote to it.
 
     `cache_write_hour_tokens`: the part of `cache_write_tokens` that the vendor caches for an hour. `cost`:
-    the cost in dollars; None while it is unknown.
+    the cost in dollars; None if the vendor has not stated it and it is not computed yet.
     """
 
     prompt_tokens: int = 0

@@ -1,5 +1,7 @@
-"""Adds the skills, hooks, MCP servers and sub-agents of plugins to the request that starts a conversation. If
-the client's request already has a part with the same name, for example a skill, the client's part is used.
+"""Adds the skills, hooks, MCP servers and sub-agents of plugins to the request that starts a conversation. A
+skill, an MCP server or a sub-agent of a plugin has no effect if the client's request already contains one
+with the same name. The client's copies of built-in sub-agents do not count. Hooks have no names: the hooks of
+the plugins run in addition to the hooks in the request.
 """
 
 from collections.abc import Sequence

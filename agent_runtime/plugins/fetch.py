@@ -45,11 +45,13 @@ async def fetch(
     source: str, *, ref: str | None, repo_path: str | None, store: Path, timeout_seconds: float = 60
 ) -> Fetched:
     """Fetches a plugin and returns its directory. `source`: a directory of this machine, or a git repository,
-    which is cloned below the directory `store`. `ref`: the branch, tag or commit; None means the default
-    branch. `repo_path`: the plugin's directory inside the repository; None means the root. Raises
-    PluginNotFetchedError if the source cannot be read in `timeout_seconds`.
+    which is fetched to a directory below `store`. `ref`: the branch, tag or commit; None means the default
+    branch. `repo_path`: the plugin's directory inside the source; None means the root. `timeout_seconds`: the
+    time limit of each git command.
 
-    A commit that was fetched before is not fetched again.
+    If `ref` is the full hash of a commit that was fetched before, nothing is fetched. Raises
+    PluginNotFetchedError if the source cannot be read, and its subclass FetchTimeoutError if a git command
+    takes too long.
     """
     shorthand = _SHORTHAND.fullmatch(source)
     if shorthand:

@@ -48,8 +48,8 @@ class PluginNotFoundError(PluginError):
 
 
 class TrustGrantRequiredError(PluginError):
-    """The error that is raised when a plugin in the project's repository is requested, but the user has not
-    approved it. Its code runs only after the user has approved the hash of its files.
+    """The error that is raised when a plugin in the project's repository is requested by its name. Such a
+    plugin runs only after the user has approved it. The approval applies to the hash of the plugin's files.
     """
 
     code = "consent_required"

@@ -30,7 +30,9 @@ class PluginStore:
     """The store of the plugins (skills, hooks, sub-agents and MCP servers) that conversations can use. The
     object finds plugins on this machine and fetches plugins from repositories.
 
-    `directory`: the directory where fetched plugins are stored, with one subdirectory per commit.
+    `directory`: the directory where fetched plugins are stored. It has one subdirectory per repository, which
+    has one subdirectory per commit. `workspace`: the directory where `local` searches for a project's plugins
+    if its argument `project` is None.
     """
 
     def __init__(self, directory: Path, workspace: Path) -> None:
@@ -39,8 +41,9 @@ class PluginStore:
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
         """Fetches the plugins that the request names, and returns a copy of the request that contains all
-        parts of these plugins. In the copy, each plugin is fixed to the commit that was fetched. Raises
-        PluginError if a plugin cannot be fetched or loaded.
+        parts of these plugins. In the copy, the field `ref` of each plugin from a repository is the fetched
+        commit, so that the same version is used again later. Raises PluginError if a plugin cannot be fetched
+        or loaded.
         """
         if not request.plugins:
             return request
@@ -53,8 +56,8 @@ class PluginStore:
         return with_plugins(request.model_copy(update={"plugins": pinned}), plugins)
 
     async def fetch(self, source: PluginSource, seconds: float = FETCH_SECONDS) -> Fetched:
-        """Fetches a plugin and returns its directory and its commit. `seconds`: the time limit. Raises
-        PluginNotFetchedError if the plugin cannot be fetched in this time.
+        """Fetches a plugin and returns its directory and its commit. `seconds`: the time limit of each git
+        command. Raises PluginNotFetchedError if the plugin cannot be fetched.
         """
         try:
             return await fetch(
@@ -71,11 +74,13 @@ class PluginStore:
         return await asyncio.to_thread(load, fetched.path)
 
     async def find(self, ref: str, project: Path) -> Plugin:
-        """Returns a plugin. `ref`: the name of a plugin of the user, or a source from which the plugin is
-        fetched. `project`: the project's directory.
+        """Finds a plugin, loads it and returns it. `ref`: the name of a plugin in the user's home directory,
+        or a source (a repository or directory) from which the plugin is fetched. `project`: the project's
+        directory.
 
-        Raises TrustGrantRequiredError if `ref` is the name of a plugin in the project, which needs the user's
-        consent. Raises a PluginError of another class if the plugin cannot be found, fetched or loaded.
+        Never returns a plugin in the project's directory, because such a plugin needs the user's consent.
+        Raises TrustGrantRequiredError if `ref` is the name of such a plugin. Raises a PluginError of another
+        class if the plugin cannot be found, fetched or loaded.
         """
         for plugin in await asyncio.to_thread(self.local, project, with_user=True):
             if plugin.name == ref and not plugin.path.is_relative_to(project):
@@ -90,10 +95,11 @@ class PluginStore:
 
     def local(self, project: Path | None, *, with_user: bool) -> list[Plugin]:
         """Returns the plugins in the project's directory and in the user's home directory. If both have a
-        plugin of the same name, returns only the project's plugin. The function blocks.
+        plugin of the same name, returns only the project's plugin. Plugins that cannot be loaded are left
+        out. The function blocks.
 
-        `project`: the project's directory; None means the constructor's argument `workspace`. `with_user`:
-        whether the plugins in the user's home directory are included.
+        `project`: the project's directory; None means the directory `workspace` that the constructor got.
+        `with_user`: whether the plugins in the user's home directory are included.
         """
         tops = [project or self._workspace, *([Path.home()] if with_user else [])]
         found: dict[str, Plugin] = {}

@@ -61,9 +61,12 @@ class Files:
         return content
 
     def add_with_named(self, own: Iterable[Path], commands: Iterable[str]) -> None:
-        """Adds to this collection the files `own`, and the files of the project that the texts in `commands`
-        name. If one of these files is a shell script, also adds the files that the script names. `own`: the
-        files of the executable itself. `commands`: the commands that the executable runs.
+        """Adds the files of an executable to this collection. `own`: the files that are part of the
+        executable itself; they are always added. `commands`: the texts of the commands that the executable
+        runs; each file of the project whose path is written in such a text is added, too.
+
+        If one of these files is a shell script, the files of the project that the script names are also
+        added.
         """
         waiting = [(command, self._project) for command in commands]
         for file in own:

@@ -63,9 +63,11 @@ def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str
 def with_consents(
     request: StartConversationRequest, consents: Sequence[tuple[Path, Sequence[str]]]
 ) -> StartConversationRequest:
-    """Returns a copy of the request that contains these consents and no others. `consents`: for each project,
-    the hashes of the executables (hooks and so on) that may run. Projects without a hash and repeated hashes
-    are left out.
+    """Returns a copy of the request that contains these consents and no others. `consents`: pairs of a
+    project's directory and the hashes of the project's executables (hooks and so on) that may run.
+
+    The hashes of the same project are joined, and repeated hashes are left out. An additional repository
+    without hashes is left out.
     """
     merged: dict[Path, dict[str, None]] = {}
     for project, hashes in consents:

@@ -37,8 +37,9 @@ in the repository belong to the project.
 
 
 def find_executables(project: Path) -> list[ProjectExecutable]:
-    """Returns the descriptions of all executables of the project (scripts, hooks, MCP servers and so on), in
-    the order in which they run. A description has a `problem` if the executable cannot be read in full.
+    """Returns the descriptions of all executables of the project: the setup script and the script for git
+    hooks, then the hooks, MCP servers, sub-agents and plugins. The field `problem` of a description is set if
+    the user cannot consent to the executable, for example because its files cannot be read in full.
     """
     if not project.is_dir():
         return []
@@ -208,9 +209,9 @@ def _hook_texts(config: HookConfig) -> list[str]:
 
 
 def _server_texts(server: McpServer) -> list[str]:
-    """Returns a list with one text: the MCP server's command with its environment variables, in the form in
-    which a person types it in a shell. The variables are included because they also affect what runs. For a
-    server without a command, the text is its URL.
+    """Returns the text that shows the user what an MCP server runs, in a list of one item. The text is the
+    server's command as typed in a shell, with its directory (`cd`) and its environment variables, because
+    these also affect what runs. If the server has no command, the text is its URL.
     """
     if server.command is None:
         return [server.url or ""]

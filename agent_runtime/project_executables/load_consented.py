@@ -58,9 +58,12 @@ class ApprovedExecutables:
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
         """Returns a copy of the request that also contains the project executables (hooks, MCP servers and so
-        on) whose hashes the request lists. Leaves out an executable that has changed or no longer exists.
-        Leaves out an MCP server if the agent has another MCP server with the same name. Raises
-        UnknownProjectError if a listed project is not a repository of the conversation.
+        on) whose hashes the request lists as approved. Reads the files that the projects have now, and stores
+        a copy of them.
+
+        Leaves out an executable that has changed or no longer exists, and an MCP server if the agent has
+        another MCP server with the same name. The hashes of left-out executables are removed from the
+        request. Raises UnknownProjectError if a listed project is not a repository of the conversation.
         """
         taken: list[tuple[Path, list[str]]] = []
         for project, hashes in consents_of(request):
@@ -81,13 +84,13 @@ class ApprovedExecutables:
     async def take(
         self, request: StartConversationRequest, project: Path, hashes: Collection[str]
     ) -> list[tuple[ProjectExecutable, Plugin]]:
-        """Stores the executables of one project that have these hashes: hooks, MCP servers, sub-agents or
-        plugins. Returns a pair for each of these executables: its description, and its content in the form of
-        a plugin.
+        """Stores the files of those executables of one project that have these hashes. They must be hooks,
+        MCP servers, sub-agents or plugins. Returns a pair for each of these executables: its description, and
+        its content in the form of a plugin.
 
         `request`: the request that started the conversation. `project`: the directory of the project. Raises
         ExecutableChangedError if one of the hashes belongs to no such executable of the project; in this
-        case, nothing is stored.
+        case, nothing is stored. Raises PluginError if the user cannot consent to one of the executables.
         """
         executables = {each.hash: each for each in await asyncio.to_thread(find_executables, project)}
         unknown = [one for one in hashes if one not in executables or not _is_loadable(executables[one])]
@@ -170,9 +173,10 @@ def _copy(executable: ProjectExecutable, project: Path, home: Path) -> None:
 
 @dataclass(frozen=True)
 class _Terms:
-    """The conditions under which commands of a project executable run. `files`: the files that must not
-    change; each key is the path at which commands use the file, the value is the file's hash. `working_dir`:
-    the directory where the commands run; None means the conversation's working directory.
+    """The conditions under which the commands of a project executable run. `files`: the files that must not
+    change, as a mapping. Each key is the absolute path from which commands read the file; the value is the
+    SHA-256 hash that the user has approved. `working_dir`: the directory where the commands run; None means
+    the conversation's working directory.
     """
 
     files: Mapping[str, str]
@@ -210,11 +214,12 @@ def _load_stored(home: Path, project: Path, directory: Path | None) -> Plugin:
 
 
 def _with_sub_agent(file: Path, project: Path) -> Plugin:
-    """Returns the sub-agent that the file defines, as a plugin. Raises ExecutableChangedError if the file
-    cannot be used.
+    """Returns a plugin whose only part is the sub-agent that the file defines. Raises ExecutableChangedError
+    if the file cannot be used.
 
-    The sub-agent gets the level `user`, so that its hooks and MCP servers may run. With the level `project`,
-    they would be removed. The user has seen and allowed this file.
+    The level of a sub-agent says where its definition comes from. Hooks and MCP servers of a sub-agent with
+    the level `project` would be removed. This sub-agent gets the level `user`, because the user has seen and
+    approved the file.
     """
     try:
         agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))
@@ -224,12 +229,13 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
 
 
 def _guard(executable: ProjectExecutable, copy: Path, project: Path) -> dict[str, str]:
-    """Returns the hashes of the executable's files that must not change. The keys of the result are the paths
-    at which commands use the files. `copy`: the directory with the copies of the files that the user has
-    approved. `project`: the project's directory.
+    """Returns the files that must not change before a command of the executable runs: the hash of each file,
+    by its absolute path. `copy`: the directory with the copies of the approved files. `project`: the
+    project's directory.
 
-    Commands use the files of a plugin in `copy`, and all other files in `project`. If the whole project is a
-    plugin, commands use its files in both directories.
+    The path depends on where commands read the file. Commands read the files of a plugin in `copy`, and all
+    other files in `project`. If the whole project is a plugin, both paths are returned. The file that defines
+    a sub-agent is left out, because it was read from `copy` and is not read again.
     """
     located_files: list[tuple[Path, ExecutableFile]] = []
     for file in executable.files:

@@ -49,9 +49,9 @@ def new_transport(
     no cookies, and has no limit for the number of connections.
 
     `socket`: the Unix socket to which all requests are sent. `trust`: the certificates to trust in place of
-    the system's certificates. `no_tls`: True means that the caller needs no TLS, so no certificates are read.
-    `dial`: a function that opens the connections, without TLS; with `dial`, the other arguments have no
-    effect.
+    the system's certificates. `no_tls`: True if all connections are without TLS; then the system's
+    certificates are not loaded, which saves 20 ms. `dial`: a function that opens the connections, without
+    TLS; with `dial`, the other arguments have no effect.
     """
     if dial is not None:
         # Imported here, because httpx also loads these modules only when they are needed.
@@ -118,8 +118,9 @@ class _Body:
         self.release()
 
     def release(self) -> None:
-        """Marks the unread rest of the request's body as not needed, so that it is not read. From then on,
-        the object watches whether the client disconnects.
+        """Tells this object that the rest of the request's body is not needed. From then on, `until_gone`
+        receives and drops this rest until the client disconnects. It must not begin earlier, because the body
+        and the disconnection arrive through the same function `receive`.
         """
         self._is_read.set()
 
@@ -168,10 +169,12 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _framing(scope: Scope) -> list[Header]:
-    """Returns the header Content-Length of the client's request, in a list, for the relayed request. Returns
-    an empty list if the request has no such header. Also returns an empty list if the body is chunked (header
-    Transfer-Encoding), because Slipway's HTTP server then ignores Content-Length. So all servers agree where
-    the body ends.
+    """Returns the headers of the relayed request that state the length of its body: the client's
+    Content-Length, or nothing if the client sent no such header.
+
+    Also returns nothing if the client sent the header Transfer-Encoding. Then the body is chunked, and
+    Slipway's HTTP server has ignored Content-Length. If Content-Length were passed on, the next server could
+    see another end of the body.
     """
     if first(scope["headers"], b"transfer-encoding") is not None:
         return []

@@ -25,9 +25,9 @@ class Target:
     """The server to which a request is relayed, together with the request's path and headers. The server has
     the address `host`:`port`. If `socket` is not None, the server is reached on this Unix socket instead.
 
-    For a WebSocket: `dial` is a function that opens the connection; None means an ordinary TCP connection.
-    `tls` is the TLS settings; None means no TLS. For an HTTP request, the httpx transport opens the
-    connection with its own TLS settings. So `dial` has no effect, and `tls` says only whether TLS is used.
+    For a WebSocket, `dial` is the function that opens the connection; None means an ordinary TCP connection.
+    `tls` contains the TLS settings; None means no TLS. For an HTTP request, the httpx transport opens the
+    connection. It ignores `dial`, and uses `tls` only to choose between `http` and `https`.
 
     `path`: the path of the request as it is sent, with the query. `headers`: all headers of the request, with
     names in lower case, including `host` and without headers that state the length of the body.

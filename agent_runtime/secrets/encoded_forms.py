@@ -15,9 +15,10 @@ _MIN_LINE_CHARS = 12
 
 
 def forms_of(value: str) -> set[str]:
-    """Returns the secret value and its encoded texts, which the masker (the object that hides secrets)
-    searches for. If the value has several lines, the set also contains each long line and its encoded texts.
-    Returns an empty set if the value has fewer than MIN_CHARS characters.
+    """Returns the secret value and its encoded texts, such as base64. The masker (the object that hides
+    secrets) searches for all of them. If the value has several lines, the set also contains the lines that
+    `lines_of` returns, and their encoded texts. Returns an empty set if the value has fewer than MIN_CHARS
+    characters.
     """
     if len(value) < MIN_CHARS:
         return set()
@@ -63,12 +64,13 @@ def _escaped(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Yields the base64 text of `data`, and three shorter texts. A shorter text is found if `data` was
-    encoded as a part of longer data, for example after a user name. `encode`: the base64 function.
+    """Yields the base64 text of `data`, and three shorter texts by which `data` is found inside longer
+    encoded data. For example, `data` may have been encoded together with a user name. `encode`: the base64
+    function.
 
-    Base64 encodes three bytes as four letters. So the first and last letters may also depend on the bytes
-    around `data`; the shorter texts leave these letters out. The other letters depend on the position of
-    `data` in a group of three bytes, so there is one text for each of the three positions.
+    Base64 encodes groups of three bytes. `data` can begin at each of the three positions in a group, and its
+    letters are different for each position. So there is one shorter text per position. It leaves out the
+    first and last letters if they also depend on the bytes before and after `data`.
     """
     yield encode(data).decode()
     for offset in range(3):

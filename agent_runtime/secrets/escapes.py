@@ -25,15 +25,17 @@ UNFINISHED = re.compile(
 
 
 def unescaped(base: TextView) -> TextView | None:
-    """Decodes the backslash escapes of JSON, Python, C and shells. Returns the decoded text as a TextView,
-    which maps its bytes to positions in the original text. Returns None if the text contains no backslash.
+    """Decodes the backslash escapes of JSON, Python, C and shells in a text. Returns the decoded text as a
+    TextView, which can tell where each of its bytes stands in the original text. Returns None if the text
+    contains no backslash.
     """
     return replaced(base, _BACKSLASH, _of_backslash) if b"\\" in base.data else None
 
 
 def unquoted(base: TextView) -> TextView | None:
-    """Decodes the escapes of URLs and HTML pages. Returns the decoded text as a TextView, which maps its
-    bytes to positions in the original text. Returns None if the text contains no such escape.
+    """Decodes the escapes of URLs and HTML pages in a text. Returns the decoded text as a TextView, which can
+    tell where each of its bytes stands in the original text. Returns None if the text contains no such
+    escape.
     """
     return replaced(base, _WEB, _of_web) if _WEB.search(base.data) else None
 

@@ -48,9 +48,12 @@ _GAP = b"\0"  # no secret holds one
 
 
 def dumped(base: TextView) -> Iterator[TextView]:
-    """Decodes the lines of the text that look like lines of a dump. Yields one TextView per dump format, with
-    the bytes of all lines that can be read in this format. A TextView maps its bytes to positions in the
-    text. Here, each byte is mapped to the whole line that shows it.
+    """Decodes the lines of a text that look like lines of a dump. Yields one TextView per dump format, with
+    the bytes of all lines that can be read in this format.
+
+    A TextView can tell where each of its bytes stands in the original text `base`. Here, this position is the
+    whole part of the line that shows the bytes. So if a secret is found among the decoded bytes, all these
+    parts are masked.
     """
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):
@@ -64,16 +67,18 @@ def dumped(base: TextView) -> Iterator[TextView]:
 
 
 def numbers(base: TextView) -> TextView:
-    """Returns a TextView of the bytes that are written as lists of decimal numbers in the text, in the format
-    of `print(list(data))`.
+    """Decodes lists of decimal numbers in a text, such as the output of `print(list(data))`, where each
+    number is the value of one byte. Returns a TextView with these bytes.
     """
     return joined(base, _numbers(base.data))
 
 
 def line_start(data: bytes, at: int) -> int:
     """Returns the offset at which the line that contains the offset `at` begins. Here, a line begins after a
-    line break, a quote, a backtick or `>`. Callers hold back the text from the beginning of a line, because a
-    dump line is recognized only if its beginning is present.
+    line break, a quote, a backtick or `>`.
+
+    A line of a dump is recognized only as a whole. So a caller that must not show a part of such a line yet
+    holds back the whole line, from this offset on.
     """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 

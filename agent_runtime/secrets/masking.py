@@ -81,9 +81,9 @@ class Masker:
 
     @property
     def _held_bytes(self) -> int:
-        """The maximum number of bytes at the end of an unfinished text that are held back. These bytes may be
-        the beginning of a secret value. The number is large enough for tools that print other characters
-        between the characters of a value.
+        """The maximum number of bytes at the end of an unfinished text that are not shown yet, because a
+        secret value may begin in them. Some tools print other characters between the characters of a value,
+        so the number is many times the length of the longest value.
         """
         return _HELD_BYTES + _HELD_PER_BYTE * self.needles.longest
 
@@ -120,7 +120,9 @@ class Masker:
                 return value
 
     def is_in_json(self, body: bytes) -> bool:
-        """Returns whether a text inside this JSON document contains a secret value."""
+        """Returns whether a JSON document contains a secret value in one of its texts or field names. `body`:
+        the document.
+        """
         return self.is_in(_texts(orjson.loads(body))) if self.forms else False
 
     def is_in(self, texts: Iterable[str]) -> bool:
@@ -173,7 +175,9 @@ class StreamMask:
         return self._masker().begin(self._held + piece)[0]
 
     def flush(self) -> str:
-        """Returns the masked end of the text that `feed` has held back. Call it once, at the end."""
+        """Returns, masked, the last characters that `feed` has not returned yet because a secret value could
+        begin in them. Call it once, after the last piece.
+        """
         held, self._held = self._held, ""
         return self._masker().text(held)
 

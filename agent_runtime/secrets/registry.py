@@ -24,11 +24,11 @@ class Secrets:
     """
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
-        """Creates the object without secrets. `credential_for`: a function that returns the credential for a
-        URL of the app server.
+        """Creates the object without secrets. `credential_for`: a function that gets a URL and returns the
+        credential for it if the URL belongs to the app server; otherwise returns None.
 
-        The credential is used for a LookupSecret (a secret that is looked up at a URL) if its URL belongs to
-        the app server and it has no headers.
+        The credential is sent with the requests that look up the value of a LookupSecret at its URL. It is
+        not used if the secret defines its own HTTP headers.
         """
         self.masker = Masker()
         self._sources: dict[str, Source] = {}
@@ -52,8 +52,9 @@ class Secrets:
         return self._sources
 
     def adopt(self, other: "Secrets") -> None:
-        """Adds the secrets of another conversation; secrets with the same names are replaced. From then on,
-        all values that are masked in the other conversation are also masked in this conversation.
+        """Adds the secrets of another conversation; secrets with the same names are replaced. All values that
+        the other conversation masks at this moment are also masked in this conversation. This includes old
+        values that were replaced.
         """
         for source in other.sources.values():
             self._learn(source)
@@ -83,8 +84,9 @@ class Secrets:
         self._sources = {**sources, **self._sources}
 
     async def for_command(self, text: str) -> dict[str, str]:
-        """Returns the environment variables for a shell command: the secrets whose names occur in the
-        command's text, in upper or lower case. Raises SecretUnavailableError if a value cannot be obtained.
+        """Returns the environment variables for a shell command: the names and values of the secrets that the
+        command uses. A secret is used if its name occurs in the command as a whole word; upper and lower case
+        count as equal. `text`: the command. Raises SecretUnavailableError if a value cannot be obtained.
         """
         named = [name for name in self._sources if _occurs(name, text)]
         values = await asyncio.gather(

@@ -48,9 +48,9 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 
 def open_at(data: bytes, needles: Needles) -> int:
-    """Returns the offset from which the text must be held back. The text after this offset may be the
-    beginning of a secret value, and the next piece of the text may contain the rest of the value. Returns the
-    length of the text if nothing must be held back.
+    """Returns the offset up to which the text can be shown now. The text after this offset may be the
+    beginning of a secret value whose rest is in the next piece of the text. Returns the length of the text if
+    all of it can be shown.
 
     `data`: the text as bytes. `needles`: the byte strings to search for, which reveal the secret values.
     """
@@ -68,14 +68,14 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the offset of the last line of the text if this line is unfinished and may become a line of a
-    hex dump. Such a line must not be shown before more text has arrived, because the dump could contain a
-    secret. Returns the length of the text if the whole text may be shown.
+    """Returns the offset up to which the text can be shown now, as far as hex dumps are concerned. `data`:
+    the text as bytes. `found`: the start and end offsets of each secret value in the text, in order and
+    without overlaps.
 
-    If a secret value begins before this line and reaches into it, returns the offset of the line in which the
-    value begins.
-
-    `found`: the start and end offsets of each secret value in the text, in order and without overlaps.
+    If the last line is unfinished and may become a line of a hex dump, returns the beginning of this line.
+    The reason is that the dump could contain a secret. If a secret value begins in an earlier line and
+    reaches into the last line, returns the beginning of that earlier line. Otherwise, returns the length of
+    the text.
     """
     start = len(data)
     for base in _bases(TextView(data)):
@@ -115,8 +115,9 @@ def _earliest_start(base: Base, needles: Needles, text: bytes) -> int:
 
 
 def possible_start(data: bytes, needle: bytes) -> int:
-    """Returns the earliest offset at which the end of `data` may be the beginning of `needle`. Returns the
-    length of `data` if there is no such offset.
+    """Returns the first offset from which all bytes to the end of `data` are a beginning of `needle`. For
+    example, returns 2 for the data `xxab` and the needle `abc`. Returns the length of `data` if there is no
+    such offset.
     """
     at = data.find(needle[:1], max(0, len(data) - len(needle) + 1))
     while at >= 0:
@@ -127,11 +128,11 @@ def possible_start(data: bytes, needle: bytes) -> int:
 
 
 def _bases(text: TextView) -> Iterator[Base]:
-    """Yields the text itself, and the text with its escapes decoded once, twice and three times, because
-    programs put escaped texts into other escaped texts.
+    """Yields the text itself, and copies of it whose escapes are decoded once, twice or three times. This is
+    needed because programs put escaped texts into other escaped texts.
 
-    The field `holds` of each result says in which formats secrets are searched for. A text that was decoded
-    more often is searched for fewer formats, because each search takes time.
+    Each result is a Base. Its field `holds` names the formats to search for in this copy. Copies that were
+    decoded more often are searched for fewer formats, because each search takes time.
     """
     yield Base(text, _COLUMNS)
     web = unquoted(text)
@@ -153,12 +154,12 @@ def _bases(text: TextView) -> Iterator[Base]:
 
 
 def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
-    """Yields the views of the text in which secrets are searched for (decoded or shortened copies of the
-    text). For each view, yields a tuple: the view, the byte strings to search for in it, and its kind.
+    """Yields the copies of the text in which secrets are searched for. Each is a tuple of three values: the
+    copy (a TextView), the byte strings to search for in it, and its kind.
 
-    The kinds are: `plain` (escapes are decoded), `coded` (for base64 and base32), `spaced` (without blanks),
-    `hex` (for base 16), `dump` (the bytes that a hex dump shows) and `numbers` (the bytes in a list of
-    numbers).
+    The kind says what the copy is. `plain`: the text with decoded escapes. `coded`: the text prepared for the
+    search for base64 and base32. `spaced`: the text without blanks. `hex`: the text prepared for the search
+    for base 16. `dump`: the bytes that a hex dump shows. `numbers`: the bytes in a list of decimal numbers.
     """
     view = base.view
     if view.parent is not None:
@@ -196,11 +197,11 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Returns whether other characters stand between the letters of a secret value: a line break somewhere,
-    or on average one character between two letters. Single blanks between words are not enough, because an
-    ordinary sentence could have the same letters as the value.
+    """Returns whether a found text is really a secret value that a program has split, and not an ordinary
+    sentence that happens to have the same letters. This is assumed in two cases. First, the text contains a
+    line break. Second, it contains so many blanks that there could be one between every two letters.
 
-    `text`: a part of the searched text that has exactly the letters of the secret value, in the same order,
-    if blanks are ignored. `letters`: the number of letters in the value.
+    `text`: the part of the searched text that is equal to the secret value if blanks are ignored. `letters`:
+    the length of the value without blanks.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

@@ -15,11 +15,12 @@ _ASCII, _LATIN = 0x80, 0x100
 
 @dataclass(frozen=True)
 class Needles:
-    """The byte strings that reveal one secret value in a text. Each field contains the byte strings to search
-    for in certain changed copies (views) of the text.
+    """The byte strings (needles) that reveal a secret value in a text. Each field contains the needles for
+    certain changed copies of the text; views.py makes these copies.
 
-    `plain`: the bytes of the value. `spaced`: the bytes of the value without blanks. `hexed`: the value in
-    base 16. `coded`: the base64 and base32 letters that depend only on the value, not on the bytes around it.
+    `plain`: the bytes of the value, for copies with decoded escapes or decoded dumps. `spaced`: the bytes of
+    the value without blanks, for copies without blanks. `hexed`: the value in base 16. `coded`: the value in
+    base64 and base32, without the first and last letters that also depend on other bytes.
     """
 
     plain: tuple[bytes, ...] = ()
@@ -58,11 +59,12 @@ def _utf8(text: str) -> bytes:
 
 
 def _plain(text: str) -> Iterator[bytes]:
-    """Yields the bytes of the text in the three forms in which programs print it. Yields only the first form
-    if the text has no character from U+0080 to U+00FF, because the forms are then equal.
+    """Yields the bytes of the text in the three encodings in which programs print it. In all three,
+    characters above U+00FF are UTF-8. The encodings differ in the characters from U+0080 to U+00FF. If the
+    text has no such character, yields only the first encoding.
 
-    First form: each character is UTF-8. Second form: each character up to U+00FF is one byte, the others are
-    UTF-8. Third form: each unprintable character up to U+00FF is one byte, the others are UTF-8.
+    First: all these characters are UTF-8. Second: each of them is one byte. Third: only the unprintable ones
+    are one byte each, and the printable ones are UTF-8.
     """
     yield _utf8(text)
     if any(_ASCII <= ord(letter) < _LATIN for letter in text):
@@ -73,11 +75,12 @@ def _plain(text: str) -> Iterator[bytes]:
 
 
 def _cores(data: bytes) -> Iterator[bytes]:
-    """Yields the base64 and base32 letters by which `data` is found if it was encoded as a part of longer
-    data. Leaves out the first and last letters if they also depend on the bytes around `data`.
+    """Yields the base64 and base32 letters by which `data` is found inside longer encoded data. Leaves out
+    the first and last letters if they also depend on the bytes before and after `data`.
 
-    Base64 encodes groups of three bytes, base32 groups of five bytes. So there are three texts for base64 and
-    five for base32: one for each position in a group at which `data` can begin.
+    Base64 encodes groups of three bytes, base32 groups of five bytes. `data` can begin at each position in a
+    group, and the letters are different for each position. So there are three results for base64 and five for
+    base32.
     """
     for group, letters, encode in ((3, 4, base64.b64encode), (5, 8, base64.b32encode)):
         for offset in range(group):

@@ -76,9 +76,12 @@ class LookupSecret(_Source):
         return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 
     def keepable(self) -> JsonObject:
-        """Returns the fields that may be written to disk without encryption. The headers are never included.
-        The URL is included only if the secret has no headers, and the URL contains neither a user name nor a
-        query. Only a secret whose URL is stored still works after a restart.
+        """Returns the fields that may be written to disk without encryption. The headers are never included,
+        because they may contain credentials. The URL is included only if the secret has no headers, and the
+        URL contains neither a user name nor a query.
+
+        If a secret is restored from only these fields after a restart, it needs the URL. Without the URL, its
+        value is lost.
         """
         is_plain = not self.headers and "@" not in self.url and "?" not in self.url
         url = self.url if is_plain else None

@@ -15,17 +15,20 @@ _ALL_BYTES = bytes(range(256))
 
 
 class TextView:
-    """A copy of a text that was decoded or shortened in one way, and that can map its bytes to offsets in the
-    original text. `parent`: the view from which this view was made; None for the original text.
+    """A copy of a text that was decoded or shortened in one way. It can tell where each of its bytes stands
+    in the original text. So a secret value that is found in the copy can be masked in the original. `parent`:
+    the view from which this view was made; None for the original text.
     """
 
     def __init__(
         self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
         """Stores `data`, the bytes of the decoded or shortened text. `parent`: the view from which this view
-        was made; None for the original text. `locate`: a function that returns the start and end offset in
-        the parent for each byte. It is called only if a secret is found, because most texts contain no
-        secret.
+        was made; None for the original text.
+
+        `locate`: a function that returns, for each byte of `data`, the start and end offset of the bytes in
+        `parent` from which this byte was made. It is called only if a secret is found, because it is slow and
+        most texts contain no secret.
         """
         self.data = data
         self.parent = parent
@@ -49,10 +52,12 @@ class TextView:
 
 
 class Squeeze:
-    """Makes a shortened TextView of a text: some bytes are left out and others are replaced, for example to
-    get a text in lower case without blanks. An object of this class is called like a function.
+    """A function that makes a shortened TextView of a text: it leaves some bytes out and replaces others. For
+    example, the result can be the text in lower case without blanks. An object of this class is called with
+    the text.
 
-    `without`: the bytes to leave out. `table`: 256 bytes that give the replacement of each byte value.
+    `without`: the bytes to leave out. `table`: 256 bytes; the byte with the value n is replaced by
+    `table[n]`.
     """
 
     def __init__(self, without: bytes, table: bytes = _ALL_BYTES) -> None:

@@ -83,8 +83,8 @@ class PatternSecurityAnalyzer(_Analyzer):
 
 
 class PolicyRailSecurityAnalyzer(_Analyzer):
-    """An analyzer that finds no risks itself. So only the runtime's fixed security rules for commands and
-    files apply. Clients choose this analyzer if they want no other analyzer.
+    """An analyzer that adds no findings to the findings of the runtime's fixed security rules for commands
+    and files. A client chooses it if only these rules shall apply.
     """
 
     kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"
@@ -95,9 +95,12 @@ class PolicyRailSecurityAnalyzer(_Analyzer):
 
 
 class EnsembleSecurityAnalyzer(_Analyzer):
-    """An analyzer that combines several analyzers: it returns all risks that these analyzers find, and the
-    highest risk counts. `propagate_unknown`: if False, an unknown risk is ignored when another analyzer gives
-    a known risk or finds nothing.
+    """An analyzer that combines several analyzers: it returns all risks that they find. The highest of these
+    risks is the risk of the action.
+
+    `propagate_unknown`: whether a risk that one analyzer rates as unknown is always returned. If False,
+    unknown risks are left out as soon as one of the analyzers reaches another result: a known risk, or no
+    risk.
     """
 
     analyzers: list["AnyAnalyzer"] = Field(min_length=1, max_length=20)
@@ -129,8 +132,8 @@ def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
 
 
 def asks_model(analyzer: AnyAnalyzer | None) -> frozenset[Literal["security_risk", "summary"]]:
-    """Returns the fields that the model must fill in with each tool call because this analyzer reads them.
-    Returns an empty set if `analyzer` is None or reads none of these fields.
+    """Returns the additional fields that this analyzer reads from each tool call. The runtime asks the model
+    to fill in these fields. Returns an empty set if `analyzer` is None or reads no such fields.
     """
     match analyzer:
         case EnsembleSecurityAnalyzer():

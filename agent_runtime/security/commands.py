@@ -86,15 +86,16 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
     """Returns a text that is equal for similar commands. If the user approves a command and all similar
-    commands, later commands with the same text need no confirmation.
+    commands, later commands with the same text need no confirmation. `text`: the command. `calls`: the
+    programs that it runs. `findings`: the risks that were found in it.
 
-    Usually the text consists of the names of the programs (with a subcommand, as in `git push`) and of the
-    security rules that found a risk. In two cases, the text contains the exact command instead, so that the
-    approval covers no other command. First case: the risk is HIGH or UNKNOWN. Second case: the name of a
-    program does not show what it does. Such programs are interpreters, programs with a path, and programs
-    that sudo or a similar program starts.
+    Usually the text consists of the names of the programs and of the security rules that found a risk. Some
+    programs are named with a subcommand, as in `git push`.
 
-    `text`: the command. `calls`: the programs that it runs. `findings`: the risks that were found in it.
+    Sometimes the approval must cover only this command, so the text contains the exact command instead. This
+    is the case if a risk is HIGH or UNKNOWN, or if no program is known. It is also the case if the name of a
+    program does not show what the program does. Such programs are interpreters, programs with a path, and
+    programs that sudo or a similar program starts.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

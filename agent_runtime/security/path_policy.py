@@ -50,8 +50,8 @@ def _real(path: str) -> str:
 
 def is_whole_tree(path: str, workspace: str) -> bool:
     """Returns whether deleting the path would delete the whole workspace or the user's files. Such paths are
-    the workspace, the `.git` directory in the workspace, a directory above the workspace, a home directory
-    and a system directory.
+    the workspace, the `.git` directory in it, each directory above it, home directories, and directories
+    directly below `/`, such as `/etc`.
     """
     target, root = PurePosixPath(path), PurePosixPath(workspace)
     if root.is_relative_to(target) or target == root / ".git":

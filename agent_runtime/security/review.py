@@ -17,11 +17,12 @@ from agent_runtime.tools.tool import AnyTool
 
 @dataclass(frozen=True)
 class Review:
-    """The result of the security review of all actions in one reply of the model.
+    """The result of the security review of all actions in one reply of the model. `asks`: whether all actions
+    must wait for the user's confirmation.
 
-    `event`: the event with the findings. None in two cases: there are no actions; or no action needs
-    confirmation, no analyzer is chosen, and the confirmation policy is `NeverConfirm`. `asks`: whether all
-    actions must wait for the user's confirmation.
+    `event`: the event with the findings, for the conversation's log. None if there are no actions. Also None
+    if the security review is turned off (no analyzer is chosen, and the confirmation policy is
+    `NeverConfirm`) and the fixed rules ask for no confirmation.
     """
 
     event: SecurityAnalysisEvent | None
@@ -32,9 +33,9 @@ class Review:
 class Reviewer:
     """An object that decides which actions of a model's reply need the user's confirmation.
 
-    `directory`: the current directory of the agent's shell; None if not known. `approved`: texts that are
-    equal for similar actions (see `Judgement.likeness`). Actions with one of these texts need no
-    confirmation, because the user has approved all similar actions.
+    `directory`: the current directory of the agent's shell; None if not known. `approved`: the `likeness`
+    texts of the actions that the user has approved together with all similar actions (see `Judgement`). An
+    action whose `likeness` is in `approved` needs no confirmation.
     """
 
     policy: Policy
@@ -87,15 +88,15 @@ class Reviewer:
         }
 
     def _only_reads(self, action: ActionEvent) -> bool:
-        """Returns whether the action's tool only reads. In calls of such tools, the model states no risk, so
-        the security analyzer does not rate these calls.
+        """Returns whether the action's tool only reads data. The security analyzer is not used for calls of
+        such tools, because the model is not asked to rate the risk of these calls.
         """
         tool = self.tools.get(action.tool_name)
         return tool is not None and tool.annotations.readOnlyHint
 
 
 def _telling(found: Sequence[Finding]) -> list[Finding]:
-    """Returns the findings that explain to the user why a confirmation is needed, with the highest risk
+    """Returns the findings to show to the user as reasons for the risk of an action, with the highest risk
     first. Findings of low risk are left out.
     """
     order = ("HIGH", "UNKNOWN", "MEDIUM")

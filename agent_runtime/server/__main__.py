@@ -74,12 +74,14 @@ def _create_command_namespaces(conversations: Path) -> None:
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
-    """Reads the configuration, protects the keys, and creates the application. Returns the application and
-    the address on which the server listens by default. Ends this process with an error message if the
-    configuration is not valid.
+    """Reads the configuration and the keys, hides the keys from other processes, and creates the application.
+    Returns the application and the address on which the server listens by default: 127.0.0.1 if every caller
+    would be accepted, otherwise 0.0.0.0. Ends this process with an error message if the configuration is not
+    valid.
 
-    With the option --reload, the first value is not the application. It is the import path of the function
-    that creates the application, because uvicorn creates the application again after each change of the code.
+    With the option --reload, returns the import path of the function that creates the application, in place
+    of the application. Uvicorn needs this path, because it creates the application again after each change of
+    the code.
     """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config

@@ -50,8 +50,8 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class Webhook(BaseModel):
-    """The address of the app server to which the agent server reports the events of conversations. The
-    configuration may also contain settings for batches and retries, which have no effect.
+    """The URL of the app server to which the agent server sends the events of conversations (`base_url`).
+    Other settings of a webhook in the configuration, for example for batches and retries, are ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -73,14 +73,15 @@ class Config(BaseModel):
     removed from memory; None means never. `command_variables`: environment variables for commands, in
     addition to the server's variables; a PATH among these variables is put in front of the usual PATH.
 
-    `git_outlet_port`: the port on loopback through which the git commands of the agent reach the app server;
-    0 means any free port; None means that the git commands cannot reach the app server.
+    `git_outlet_port`: the port on loopback through which the git commands of the agent reach the app server.
+    0 means any free port. None means that the git commands cannot reach the app server.
 
-    `egress_proxy_url`: the proxy through which the sandbox reaches the internet; there is no other way. The
-    proxy requires the session key. None means that there is no proxy. `egress_relay_port`: the port on
-    loopback through which commands reach this proxy without a key; 0 means any free port. `egress_authority`:
-    the certificate authority (PEM in base64) that commands must trust for connections through this proxy, in
-    addition to the system's authorities.
+    `egress_proxy_url`: the URL of the app server's proxy, which is the only connection of the sandbox to the
+    internet; None means that there is no proxy. A client of this proxy must send the session key, which
+    commands do not know. So commands use a relay on loopback as their proxy. The relay adds the key and
+    forwards the connections. `egress_relay_port`: the port of the relay; 0 means any free port.
+    `egress_authority`: the certificate authority (PEM in base64) that commands must trust for connections
+    through the proxy, in addition to the system's authorities.
 
     `spec_seal_keys`: keys as hexadecimal digits, newest first, that sign the stored specifications of
     conversations (the data with which each conversation was created). `takes_unsealed_specs`: whether
@@ -136,7 +137,7 @@ class Config(BaseModel):
 
     @property
     def report_url(self) -> str | None:
-        """The URL to which this server reports conversations; None means that it reports nothing."""
+        """The URL to which this server sends the events of conversations; None if it sends no events."""
         return self.webhooks[0].base_url if self.webhooks else None
 
     @property

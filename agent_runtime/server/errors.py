@@ -64,11 +64,11 @@ class ServerProblem(Exception):
 
 
 def invalid(error: ValidationError, *where: str) -> ServerProblem:
-    """Converts a validation error to a problem with status 422. The problem does not contain the rejected
-    values.
+    """Converts a validation error to a problem with status 422. The problem's text names the first invalid
+    field, but does not contain the rejected values.
 
-    `where`: the place of the validated value in the request, as field names from the outer to the inner one,
-    such as `agent`. The problem's text begins with these names.
+    `where`: the names of the request's fields that lead to the validated value, outermost first. For example,
+    `agent` for the value of the field `agent`. The text begins with these names.
     """
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     location = ".".join(map(str, (*where, *first["loc"])))
@@ -153,7 +153,9 @@ def problem_response(
 
 
 def request_id(request: Request) -> str:
-    """Returns the id of this request. Repeated calls for the same request return the same id."""
+    """Returns the id of this request, which is in error replies and in the server's log. Repeated calls for
+    the same request return the same id.
+    """
     return str(request.scope.setdefault("slipway.request_id", uuid.uuid4().hex))
 
 

@@ -36,9 +36,10 @@ def document() -> _Schema:
     """Returns the OpenAPI document with the schemas of events, actions, observations and frames. The document
     has no paths.
 
-    `Event`, `Action`, `Observation` and `Frame` are the unions of all kinds (a frame is a message of a live
-    stream). A field is required if it has no default, or if every logged event has it. Fields with the value
-    null are never sent.
+    The schema `Event` is the union of all kinds of events. `Action`, `Observation` and `Frame` are such
+    unions, too (a frame is a message of a live stream). A field is required if it has no default, if its
+    value is constant, or if each logged event has it. Fields that can be null are optional, because null is
+    never sent.
     """
     for module in walk_packages(agent_runtime.tools.__path__, f"{agent_runtime.tools.__name__}."):
         import_module(module.name)
@@ -97,9 +98,9 @@ def _below(base: type[Action] | type[Observation]) -> Iterator[type[Action] | ty
 
 
 def _tidy(schema: _Schema) -> None:
-    """Changes the JSON schema of a pydantic model. Removes all titles. Removes the descriptions of tool
-    parameters, because they are written for language models. Makes fields with a constant value required, and
-    fields that can be null optional.
+    """Simplifies the JSON schema of a pydantic model. Removes all titles. Removes the descriptions of fields,
+    because the descriptions of tool parameters are written for language models. Makes fields with a constant
+    value required, and fields that can be null optional.
     """
     schema.pop("title", None)
     fields: dict[str, _Schema] = schema.get("properties", {})

@@ -37,8 +37,9 @@ async def probe(
     the request asks for one. If the server cannot be reached, the result contains the reason.
 
     `working_dir`: the directory in which the MCP server runs if it is a program on this machine and its
-    configuration names no directory. `sign_in`: the OAuth sign-in of a person; None means no sign-in. With a
-    sign-in, the connection may take up to SIGN_IN_SECONDS.
+    configuration names no directory. `sign_in`: the OAuth sign-in that the user completes in a browser while
+    this function waits; None if no sign-in is offered. With a sign-in, the connection may take up to
+    SIGN_IN_SECONDS.
     """
     try:
         server = McpServer.model_validate({**request.server, "timeout": request.timeout})

@@ -3,10 +3,13 @@
 A server with session keys (keys that clients must send) also accepts calls of all pages with a localhost
 address, such as `http://localhost:3000`. This is safe, because each call must contain a key.
 
-A server without session keys accepts calls of all programs on its machine. A browser on this machine may show
-a foreign web page, which could misuse this. So such a server refuses calls of pages from all other sites. It
-also refuses requests in which the header Host contains a name that could belong to a foreign site. With such
-a name, the page of that site would look like a page of this server.
+A server without session keys accepts calls of all programs on its machine. A browser on this machine also
+runs the scripts of web pages from foreign sites, and such a script could call this server. So the server
+refuses calls of pages from other sites.
+
+A foreign site can also let its domain name point to the address of this server. Then the browser treats this
+server as a part of the foreign site. So a server without session keys also refuses requests whose header Host
+contains a name that could belong to a foreign site.
 """
 
 import ipaddress
@@ -36,8 +39,8 @@ def is_allowed_origin(origin: str, config: Config) -> bool:
 
 
 class Cors(CORSMiddleware):
-    """The CORS middleware of the server. It reads the configuration for each request, because POST /api/init
-    may change the configuration.
+    """The CORS middleware, which tells browsers which web pages may read the replies of this server. It reads
+    the configuration for each request, because POST /api/init may change the configuration.
     """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:

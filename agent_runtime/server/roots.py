@@ -44,8 +44,8 @@ AllowedPath = Annotated[Path, Depends(allowed_path)]
 def writable_path(
     request: Request, path: AllowedPath, roots: Annotated[list[Path], Depends(get_file_roots)]
 ) -> Path:
-    """Returns `path` if clients may write there. `path`: the path in the request, which `allowed_path` has
-    already checked.
+    """Checks that clients may write to `path`, and returns it. `path`: the path in the request, which
+    `allowed_path` has already checked.
 
     Raises ServerProblem 403 if the path is in the directory of conversations, because a client could
     overwrite a conversation's log there.

@@ -67,8 +67,9 @@ class PatchResult(BaseModel):
 class ApplyPatchObservation(OwnObservation):
     """The result of a call of `apply_patch`. `commit`: the changes of the files; None if the call failed.
 
-    `fuzz`: the number of context lines that match the file only loosely: they are equal only if quote styles
-    and blanks at the end of the line are ignored.
+    `fuzz`: the number of lines in the patch that are not exactly equal to the lines that were found for them
+    in the file. They differ only in blanks at the end of the line, or in similar characters such as different
+    quotes or dashes.
     """
 
     message: str = ""

@@ -12,16 +12,15 @@ _ROOT = PurePosixPath()
 
 @dataclass(frozen=True)
 class Claim:
-    """A resource that a tool call uses, such as a directory with all its content.
+    """A statement that a tool call uses a resource, such as a directory with all its content.
 
-    `resource`: the name of the resource, in the form of a path. An empty path means all resources.
+    Two claims conflict if one resource contains the other or both are the same. Tool calls whose claims
+    conflict do not run in parallel. There are two exceptions, in which claims never conflict: both are
+    shared, or both have a lane and the lanes differ.
 
-    `is_shared`: whether the call only reads the resource. Calls that only read the same resource may run at
-    the same time.
-
-    `lane`: the name of a group of calls, such as the calls in one terminal session. Calls of different groups
-    may always run in parallel, even if they use the same resource. None: the call belongs to no group, so
-    only the resources decide.
+    `resource`: the name of the resource, in the form of a path; it contains all resources below this path. An
+    empty path means all resources. `is_shared`: whether the call only reads the resource. `lane`: the name of
+    a group of calls, such as the calls in one terminal session; None if the call belongs to no group.
     """
 
     resource: PurePosixPath = _ROOT

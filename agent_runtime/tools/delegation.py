@@ -96,10 +96,10 @@ class Tasks(Protocol):
 
 @dataclass(frozen=True)
 class Delegation:
-    """What a conversation uses to start child conversations and to give tasks to sub-agents.
+    """The objects by which a conversation starts child conversations and gives tasks to sub-agents.
 
-    `launch_child`: starts a child conversation; None if the conversation may not start any. `tasks`: runs the
-    sub-agents; None if the conversation may not use sub-agents.
+    `launch_child`: a function that starts a child conversation; None if the conversation may not start any.
+    `tasks`: the object that runs the sub-agents; None if the conversation may not use sub-agents.
     """
 
     launch_child: LaunchChild | None = None

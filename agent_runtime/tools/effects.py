@@ -54,9 +54,9 @@ class Opens:
 class Acts:
     """An effect of a tool call that cannot be described by a path or a command.
 
-    `reason`: a text for people that completes a sentence beginning with "it", for example "acts on a web
-    page". `risk`: MEDIUM if the effect can be undone; HIGH if the effect cannot be undone or reaches beyond
-    this machine; UNKNOWN if this depends on the call.
+    `reason`: a text for people that says what the call does, such as "acts on a web page". It has no subject,
+    because it follows the word "it". `risk`: MEDIUM if the effect can be undone; HIGH if it cannot be undone
+    or reaches beyond this machine; UNKNOWN if it is not known what the call does.
     """
 
     reason: str

@@ -74,11 +74,12 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Returns the directory to search, and the glob pattern relative to this directory. The directory None
-    means the working directory.
+    """Returns the directory to search (None means the working directory), and the glob pattern relative to
+    this directory.
 
-    A relative pattern is returned unchanged, together with the `path` of the tool call. A pattern that is an
-    absolute path is split: the directory is the part before the first component with a wildcard.
+    If the pattern of the tool call is a relative path, returns `path` and the pattern of the call unchanged.
+    If it is an absolute path, splits it before the first part with a wildcard: `/a/b/*.py` becomes `/a/b` and
+    `./*.py`. The `path` of the call is then ignored.
     """
     if not action.pattern.startswith("/"):
         return action.path, action.pattern

@@ -25,11 +25,12 @@ def _parameters_of(arguments: type[BaseModel]) -> bytes:
 
 
 def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None) -> JsonValue:
-    """Converts pydantic's JSON Schema to a simpler one that every model vendor accepts.
+    """Returns a simpler form of pydantic's JSON Schema, because some model vendors do not accept all parts of
+    it.
 
-    Resolves references, replaces `X | null` by X, and removes titles, defaults, minimums and
-    `additionalProperties`. `definitions`: the schemas to which references point; None means the `$defs` in
-    `schema`.
+    Replaces each reference (`$ref`) by the schema to which it points, and `X | null` by X. Removes titles,
+    defaults, minimums and `additionalProperties`. `definitions`: the schemas to which references point, by
+    name; None means that they are in the field `$defs` of `schema`.
     """
     if isinstance(schema, list):
         return [_plain(item, definitions) for item in schema]

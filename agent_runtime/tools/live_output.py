@@ -90,8 +90,9 @@ class LiveOutputs:
             self._timer.cancel()
 
     def _publish_after(self, seconds: float) -> None:
-        """Schedules a publication of the output: `seconds` after the last publication, or at once if more
-        time has passed. Does nothing if a publication is already scheduled for this time or earlier.
+        """Schedules the next publication of the output. Its time is `seconds` after the last publication, or
+        now if this time has already passed. Does nothing if a publication is already scheduled for this time
+        or an earlier time.
         """
         if self._publish is None:
             return

@@ -69,8 +69,9 @@ class ToolSpec(BaseModel):
 
 
 class NamedSpec(Protocol):
-    """The interface of all objects that specify a tool, such as ToolSpec. `params`: the keyword arguments
-    with which the tool is created.
+    """The interface of objects from which `create_tools` creates tools. ToolSpec has this interface, and so
+    may classes of other modules. `name`: the name of the tool. `params`: the keyword arguments with which the
+    tool is created.
     """
 
     @property

@@ -85,17 +85,20 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """Returns a claim that lets several sub-agents work at the same time.
+        """Returns a claim that lets this call run at the same time as calls for other sub-agents. A claim
+        states which resources a call uses; calls with conflicting claims run one after another.
 
-        A lane is the name of a group of calls. Calls in different lanes never conflict. So each call gets a
-        different lane.
+        The claim names a lane, which is a group of calls. Calls in different lanes never conflict. So each
+        call gets a lane that no other call uses.
         """
         return (Claim(lane=f"task {action.call_id}"),)
 
     def effects(self, action: TaskAction) -> Sequence[Effect]:
-        """Returns the effect "hands work to a sub-agent", which has medium risk.
+        """Returns the only effect of the call: it hands work to a sub-agent. From the effects of a call, a
+        policy decides whether the user must approve the call. This effect counts as medium risk.
 
-        The tool calls of the sub-agent are judged one by one in the sub-agent's conversation.
+        The sub-agent's tool calls do not count here. The policy judges each of them in the sub-agent's
+        conversation.
         """
         del action
         return (Acts("hands work to a sub-agent"),)

@@ -27,8 +27,8 @@ from agent_runtime.workspace.environment import OF_CONVERSATION, command_environ
 
 
 class CallSuspendedError(Exception):
-    """The error that is raised when a tool call has no result yet. The call stays without a result, and
-    continues when it is run again.
+    """The error that is raised when a tool call stops before it has a result, because it must wait. No result
+    is logged. When the call is run again later, it continues where it stopped.
 
     `waits_for_user`: whether the call must not run again before a user has confirmed something.
     """
@@ -258,11 +258,13 @@ class Tool(ABC, Generic[ActionT]):
         return hinted(self.annotations)
 
     def is_unchanged(self, action: ActionT, since: float) -> bool:
-        """Returns whether the call would certainly give the same result as at the time `since` (seconds since
-        the epoch).
+        """Returns whether the call would certainly give the same result as at an earlier time. If so, the
+        runtime does not repeat the call, and tells the model that the earlier result is still valid. `since`:
+        the earlier time, in seconds since the epoch.
 
-        Returns False by default and when in doubt. Override it only in tools that are deterministic and only
-        read. Must return at once, because it runs on the event loop.
+        Returns False by default. An override must return False when in doubt. Only tools that are
+        deterministic and only read may override this method. It must return at once, because it runs on the
+        event loop.
         """
         del action, since
         return False
@@ -300,8 +302,9 @@ class Tool(ABC, Generic[ActionT]):
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
 
     def holds_work(self) -> bool:
-        """Returns whether the tool runs something between its calls, for example a server in a shell. While
-        this is the case, the conversation is not closed, because `close` would end it.
+        """Returns whether something that the tool has started still runs between calls, for example a server
+        in a shell. While this is the case, the conversation is not closed automatically, because the tool's
+        method `close` would end that server.
         """
         return False
 

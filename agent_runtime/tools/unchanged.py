@@ -9,12 +9,12 @@ MARGIN_SECONDS = 0.1
 
 
 def is_unchanged(path: Path, since: float, root: Path) -> bool:
-    """Returns True only if the file, and each directory in its path, is certainly unchanged since the time
-    `since` (seconds since the epoch). Returns False for files outside `root` and for paths that contain a
-    symbolic link.
+    """Returns whether a file is certainly unchanged since a given time. A tool that reads the file would then
+    give the same result again. `since`: the time in seconds since the epoch.
 
-    Compares the times of inode changes, which no program can set back. Also compares the times of the
-    directories, because a directory may have been replaced by another.
+    Returns False for a file outside `root`, and for a path that contains a symbolic link. Also returns False
+    if a directory in the path has changed, because another directory may have replaced it. Compares the times
+    of inode changes, which no program can set back.
     """
     try:
         top = Path(os.path.realpath(root))

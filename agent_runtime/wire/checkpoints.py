@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field, model_validator
 class CheckpointKind(StrEnum):
     """The reason why a checkpoint was made.
 
-    `turn`: the agent was about to begin to work on a message of the user. `end`: the agent had finished the
-    work on that message. `edits`: the agent was about to continue without a new message, after the user or a
-    program had changed files. `rewind`: files or chat were about to be reset to an earlier checkpoint.
-    `rewound`: files or chat had been reset to an earlier checkpoint.
+    `turn`: just before the agent began to work on a message of the user. `end`: after the agent had finished
+    the work on that message. `edits`: just before the agent continued without a new message, because the user
+    or a program had changed files in the meantime. `rewind`: just before files or chat were reset to an
+    earlier checkpoint. `rewound`: just after such a reset.
     """
 
     TURN = "turn"
@@ -63,8 +63,9 @@ class CheckpointDiff(BaseModel):
 
     `patch`: the changes as a unified diff; null if the diff is too large. `edited`: the changed files that
     the user or another program has edited, even if the agent has edited them, too. By default, a rewind is
-    refused if there are such files. `blocked`: files that cannot be restored, because another file or
-    directory has the same path and is in no checkpoint.
+    refused if there are such files. `blocked`: files of the checkpoint that a rewind cannot restore, because
+    something else now has their path. This is a file or directory that the rewind does not remove. For
+    example, checkpoints do not contain it, or the user has edited it.
     """
 
     files: list[CheckpointChange]

@@ -121,17 +121,20 @@ class StartConversationRequest(BaseModel):
     """The request body of POST /api/conversations, which creates a conversation. `agent`: the configuration
     of the agent as JSON.
 
-    `ask_when_stuck`: whether a user is present who can answer questions. An agent that repeats itself asks
-    the user before it is stopped. An MCP server may ask the user during a call. `expects_finish`: whether
-    the agent completes a task without a user. Then a reply without a tool call, such as "Now I will run the
-    tests.", does not end the agent's work: the runtime tells the agent once to continue or to call `finish`.
+    `ask_when_stuck`: whether a user is present who can answer questions. If true, an agent that repeats
+    itself asks the user before it is stopped, and an MCP server may ask the user during a call.
+    `expects_finish`: whether the agent completes a task without a user. If true, a reply without a tool call,
+    such as "Now I will run the tests.", does not end the agent's work: the runtime tells the agent once to
+    continue or to call `finish`.
 
-    `consent`: the hashes of the project's executables (hooks, MCP servers and plugins) that may run.
-    `further_consent`: the hashes of the executables in additional repositories (the field `further_projects`
-    of the agent's configuration) that may run. Hooks and commands of a project run in that project's
-    directory. A project's MCP server is left out if the agent has another MCP server with the same name.
-    `mcp_approved`: MCP tools that users approved in other conversations, by server and tool name, as in
-    `agent_state.mcp_approved` of those conversations.
+    `consent`: the hashes of those executables of the project (hooks, MCP servers and plugins) that the user
+    allows to run. `further_consent`: the same for additional repositories, which the field `further_projects`
+    of the agent's configuration lists. Hooks and commands of a project run in that project's directory. A
+    project's MCP server is left out if the agent has another MCP server with the same name.
+
+    `mcp_approved`: definitions of MCP tools that the user has approved in earlier conversations, by server
+    and tool name. The agent may call these tools without a new approval. The state of each conversation
+    contains them in this form, as `agent_state.mcp_approved`.
 
     `autotitle`: whether a title is made if there is no `title`. `title_llm_profile`: the name of the user's
     model profile whose model makes the title from the first message; null means the agent's model. If the

@@ -59,9 +59,9 @@ class DeltaFrame(TypedDict):
 
 
 class PendingRetry(TypedDict):
-    """The next attempt to get a reply from a model. `code`, `detail`: why the last attempt failed. `model`:
-    the model that is asked next. `wait_seconds`: the time from the arrival of the message with this data (an
-    ItemAbortedFrame) until the next attempt.
+    """The next attempt to get a reply from a model, after an attempt that failed. `code`, `detail`: why the
+    last attempt failed. `model`: the model that is asked next. `wait_seconds`: how long the runtime waits
+    before the next attempt, counted from the moment when the client receives this data.
     """
 
     code: str

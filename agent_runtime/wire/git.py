@@ -10,10 +10,11 @@ _Plain = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern
 
 
 class GitRemote(BaseModel):
-    """One repository that git commands in the sandbox reach through the app server.
+    """A repository that git commands in the sandbox reach through the app server.
 
-    `name`: `host/owner/name`, the name that the app server uses. `addresses`: the prefixes of the
-    repository's URLs. Git sends requests to URLs with such a prefix through the app server.
+    `name`: the repository as `host/owner/name`. It becomes a part of the URL at which git reaches the
+    repository through the app server. `addresses`: the beginnings of the repository's usual URLs. If a
+    command uses a URL that begins with one of them, git sends the request to the app server instead.
     """
 
     model_config = ConfigDict(frozen=True)

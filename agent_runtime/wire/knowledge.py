@@ -31,8 +31,8 @@ class HooksResponse(BaseModel):
 
 class SkillsRequest(BaseModel):
     """The request body of POST /api/skills: the sources in which to look for skills (texts with instructions
-    for an agent). Sources that this server does not have are ignored without an error. `project_dir`: the
-    directory of the project; null means the workspace of the server.
+    for an agent). Each field `load_…` chooses one source. If this server has no skills from a source, the
+    field has no effect. `project_dir`: the directory of the project; null means the workspace of the server.
     """
 
     load_project: bool = True

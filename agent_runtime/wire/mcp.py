@@ -63,7 +63,8 @@ class McpOAuthStarted(BaseModel):
 class McpOAuthStatus(BaseModel):
     """The reply about a sign-in to an MCP server: the progress of the sign-in.
 
-    `oauth_state`: the tokens, the OAuth client and the expiry time. The client stores `oauth_state` in the
+    `oauth_state`: the data for later connections to the MCP server, if the sign-in has succeeded: the tokens,
+    the registered OAuth client and the expiry time of the tokens. The client must store this object in the
     MCP server's configuration as `auth.state`.
     """
 

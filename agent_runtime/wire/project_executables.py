@@ -35,10 +35,11 @@ class ProjectExecutable(BaseModel):
     """One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
     path and name identify the executable; the hash identifies its version.
 
-    `definition`: the relevant part of the file at `path`; null if the whole file is the definition. `runs`:
-    the commands in the definition, as shown to users. `files`: the files that the hash covers, in addition to
-    the definition. `left_out`: the parts of the definition that Slipway does not understand and therefore
-    does not use. `problem`: the reason why a user cannot consent; null if consent is possible.
+    `path`: the file that defines the executable. `definition`: the part of this file that is about the
+    executable, as JSON; null if the whole file is the definition. `runs`: the commands in the definition, as
+    shown to users. `files`: the files that the hash covers, in addition to the definition. `left_out`: the
+    parts of the definition that Slipway does not understand and therefore does not use. `problem`: the reason
+    why a user cannot consent; null if consent is possible.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -101,10 +102,10 @@ class ExecutablesResponse(BaseModel):
 
 
 class ConsentRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/consent: the hashes of the executables that the
-    user was shown and allows to run. `project_dir`: the directory of the additional project that contains
-    these executables; null for the project where the agent works. A project executable is a part of a project
-    that runs only with the user's consent.
+    """The request body of POST /api/conversations/{id}/consent, by which the user allows executables to run.
+    An executable is a part of a project that runs only with the user's consent, such as a hook. `hashes`: the
+    hashes of the executables that the user was shown and allows. `project_dir`: the directory of the
+    additional project that contains the executables; null for the project where the agent works.
     """
 
     hashes: Annotated[list[ExecutableHash], Field(min_length=1, max_length=200)]

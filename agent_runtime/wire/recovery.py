@@ -13,12 +13,14 @@ MAX_MISSING_EVENTS = 500
 
 
 class Restored(BaseModel):
-    """The part of CatchUpRequest (the request that adds missing events to a log) for a restored workspace.
-    This part says that the workspace's files come from a backup and are older than the log.
+    """The information that the workspace's files were lost and come from a backup. It is a part of
+    CatchUpRequest, the request that adds missing events to a log. The runtime tells the agent that the files
+    are older than the log.
 
-    `id`: the id of the backup from which the files were restored. `as_of`: the time of the backup; null if
-    there was no backup, so that the workspace starts empty. `lost_events`: the number of events after the
-    backup.
+    `id`: the id of the backup from which the files were restored, or of the sandbox if there was no backup.
+    `as_of`: the time of the backup; null if there was no backup, so that the workspace starts empty.
+    `lost_events`: the number of events in the log after the backup. The changes to files from this time are
+    lost.
     """
 
     id: str = Field(min_length=1, max_length=64)
@@ -50,8 +52,9 @@ class CatchUpRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/log/catch_up: the events to add after the position
     `after_seq` of the log. `after_id`: the id of the event at that position; null if `after_seq` is 0.
 
-    `restored`: sent with the last events if the runtime must tell the agent how old the files are. `forked`:
-    sent with the last events of a copied log.
+    The missing events may need several requests. The last of these requests also contains the reason, which
+    the runtime tells the agent. `restored`: the files were lost and restored from a backup. `forked`: the
+    conversation is a copy of another conversation.
     """
 
     after_seq: int = Field(ge=0)

@@ -13,9 +13,9 @@ class RuntimePluginInfo(BaseModel):
     """The description and the status of one runtime plugin.
 
     `status`: `ready` means that the plugin need not be started, because the agent's tools start it when they
-    use it. All other plugins are started by POST /api/runtime-plugins/{name}/start. `port`: the plugin's
-    number in the paths /api/ports/{port}/relay; null if people cannot open the plugin. `reason`, `fix`: why
-    the plugin is unavailable, and how to make it available.
+    use it. All other plugins are started by POST /api/runtime-plugins/{name}/start. `port`: the number with
+    which a browser opens the plugin, at /api/ports/{port}/relay; null if people cannot open the plugin.
+    `reason`, `fix`: why the plugin is unavailable, and how to make it available.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -7,12 +7,12 @@ from pydantic import BaseModel, ConfigDict
 
 class FirstKeys(BaseModel):
     """The keys that an agent server receives at its start: its session key and its signing keys. Clients must
-    send the session key. With a signing key, the server signs the stored specification of each conversation
-    (the data with which the conversation was created).
+    send the session key with each request.
 
+    With the signing keys, the server signs the stored specification of each conversation (the data with which
+    the conversation was created). So it detects if another program has changed a specification.
     `spec_seal_keys`: the signing keys as hexadecimal digits, newest first. `takes_unsealed_specs`: whether
-    the server accepts specifications without a signature. Conversations from older versions have no
-    signature.
+    the server accepts specifications without a signature, which older versions have stored.
     """
 
     model_config = ConfigDict(frozen=True)

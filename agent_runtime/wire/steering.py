@@ -136,8 +136,9 @@ GoalRounds = Annotated[int, Field(ge=1, le=1000)]
 
 
 class StartGoalRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/goal: the goal of the agent, and the maximum number of
-    times that a judge (a model) checks whether the goal is reached. After that, the work on the goal ends.
+    """The request body of POST /api/conversations/{id}/goal, which gives the agent a goal. `objective`: the
+    goal as text. `max_iterations`: how many times a judge (a model) checks whether the goal is reached. After
+    the last check, the work on the goal ends, even if the goal is not reached.
     """
 
     objective: Annotated[
@@ -187,8 +188,9 @@ class ChildNotStartedError(Exception):
 
 
 class NavigateRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/navigate: the event from which the conversation
-    continues; null means the beginning of the conversation.
+    """The request body of POST /api/conversations/{id}/navigate, which resets the conversation to an earlier
+    event. The conversation continues after this event; the later events stay in the log. `event_id`: null
+    means the beginning of the conversation.
     """
 
     event_id: str | None = None

@@ -6,8 +6,10 @@ There, commands cannot see the server's processes or files, such as its logs and
 commands' process namespace, so commands cannot see it either.
 
 The network of the commands has only a loopback interface. To listen or connect in this network, the server
-uses sockets that it gets from the spawner (module `network`). No additional user and no rights on the machine
-are needed. The server starts with some rights within its sandbox; after the creation it has none.
+uses sockets that it gets from the spawner (module `network`).
+
+The machine needs no additional user for this, and the sandbox needs no rights outside of itself. The server
+starts with some rights inside its sandbox. It gives them up when the command namespaces have been created.
 
 `python -m agent_runtime.workspace.command_namespaces CONVERSATIONS` tests whether the command namespaces can
 be created.
@@ -84,12 +86,12 @@ def create_command_namespaces(conversations: Path) -> CommandNamespaces:
 
 
 def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
-    """Starts a child process that runs `work`. Waits for the first message from the child. Returns the
+    """Starts a child process that runs `work`, and waits for the first message from the child. Returns the
     process id of the child and this message.
 
-    `work`: a function that runs in the child and does not return. Its argument is the file descriptor of a
-    pipe. The function writes the first message to the pipe and then closes the pipe. If the function raises
-    an error, the text of the error is the message.
+    `work`: a function that runs in the child and does not return. Its argument is the file descriptor of the
+    pipe to this process. The function must write the first message to the pipe and then close the pipe. If
+    the function raises an error, the text of the error is sent as the message.
     """
     reader, writer = os.pipe()
     pid = os.fork()
@@ -137,9 +139,11 @@ def _leave_files_of_server(*retained_descriptors: int) -> None:
 
 
 def _enter_new_namespaces(conversations: Path) -> tuple[int, Show]:
-    """Creates the command namespaces. Moves this process into the new mount, network and IPC namespaces.
-    Returns the pid of the first process of the command namespaces, and a function that makes the directories
-    of a conversation visible there.
+    """Creates the command namespaces and moves this process into their mounts, network and IPC. This process
+    stays outside of their process namespace.
+
+    Returns the pid of the first process of the command namespaces, and a function `show`. A call of `show`
+    with the name of a conversation's directory makes the conversation's directories visible to commands.
     """
     # Opened now and used by its number: soon, /proc is the one of the command namespaces. It does not show
     # this process.
@@ -203,9 +207,12 @@ def _run_first_process(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """Makes the directories of a conversation visible in the command namespaces, but only those directories
-    that the agent may see. A second call changes nothing. `name`: the name of the conversation's directory in
-    `conversations`.
+    """Makes a conversation's directories in VISIBLE_DIRECTORIES visible in the command namespaces. Commands
+    cannot see the other directories of the conversation. A second call changes nothing.
+
+    `conversations`: the directory with the directories of all conversations. `name`: the name of the
+    conversation's directory in `conversations`. FOR_COMMANDS is also allowed as a name; that directory
+    becomes visible as a whole, but read-only.
     """
     if name == FOR_COMMANDS:
         _show_directory(_HIDDEN / name, conversations / name, is_read_only=True)

@@ -374,9 +374,9 @@ async def run_git(
     answers: Collection[int] = (0,),
     max_output_bytes: int | None = None,
 ) -> bytes:
-    """Runs git in `directory` and returns its standard output. `own`: environment variables to add. `stdin`:
-    the input of git. `answers`: exit codes that do not count as a failure; for other codes, raises GitError.
-    `max_output_bytes`: output after this number of bytes is dropped; None means no limit.
+    """Runs git in `directory` and returns its standard output. `own`: additional environment variables.
+    `stdin`: the input of git. `answers`: the exit codes that mean success; any other exit code raises
+    GitError. `max_output_bytes`: output after this number of bytes is dropped; None means no limit.
     """
     try:
         done = await run_program(

@@ -50,16 +50,16 @@ def enter_mounts(namespace: int) -> None:
 
 
 def receive_mounts_only() -> None:
-    """Changes the exchange of mounts between this process's mount namespace and the namespace from which it
-    was copied. Later mounts in the original namespace also appear here. Later mounts here do not appear in
-    the original namespace.
+    """Makes this process's mount namespace receive new mounts, but send none. The other side is the namespace
+    from which this one was copied. Later mounts in that namespace also appear here. Later mounts here do not
+    appear in that namespace.
     """
     _mount(None, Path("/"), None, _SLAVE | _RECURSIVE)
 
 
 def share(directory: Path) -> None:
-    """Makes later mounts below `directory` also appear in the mount namespaces that are copied from the
-    namespace of this process.
+    """Marks `directory`, so that later mounts below it are passed on to other mount namespaces. These are the
+    namespaces that are copied from the namespace of this process after this call.
     """
     _mount(None, directory, None, _SHARED)
 

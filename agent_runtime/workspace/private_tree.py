@@ -65,11 +65,12 @@ def make(directory: Path) -> None:
 
 
 def directory_for_commands(conversations: Path) -> Path:
-    """Returns the directory for files that the server writes and the agent's commands read. `conversations`:
-    the directory with the directories of all conversations.
+    """Returns the directory in which the server writes files that the agent's commands must be able to read,
+    such as the configuration of git. `conversations`: the directory with the directories of all
+    conversations.
 
-    If commands run in the command namespaces, they see only some subdirectories of `conversations`.
-    The function then returns one of these subdirectories, otherwise `conversations` itself.
+    If commands run in the command namespaces, this is the subdirectory FOR_COMMANDS, because commands see
+    only some subdirectories of `conversations` there. Otherwise it is `conversations` itself.
     """
     return conversations / FOR_COMMANDS if has_command_namespaces() else conversations
 
@@ -93,8 +94,8 @@ def remove(directory: Path) -> None:
     """Removes the directory of a conversation with all its content. The call blocks. Raises OSError if a file
     cannot be removed.
 
-    Files that a running command adds to the agent's subdirectories during this call may remain. But the
-    server no longer recognizes the directory as a conversation.
+    While this call runs, a command may add files to the subdirectories that belong to the agent. Such files
+    may remain on disk. The server does not regard the remaining directory as a conversation.
     """
     if not are_two():
         shutil.rmtree(directory)

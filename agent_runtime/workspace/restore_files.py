@@ -31,8 +31,9 @@ class RestorePlan:
 
     @classmethod
     def of(cls, changes: Iterable[Change], leave: Collection[str]) -> "RestorePlan":
-        """Returns the plan that makes the given changes to files. `changes`: the changes that lead from the
-        current to the wanted state. `leave`: paths of files that the plan does not change.
+        """Returns a plan that makes changes to files. `changes`: the changes that turn the current state of
+        the directory into the wanted state. `leave`: the paths of files that must stay as they are; changes
+        to these files are left out of the plan.
         """
         wanted = [change for change in changes if change.path not in leave]
         removes = (change.path for change in wanted if change.status is ChangeStatus.DELETED)
@@ -42,8 +43,8 @@ class RestorePlan:
 
 
 def blocked(directory: Path, plan: RestorePlan) -> list[str]:
-    """Returns the paths of the plan at which no file can be written. Such a path is blocked by another file
-    or directory that the plan does not remove. `directory`: the directory to restore.
+    """Returns the paths to which the plan must write a file but cannot, because something else is at this
+    path. This is a file or directory that the plan does not remove. `directory`: the directory to restore.
     """
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 

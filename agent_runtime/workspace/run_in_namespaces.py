@@ -1,13 +1,16 @@
-"""A program that starts another program in the command namespaces: the isolated Linux namespaces in which the
-agent's commands run (`command_namespaces.py`). It is for a library that can start programs only outside of
-these namespaces. The library starts this program. This program asks the spawner (`spawner.py`) to start the
+"""A program that starts another program, the wanted program, in the command namespaces: the isolated Linux
+namespaces in which the agent's commands run (`command_namespaces.py`).
+
+Some libraries start programs themselves, and can do this only outside of these namespaces. Such a library
+starts this program instead of the wanted program. This program asks the spawner (`spawner.py`) to start the
 wanted program in the command namespaces.
 
 Usage: `python -I -S run_in_namespaces.py SOCKET DESCRIPTION`. SOCKET is the path of the spawner's socket, and
-DESCRIPTION is a file that describes the wanted program. This program passes its streams, SIGTERM and SIGINT
-to the wanted program. It ends with the exit status of the wanted program, or with 128 plus the number of the
-signal that ended the wanted program. If this program ends first, the wanted program is killed. This program
-removes the file DESCRIPTION.
+DESCRIPTION is a file that describes the wanted program. This program removes the file DESCRIPTION.
+
+This program passes its streams, SIGTERM and SIGINT to the wanted program. It ends with the exit status of the
+wanted program, or with 128 plus the number of the signal that ended the wanted program. If this program ends
+first, the wanted program is killed.
 """
 
 import json

@@ -144,18 +144,21 @@ class Shadow:
         return await self._git("diff", *options, *prefixes, before, after)
 
     async def blocked(self, present: str, target: str, leave: Collection[str]) -> list[str]:
-        """Returns the paths of the snapshot `target` that cannot be restored. Such a path is blocked by
-        another file or directory that `restore` does not remove.
+        """Returns the paths of the snapshot `target` that `restore` could not write, because something else
+        is at this path. This is a file or directory that `restore` does not remove, for example one that no
+        snapshot contains.
 
-        `present`: a snapshot of the current files. `leave`: paths that are not changed.
+        `present`: a snapshot of the current files. `leave`: the paths that `restore` must not change.
         """
         plan = RestorePlan.of(await self.changes(present, target), leave)
         return await asyncio.to_thread(blocked, self.work_tree, plan)
 
     async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
-        """Returns the id of a new git tree that mixes two snapshots: the paths in `leave` are as in the
-        snapshot `present`, all other files as in the snapshot `target`. These are the files of the directory
-        after a call of `restore` with the same arguments.
+        """Returns the id of a git tree with the files that a call of `restore` with the same arguments
+        produces. A caller can compare this tree with the actual files.
+
+        In the tree, the paths in `leave` are as in the snapshot `present`. All other files are as in the
+        snapshot `target`.
         """
         if not leave:
             return target
@@ -184,12 +187,13 @@ class Shadow:
             await asyncio.to_thread(shutil.rmtree, staging, ignore_errors=True)
 
     async def adopt(self, tree: str) -> Snapshot:
-        """Uses an existing git tree as the snapshot of the current files, and returns this snapshot. Called
-        after the files were restored to this tree. `tree`: the id of the tree.
+        """Makes an existing git tree the last snapshot, and returns this snapshot. Must be called only after
+        the files of the directory were restored to this tree. `tree`: the id of the tree. Raises GitError if
+        git or the directory is missing.
 
-        This stores no files, because the tree already contains them. So the size limits of a snapshot do not
-        apply. The next call of `snapshot` stores only the files that differ from this tree. Raises GitError
-        if git or the directory is missing.
+        A call of `snapshot` would fail if a rewind restored more files than one snapshot may add. This method
+        has no such limit, because it stores no files: the tree already contains them. The next call of
+        `snapshot` stores only the files that differ from this tree.
         """
         draft = self.repository_path / f"index-{uuid4().hex}"
         await self._git("read-tree", tree, index=draft)
@@ -357,8 +361,9 @@ class Shadow:
 
 @dataclass(frozen=True)
 class _Differing:
-    """The names of files that differ from the git index. `known`: files that are in the index. `others`:
-    files that are not in the index.
+    """The names of files in the directory that differ from the git index, in which the last snapshot is
+    stored. `known`: changed or deleted files that are in the index. `others`: new files, which are not in the
+    index.
     """
 
     known: Sequence[bytes]

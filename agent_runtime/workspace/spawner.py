@@ -210,8 +210,9 @@ def _failure(error: OSError) -> dict[str, Any]:
 def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None:
     """Replaces this new process by the wanted program (exec). Does not return.
 
-    `wanted`: the program's description, with `args`, `env` and `cwd`. `files`: the open files by the
-    descriptor number that the program expects. `telling`: the pipe to which an error is written if the
+    `wanted`: the program's description, with `args`, `env` and `cwd`. `files`: the open files that the
+    program gets. Each key is the descriptor number that the program expects, such as 0 for standard input.
+    The value is the present descriptor of the file. `telling`: the pipe to which an error is written if the
     program cannot be started.
     """
     try:

@@ -172,14 +172,15 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command (a program and its arguments) that runs the wanted program in the command namespaces.
-    The command is for a library that can start programs only outside of these namespaces. The command ends
-    with the exit status of the wanted program. It can run only once, because it removes the temporary file
-    that describes the wanted program.
+    """Returns a command that can be run in place of the wanted program: a program and its arguments. The
+    command asks the spawner to run the wanted program in the command namespaces, and ends with its exit
+    status. The spawner is the process that starts programs there.
 
-    `address`: the path of the socket of the spawner, the process that starts programs in the command
-    namespaces. `words`: the wanted program and its arguments. `cwd`: its working directory. `env`: its
-    environment variables.
+    The command is for a library that can start programs only outside of these namespaces. It can run only
+    once, because it removes the temporary file that describes the wanted program.
+
+    `address`: the path of the spawner's socket. `words`: the wanted program and its arguments. `cwd`: its
+    working directory. `env`: its environment variables.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
@@ -201,12 +202,13 @@ def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str,
 def _files(
     stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
 ) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
-    """Opens the standard streams of a program to start, and returns two dictionaries. `stack`: closes the
-    descriptors that this function opens for the program.
+    """Opens the standard streams of a program that is about to start. `stdin`, `stdout`, `stderr`: as for
+    `asyncio.create_subprocess_exec`. `stack`: closes the descriptors that this function opens for the
+    program.
 
-    The first dictionary contains the file descriptor of each stream for the program, by the number of the
-    stream in the program (0, 1 or 2). The second dictionary contains the server's end of each stream that is
-    a pipe, by stream name (`stdin`, `stdout`, `stderr`).
+    Returns two dictionaries. The first contains the descriptors for the program, by stream number (0, 1 or
+    2). The second contains this process's ends of the pipes, by stream name (`stdin`, `stdout`, `stderr`).
+    With these ends, this process writes the program's input and reads its output.
     """
     files: dict[int, int] = {}
     ours: dict[str, IO[bytes]] = {}

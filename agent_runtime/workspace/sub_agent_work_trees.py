@@ -44,13 +44,15 @@ class Return:
 
 
 async def begin(directory: Path, work_tree: Path, name: str) -> Path:
-    """Creates a git work tree for a sub-agent in the directory `work_tree`. Returns the path in the work tree
-    that corresponds to `directory`. An existing work tree is left unchanged. `name`: the name of the
-    sub-agent's task in git refs. Raises GitError if git cannot create the work tree.
+    """Creates a git work tree for a sub-agent in the directory `work_tree`. An existing work tree is left
+    unchanged. Returns the path in the work tree that corresponds to `directory`.
 
-    For a new task, the work tree begins with the commit HEAD. A task that is continued needs a new work tree
-    if its earlier one was removed. The new work tree begins with the commit that was last merged back. If
-    nothing was merged back, it begins with the same commit as the earlier work tree.
+    `directory`: the directory of the agent that starts the sub-agent. `name`: the name of the sub-agent's
+    task in git refs. Raises GitError if git cannot create the work tree.
+
+    For a new task, the work tree begins with the commit HEAD. A task may also be continued after its work
+    tree was removed. The new work tree then begins with the commit that was last merged back. If nothing was
+    merged back, it begins with the same commit as the removed work tree.
     """
     async with _alone(work_tree):
         top = await top_level(directory)
@@ -105,9 +107,11 @@ def _alone(work_tree: Path) -> asyncio.Lock:
 
 
 def _base_ref(name: str) -> str:
-    """Returns the name of a git ref for the sub-agent task `name`. The ref points to the commit with which
-    the task's work tree began. If changes of the task were merged back, the ref points to the last merged
-    commit instead.
+    """Returns the name of the git ref for the commit with which the changes of a sub-agent's task are
+    compared. `name`: the name of the task in git refs.
+
+    At first, this is the commit with which the task's work tree began. After changes of the task were merged
+    back, it is the last merged commit.
     """
     return f"refs/slipway/returned/{name}"
 

@@ -1,11 +1,12 @@
 """Separates two users in one sandbox: commands run as the agent's user and cannot reach the server's files
 and process.
 
-The real and the saved user of the server process are the server's user. So the kernel refuses a command that
-wants to signal or trace the server, or to read its entries in /proc. The effective user of the server process
-is the agent's user. So every thread accesses files with the rights of the agent, and a link from the
-workspace to a file of the server cannot be followed. Only `server_files` accesses the server's files, on one
-thread, inside its `with` block.
+A Linux process has a real, a saved and an effective user. The real and the saved user of the server process
+are the server's user. So the kernel refuses a command that wants to signal or trace the server, or to read
+its entries in /proc. The effective user of the server process is the agent's user. So every thread accesses
+files with the rights of the agent, and a link from the workspace to a file of the server cannot be followed.
+Only code in a `with server_files()` block accesses the server's files. The block changes the rights of one
+thread.
 
 If the sandbox is only a process, it has one user. There, programs start in the command namespaces: isolated
 Linux namespaces (see `command_namespaces`) that have neither the server's processes nor its files. A program
@@ -95,7 +96,9 @@ def spawner_address() -> Path | None:
 
 
 def network_tables() -> Path:
-    """Returns the directory `/proc/…/net` in which the kernel lists the sockets of the agent's programs."""
+    """Returns the directory with the kernel's lists of open sockets (`/proc/…/net`) for the network of the
+    agent's programs. From these lists, the server finds the ports on which these programs listen.
+    """
     return _network
 
 
@@ -171,9 +174,11 @@ def _changing_user(user: int, environment: Mapping[str, str]) -> list[str]:
 
 
 def _is_taken_out(name: str) -> bool:
-    """Returns whether `setpriv`, which starts commands as the agent's user, would lose this environment
-    variable. The real and the effective user of `setpriv` are different. When such a program starts, the C
-    library removes some variables.
+    """Returns whether a command would lose this environment variable when `setpriv` starts it. `setpriv` is
+    the program that starts commands as the agent's user. `name`: the name of the variable.
+
+    The real and the effective user of `setpriv` are different. For security, the C library removes some
+    variables from the environment of such a process, for example those that begin with `LD_`.
     """
     return name in _TAKEN_OUT or name.startswith(("LD_", "MALLOC_"))
 

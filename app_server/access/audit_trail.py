@@ -89,8 +89,9 @@ async def record_first_use(
     """Records in the audit log that a sandbox has read the value of a secret. Does nothing if the log already
     has an entry about the same sandbox, secret and conversation.
 
-    `user_id`: the user of the sandbox. `name`: the name of the secret. `of_conversation`: the conversation
-    for which the secret was given when the conversation was started; None for a saved secret of the user.
+    `user_id`: the user of the sandbox. `name`: the name of the secret. `of_conversation`: the conversation to
+    which the secret belongs, if the secret was part of the request that started this conversation. None means
+    that the secret is one of the user's saved secrets.
     """
     known = select(AuditEntry.details).where(
         AuditEntry.target_id == name,

@@ -1,8 +1,11 @@
 """Finds out which user sends a request. Every route of the public app depends on these functions.
 
-A key in a header takes precedence over the cookie. If the key is wrong, the request is refused even with a
-valid cookie. The cookie counts only together with the page proof, a secret that only Slipway's pages know,
-because browsers send cookies to every port of a host.
+A request is authenticated by an API key in a header, or by the cookie of a browser session. If there is a
+key, the cookie is not used: if the key is wrong, the request is refused even with a valid cookie.
+
+The cookie counts only together with the page proof, a secret that only Slipway's pages know. Without this
+proof, other programs on the same host could use the cookie, because browsers send cookies to every port of a
+host.
 """
 
 import hmac
@@ -86,8 +89,9 @@ async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
 async def identify_user(connection: HTTPConnection) -> UUID | None:
     """Returns the id of the user who sends this request. Returns None if the request is not authenticated.
 
-    The middleware LargeBodies calls this function before it reads the request body. It refuses large bodies
-    of unknown senders, and reads large bodies of the same user one after the other.
+    The middleware LargeBodies calls this function before it accepts a large request body. The middleware
+    refuses the large body if the user is not known. It accepts the large bodies of one user only one after
+    the other.
     """
     try:
         return (await _authenticate(connection)).user.id

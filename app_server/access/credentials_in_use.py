@@ -67,9 +67,11 @@ class CredentialsInUse:
 
     @asynccontextmanager
     async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
-        """Returns a context manager for the block of an `async with` statement in which a stream is open. If
-        the credential loses the permission or becomes invalid, the block is cancelled and CredentialEnded is
-        raised. `permission`: the permission that the stream requires.
+        """Returns a context manager that ends a stream when its credential no longer allows it. The stream
+        must run inside the `async with` block. `permission`: the permission that the stream requires.
+
+        If the credential loses the permission or becomes invalid, the block is cancelled and CredentialEnded
+        is raised.
         """
         async with self._held.until_ended(_Use(credential, permission), CredentialEnded):
             yield

@@ -53,8 +53,9 @@ class JobCount(BaseModel):
 
 
 class JobPage(Page[JobInfo]):
-    """A page of jobs. `counts`: the number of jobs of each kind in each state; the filter of the request does
-    not change these numbers. `troubled`: the number of jobs that are silent or late; see JobInfo.
+    """A page of jobs, with numbers about all jobs of the server. The filter of the request applies only to
+    the jobs on the page, not to these numbers. `counts`: the number of jobs of each kind in each state.
+    `troubled`: the number of jobs that are silent or late; see JobInfo.
     """
 
     counts: list[JobCount]

@@ -58,10 +58,12 @@ class KeyLimits:
 async def create_key(
     session: AsyncSession, trail: AuditTrail, principal: Principal, account: User, body: CreateApiKey
 ) -> CreatedApiKey:
-    """Creates an API key that acts for `account`, and records this in the audit log. Returns the key, whose
-    text is not shown again. Raises Forbidden `stronger_key` if the key would have more rights than the API
-    key or browser session of the request. Raises Conflict `too_many_api_keys` if the account has the maximum
-    number of keys.
+    """Creates an API key, and records this in the audit log. Returns the key, whose text is not shown again.
+    `account`: the user or service account whose key it is. `principal`: the user who sends the request, with
+    the rights of the request.
+
+    Raises Forbidden `stronger_key` if the new key would have more rights than the API key or browser session
+    of the request. Raises Conflict `too_many_api_keys` if the account has the maximum number of keys.
     """
     limits = await _bounded(session, principal, body)
     row, key = await service.create_api_key(
@@ -86,8 +88,12 @@ async def create_key(
 
 
 async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
-    """Returns the limits of the new API key. Raises Forbidden `stronger_key` if the new key would have more
-    rights than the API key or browser session with which the request was sent.
+    """Returns the limits of a new API key. A limit that `body` leaves out is taken from the API key with
+    which the request was sent, if that key has this limit. `principal`: the user who sends the request.
+    `body`: the request body that creates the key.
+
+    Raises Forbidden `stronger_key` if the new key would have more rights than the API key or browser session
+    with which the request was sent.
     """
     maker = await _maker(session, principal)
     return KeyLimits(

@@ -38,9 +38,8 @@ async def find(session: AsyncSession, person_id: UUID, organisation_id: UUID) ->
 
 
 def require_can_manage(manager: User, role: Role) -> None:
-    """Checks that a user may manage accounts with a certain role: create and change these accounts, and
-    create sign-in links for their users. `manager`: the user who sends the request. `role`: the role of the
-    managed account.
+    """Checks that a user may manage the accounts that have the role `role`. To manage an account is to create
+    and change it, and to create sign-in links for it. `manager`: the user who sends the request.
 
     Raises Forbidden `role_not_manageable` if the manager may not do this.
     """

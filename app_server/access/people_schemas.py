@@ -38,13 +38,13 @@ class Person(BaseModel):
 
     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
     disabled; null if the account is enabled. `deleting_at`: when the deletion of the account began; null if
-    it has not begun. `has_totp`: whether the person has an authenticator app; always false in replies other
-    than the list of people. `is_service`: whether the account is a service account, which programs use and
-    which cannot sign in.
+    it has not begun. `is_service`: whether the account is a service account, which programs use and which
+    cannot sign in.
 
-    `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed in. It is
-    always null in replies other than the list of people and the reply to a request that sends the invitation
-    again.
+    `has_totp`: whether the person has an authenticator app. Only the list of people contains this value; in
+    other replies, the field is always false. `invitation_mail`: the invitation by e-mail; null if there was
+    none, or if the person has signed in. Only two replies contain this value: the list of people, and the
+    reply to a request that sends the invitation again. In other replies, the field is always null.
     """
 
     model_config = ConfigDict(from_attributes=True)

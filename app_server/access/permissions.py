@@ -55,8 +55,9 @@ def permissions_of(
     administrators of the default organisation, who administer the whole installation, have the permission
     INSTALLATION.
 
-    `scopes`: the scopes of the API key; only permissions with these names are returned. None means all
-    permissions of the role. It is used for browser sessions and for API keys without scopes.
+    `scopes`: the scopes of the API key with which the request was sent. The result then contains only
+    permissions with these names. None means that all permissions of the role are returned, as for a browser
+    session or an API key without scopes.
     """
     allowed = OF_ROLE[role]
     if not administers_installation(role, organisation_id):

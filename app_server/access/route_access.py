@@ -75,10 +75,12 @@ def permission_missing(permission: Permission) -> Forbidden:
 
 
 def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
-    """Checks that one of `dependencies`, the dependencies of `router`, is a RouteAccess, which checks the
-    permission of each request. So no router can be added to the app without such a check.
+    """Checks that a router states which permissions its routes require. It does so with a RouteAccess among
+    its dependencies, which checks the permission of each request. `router`: the router that is added to the
+    app. `dependencies`: the FastAPI dependencies with which it is added.
 
-    Raises RuntimeError with the paths of the router's routes if there is no RouteAccess.
+    Raises RuntimeError with the paths of the router's routes if there is no RouteAccess. So a router without
+    this check cannot be added.
     """
     if not any(isinstance(one.dependency, RouteAccess) for one in dependencies):
         paths = ", ".join(sorted({str(getattr(route, "path", route)) for route in router.routes}))

@@ -21,9 +21,9 @@ class WebSessionInfo(BaseModel):
     """A browser in which the user is signed in.
 
     `name`: the name that the user has given to the browser; null if it has none. `user_agent`, `address`: the
-    browser's User-Agent header and IP address at the sign-in. `last_used_at`: accurate to one hour.
-    `expires_at`: when the session expires if it is not used before. `is_current`: whether this browser has
-    sent the request.
+    browser's User-Agent header and IP address at the sign-in. `last_used_at`: the time of the last request;
+    it may be up to one hour too early. `expires_at`: when the browser is signed out if it sends no more
+    requests. `is_current`: whether this browser has sent the request.
     """
 
     model_config = ConfigDict(from_attributes=True)

@@ -14,9 +14,9 @@ from app_server.users.models import WebSession
 
 
 def end_of_session(config: Config, began_at: datetime) -> datetime:
-    """Returns the time at which a browser session expires if it is used now and is not used again.
-
-    began_at: the time of the sign-in. The maximum total length of a session is counted from this time.
+    """Returns the time at which a browser session expires if it is used now and is not used again. This is
+    `session_days` from now, but at most `session_max_days` after the sign-in; both are settings in `config`.
+    `began_at`: the time of the sign-in.
     """
     unused = now() + timedelta(days=config.session_days)
     return min(unused, began_at + timedelta(days=config.session_max_days))

@@ -94,9 +94,10 @@ class AgentCalls:
 
     @asynccontextmanager
     async def _limit(self, seconds: float | None) -> AsyncIterator[None]:
-        """Limits the duration of the calls in a `with` block. Raises TimeoutError in the block after
-        `seconds`, or when `end_calls` ends all calls because the sandbox has stopped. `seconds`: None means
-        no time limit.
+        """Limits the duration of the calls in a `with` block. `seconds`: the time limit; None means no limit.
+
+        Raises TimeoutError in the block when the time is over. Also raises it when `end_calls` ends all
+        calls, because the sandbox has stopped.
         """
         async with asyncio.timeout(seconds) as limit:
             self._under_way.add(limit)

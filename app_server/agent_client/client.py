@@ -108,8 +108,8 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Gives the agent server the new session key `key`, valid for `seconds`. Returns "taken", "refused"
-        (no key in `known` is accepted) or "absent" (no server). known: possible old keys, tried in order.
+        """Replaces the agent server's session key by `key`, valid for `seconds`. `known`: old keys to try, in
+        order. Returns "taken", "refused" (no key in `known` is valid) or "absent" (no usable reply).
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -154,8 +154,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Adds `missing`, the events that the agent server's log lacks. Raises Conflict: `log_gap` if it also
-        lacks earlier events, `log_differs` if it has other events, `already_running` if the agent works.
+        """Adds the events in `missing` to the agent server's log. Raises Conflict: `log_gap` if the log also
+        lacks earlier events, `log_differs` if the log has other events, `already_running` if the agent works.
         """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
@@ -207,7 +207,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """Sets the rule for actions that need approval, and the analyzer that rates risks (None: none)."""
+        """Sets the approval rule `policy` and the risk analyzer `analyzer` (None means no analyzer)."""
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
@@ -347,7 +347,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def executables(self, directory: str) -> list[ProjectExecutable]:
-        """Returns the programs in `directory` (hooks, MCP servers …) that need the consent of the user."""
+        """Returns the parts of a project (hooks, MCP servers …) that run only with the user's consent."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=FIND_TIMEOUT_SECONDS)
         return parse(ExecutablesResponse, reply).offers
@@ -387,8 +387,8 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
         """Returns the changes in the working tree of the git repository at `path` as one unified diff.
-        `base_ref`: the commit, branch or tag to compare with; if None, the agent server chooses it. Raises
-        BadGateway if the diff is larger than MAX_PATCH_BYTES.
+        `base_ref`: the commit, branch or tag to compare with; None means where the branch forked from its
+        upstream or the default branch. Raises BadGateway if the diff is larger than MAX_PATCH_BYTES.
         """
         params = to_params(path=path, format="git-delta", base_ref=base_ref)
         patch = bytearray()

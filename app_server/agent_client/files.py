@@ -48,8 +48,11 @@ class AgentFiles(AgentCalls):
         return bytes(content)
 
     async def project_hooks(self, directory: str) -> dict[str, Any] | None:
-        """Returns the hooks (commands that run at certain events) that the project in this directory defines,
-        by event name. Returns None if the project defines none.
+        """Returns the hooks that the project in this directory defines. A hook is a command, or a question to
+        a model, that runs at a certain event.
+
+        The keys of the returned dict are the names of the events. Returns None if the project defines no
+        hooks.
         """
         reply = await self._call("POST", "/api/hooks", json={"project_dir": directory})
         return parse(HooksResponse, reply).hook_config

@@ -19,12 +19,15 @@ class AgentPages(AgentCalls):
     """
 
     async def first_page(self, port: int) -> bytes:
-        """Sends `GET /` to the program on this port and returns the beginning of its reply. The first line of
-        the returned bytes is the target of a redirect; it is empty if the program does not redirect. After
-        this line comes the beginning of the page.
+        """Sends `GET /` to the program on this port and returns the beginning of its reply as bytes. Does not
+        follow redirects.
 
-        If the program does not answer in time, returns the bytes that have arrived, possibly none. The
-        function does not follow redirects.
+        The function puts one additional line before the page: the value of the reply's header `Location`,
+        which is the target of a redirect. The line is empty if the program does not redirect. The result has
+        at most MAX_BYTES.
+
+        If the request fails or takes longer than TIMEOUT_SECONDS, returns the bytes that have arrived,
+        possibly none.
         """
         headers = {**self.passage, RELAY_KEY_HEADER: self.session_key, "Accept": "text/html"}
         page = bytearray()

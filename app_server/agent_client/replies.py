@@ -10,13 +10,17 @@ from agent_runtime.wire import BashCommand, BashOutput
 
 
 class BashCommands(BaseModel):
-    """The reply with the shell commands that were started in the sandbox."""
+    """The agent server's reply to a search for commands: shell commands that clients have started in the
+    sandbox.
+    """
 
     items: list[BashCommand]
 
 
 class BashOutputs(BaseModel):
-    """The reply with pieces of the output of shell commands."""
+    """The agent server's reply to a search for the output of one shell command: a list of pieces of the
+    output.
+    """
 
     items: list[BashOutput]
 
@@ -38,14 +42,16 @@ class GitDiff(BaseModel):
 
 
 class EventPage(BaseModel):
-    """A page of a conversation's events, and the id of the next page (None on the last page)."""
+    """A page of a conversation's events. `next_page_id`: the value with which the client requests the next
+    page; null on the last page.
+    """
 
     items: list[dict[str, Any]]
     next_page_id: str | None = None
 
 
 class AgentServerInfo(BaseModel):
-    """The agent server's description of itself, reduced to the fields that the app server reads."""
+    """What the agent server says about itself. Contains only the fields that the app server reads."""
 
     usable_tools: list[str] = []
 

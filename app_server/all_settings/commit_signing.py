@@ -80,9 +80,11 @@ async def set_commit_signing(
 async def replace_signing_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, cipher: ServerCipher
 ) -> CommitSigning:
-    """Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
-    the user deletes the old key at this host. Returns the new public key. 409 `commit_signing_off` if the
-    user has no signing key.
+    """Replaces the user's signing key by a new key, and returns the new public key. The user must add the new
+    key to the account at the git host.
+
+    Commits that were signed with the old key stay verified at a git host until the user deletes the old key
+    there. 409 `commit_signing_off` if the user has no signing key, because signing was never turned on.
     """
     shown = CommitSigning.of(await service.replace_key(session, cipher, user.id))
     target = (AuditTarget.SIGNING_KEY, shown.fingerprint or "")

@@ -1,4 +1,6 @@
-"""Describes the available settings as data, from which a client builds its forms. This module does no I/O."""
+"""Describes which settings of agents and conversations exist, with their names, types and default values. A
+client builds its settings forms from these descriptions. This module does no I/O.
+"""
 
 from typing import Any, Literal
 
@@ -42,8 +44,11 @@ class SettingsSchema(BaseModel):
 
 
 def agent_schema() -> SettingsSchema:
-    """Returns the description of the settings of agents, from which a client builds a form. The described
-    settings can be changed with the field `agent_settings_diff` of the request that saves settings.
+    """Describes the settings of agents: the model, its API key, its URL and its prices. A client builds a
+    form from the description.
+
+    To change these settings, a client sends the field `agent_settings_diff` in the request that saves
+    settings.
     """
     section: dict[str, Any] = {"section": "llm", "section_label": "Model"}
     price = "Dollars per token; left out, what is listed for the model."
@@ -86,8 +91,10 @@ def agent_schema() -> SettingsSchema:
 
 
 def conversation_schema() -> SettingsSchema:
-    """Returns the description of the settings of conversations, from which a client builds a form. The
-    described settings can be changed with the field `conversation_settings_diff` of the request that saves
+    """Describes the settings of conversations: the maximum number of steps, and when the agent asks before it
+    acts. A client builds a form from the description.
+
+    To change these settings, a client sends the field `conversation_settings_diff` in the request that saves
     settings.
     """
     general: dict[str, Any] = {"section": "general", "section_label": "Conversation"}

@@ -65,9 +65,11 @@ async def list_given_items(user: CurrentUser, session: ReadSession) -> list[Give
 async def list_administered_items(
     user: CurrentUser, session: ReadSession, cipher: ServerCipher
 ) -> list[AdministeredItem]:
-    """Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
-    specs (images and plugins for new sandboxes). For each item, the reply says which teams and how many
-    people have replaced it for themselves with an item of the same name.
+    """Returns the items of the organisation and of all its teams: secrets, MCP servers, network rules and
+    sandbox specs (images and plugins for new sandboxes).
+
+    An item of a team or of a person can apply in place of an item with the same name. For each item, the
+    reply names the teams, and gives the number of people, for which this is so.
     """
     return await administered_items(session, cipher, user.organisation_id)
 
@@ -144,12 +146,14 @@ async def save_egress_rule_of_level(
     body: SaveEgressRule,
     team_id: UUID | None = None,
 ) -> AdministeredItem:
-    """Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
-    the organisation if `team_id` is left out. It applies to new requests at once.
+    """Adds or changes a network rule, which says whether sandboxes may send requests to a host. The rule
+    belongs to a team, or to the organisation if `team_id` is left out. It applies to new requests at once.
 
-    `name`: a host name or an IP address, with or without a port. A host name that begins with `*.` means all
-    subdomains, for example `*.example.com`. 404 `team_not_found` if there is no such team. 409
-    `too_many_items` if the team or organisation has the maximum number of rules.
+    `name`: the host to which the rule applies: a host name or an IP address, with or without a port. A host
+    name that begins with `*.` means all subdomains, for example `*.example.com`.
+
+    404 `team_not_found` if there is no such team. 409 `too_many_items` if the team or organisation has the
+    maximum number of rules.
     """
     owner = await _owner(user, session, team_id)
     item = await organisation_rules.save_for_level(session, owner, name, body, user.id)

@@ -61,9 +61,11 @@ async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
 async def administered_items(
     session: AsyncSession, cipher: Cipher, organisation_id: UUID
 ) -> list[AdministeredItem]:
-    """Returns the items of the organisation and of all its teams: secrets, MCP servers, network rules and
-    sandbox specs (images and plugins of new sandboxes). For each item, the result says which teams and how
-    many people have replaced it for themselves with an item of the same name.
+    """Returns the items of the organisation and of all its teams, as administrators see them. Items are
+    secrets, MCP servers, network rules and sandbox specs (images and plugins of new sandboxes).
+
+    An item of a team or of a person can apply in place of an item with the same name. For each item, the
+    result names the teams, and gives the number of people, for which this is so.
     """
     return await _administered(session, cipher, organisation_id)
 
@@ -129,9 +131,12 @@ def _overriding_people(
 
 
 def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> Level | None:
-    """Returns the level (user, team or organisation) whose item of the same name applies in place of `item`.
-    Returns None if `item` itself applies. before: the items of teams or the organisation that override
-    `item`. is_own: whether the person has added an item of this name; such an item may override `item`.
+    """Returns the level (user, team or organisation) of the item that applies to a person in place of `item`.
+    Returns None if `item` itself applies.
+
+    `before`: the items of the same kind and name, of teams or the organisation, that have priority over
+    `item`. `is_own`: whether the person has added an item of this kind and name. The person's item has
+    priority over items that are not enforced.
     """
     enforced = next((other for other in before if other.level_value.enforced), None)
     if enforced is not None:
@@ -142,9 +147,10 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 
 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
-    """Returns the ids of the people who have added a personal item (a secret, MCP server, network rule or
-    sandbox spec), by the item's kind and name. user_id: include only this person's items; None includes the
-    items of all people.
+    """Finds the items that people have added for themselves: secrets, MCP servers, network rules and sandbox
+    specs. For each kind and name, returns the ids of the people who have such an item.
+
+    `user_id`: finds only the items of this person; None finds the items of all people.
     """
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)
     for kind, table in _TABLES.items():

@@ -55,10 +55,14 @@ async def save_settings(
     body: SaveSettings,
     request: Request,
 ) -> Saved:
-    """Changes the settings that are in the request body; the other settings stay. A change of the model
-    changes the active model profile. If no profile is active, or the active profile is built in or does not
-    belong to the user, the profile `default` is created or changed, and activated. A setting that cannot be
-    changed is refused, unless it is sent with its current value.
+    """Changes the settings that are in the request body; the other settings stay as they are.
+
+    A change of the model is stored in the active model profile if the user can change this profile. Otherwise
+    it is stored in the user's profile `default`, which is created if it does not exist and becomes the active
+    profile. A user cannot change built-in profiles and profiles of other users.
+
+    Some settings of the OpenHands API have a fixed value in Slipway. The request is refused if it contains
+    another value for one of them.
     """
     await _settings_store(request, session, user).save(body, trail)
     return Saved(message="The settings are saved.")
@@ -68,8 +72,10 @@ async def save_settings(
 async def get_current_user(
     user: CurrentUser, session: ReadSession, request: Request, expose_secrets: bool = False
 ) -> CurrentUserInfo:
-    """Returns the current user with the user's settings. Secret values are never returned. If
-    `expose_secrets` is true, the request is refused: 403 `secrets_not_exposed`.
+    """Returns the current user and all settings of this user, without the values of secrets.
+
+    `expose_secrets`: a parameter of the OpenHands API that requests the values of secrets. Slipway never
+    shows them: 403 `secrets_not_exposed` if the parameter is true.
     """
     if expose_secrets:
         raise Forbidden("Secrets are never shown.", code="secrets_not_exposed")

@@ -138,9 +138,11 @@ class SettingsOfUser(Fixed):
 
 
 class SettingsInfo(SettingsOfUser):
-    """The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
-    token. The keys are the provider names of the OpenHands API, such as `github`. Each value is the name of
-    the host; null for the provider's default host.
+    """The reply with all settings of the user.
+
+    `provider_tokens_set`: the git hosts for which the user has stored a token. The keys are the kinds of git
+    hosts in the OpenHands API, such as `github`. The value is the name of the host, or null for the usual
+    host of this kind, such as `github.com`.
     """
 
     llm_api_key_set: bool
@@ -221,9 +223,10 @@ class SaveSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_fixed(cls, given: Any) -> Any:
-        """Removes from a request those settings of the OpenHands API that have one fixed value in Slipway, if
-        they are null or have this value. Clients send such values back because they have received them.
-        Returns the remaining settings. Raises ValueError for any other value of such a setting.
+        """Removes the settings from a request body that have one fixed value in Slipway, and returns the
+        other settings. Clients send the fixed values back because they have received them.
+
+        Accepts null or the fixed value for such a setting. Raises ValueError for any other value.
         """
         if not isinstance(given, Mapping):
             return given

@@ -44,9 +44,10 @@ NEW_PROFILE = "default"
 
 @dataclass(frozen=True)
 class SettingsStore:
-    """The service that reads and changes the settings of one user. default_mode: the confirmation mode of
-    users who have not chosen one; it says when the agent asks before it acts. specs: which sandbox specs
-    (images and plugins of new sandboxes) the user may choose.
+    """The service that reads and changes the settings of one user.
+
+    `default_mode`: the confirmation mode (when the agent asks before it acts) of users who have not chosen
+    one. `specs`: says which sandbox specs (images and plugins of new sandboxes) the user may choose.
     """
 
     session: AsyncSession
@@ -176,8 +177,8 @@ class SettingsStore:
         trail.record(self.session, AuditAction.PROFILE_CHANGED, target, change="saved", model=wanted.model)
 
     async def _own_model(self) -> LLMProfile | None:
-        """Returns the active model profile if it belongs to the user and is not built in. Otherwise returns
-        None.
+        """Returns the active model profile if the user can change it. Returns None if no profile is active,
+        or if the active profile belongs to another user or is the built-in one.
         """
         active = await profile_lookup.active_profile(self.session, self.user.id)
         is_changeable = active and active.user_id == self.user.id and active.name != demo.PROFILE
@@ -216,9 +217,11 @@ class SettingsStore:
         return default if value is None else value.value
 
     async def _save_level(self, name: SettingName, value: Any) -> None:
-        """Stores the user's own value of a setting. `value`: None deletes the user's own value. Does nothing
-        if `value` already applies to the user. Raises Forbidden `setting_enforced` if the organisation or a
-        team enforces another value.
+        """Stores `value` as the user's choice for a setting that the organisation and teams can set, too.
+        `value`: None deletes the user's choice.
+
+        Stores nothing if the setting already has this value for the user, for example because a team has set
+        it. Raises Forbidden `setting_enforced` if the organisation or a team enforces another value.
         """
         now = await value_for(self.session, self.user.id, name)
         if now is None or now.value != value:
@@ -237,8 +240,10 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
 
 
 def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
-    """Returns the model settings of a profile, without the API key. `user_id`: the user who reads them. The
-    base URL is None if the profile belongs to another user.
+    """Returns the model settings of a profile, without the API key.
+
+    `user_id`: the id of the user who reads the settings. If the profile belongs to another user, the base URL
+    is None, because users must not see the base URLs of others.
     """
     info = profile_info(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")

@@ -37,11 +37,11 @@ class Archives:
     async def write(
         self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
     ) -> Archive:
-        """Writes a new archive file of the sandbox's files and waits until the file is complete. Returns a
+        """Copies the sandbox's files into a new archive file and waits until the file is complete. Returns a
         database row for the file; the caller must add this row to the database. Raises StartFailure if the
         file cannot be written.
 
-        `fill`: a function that is called with a writable object, and writes the tar of the workspace to it.
+        `fill`: a function that writes the tar of the files; it gets the object to which it must write.
         `kind`: why the archive is made, see Archive. `name`: the name that the user sees; None for archives
         without a name.
         """
@@ -58,12 +58,11 @@ class Archives:
         )
 
     async def write_copy(self, sandbox_id: UUID, fill: Fill) -> BinaryIO:
-        """Writes a temporary archive file and returns the complete file, open for reading. `fill`: a function
-        that writes the tar of the workspace to the object that it gets. Raises StartFailure if the file
-        cannot be written.
+        """Writes a temporary archive file and returns it as an open file, from which the caller reads the
+        gzipped tar. The file is deleted when the caller closes it, and it has no database row.
 
-        The file has no database row, and its directory entry is already removed. The operating system
-        therefore deletes the content when the file is closed.
+        `sandbox_id`: the sandbox whose files are copied. `fill`: a function that writes the tar of these
+        files; it gets the object to which it must write. Raises StartFailure if the file cannot be written.
         """
         copy_id = uuid4()
         await self._written(sandbox_id, copy_id, fill)
@@ -80,7 +79,8 @@ class Archives:
 
     async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
         """Adds the row of a new archive to the database and sets the sandbox's status to ARCHIVED. From now
-        on, the archive (and no longer the workspace) is the valid copy of the sandbox's files.
+        on, a start of the sandbox restores its files from the archive; the present workspace is no longer
+        used.
 
         Also sets `has_leftovers` in the sandbox's row, because the sandbox's container or process and its
         workspace must still be removed.
@@ -96,12 +96,14 @@ class Archives:
             session.add(archive)
 
     async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
-        """Replaces the sandbox's workspace by the files of an archive, and returns the archive's database
-        row. `report`: a function that is called with a line of text about the progress. Raises StartFailure
-        if the files cannot be restored; the archive then stays the valid copy of the sandbox's files.
+        """Replaces the files in the sandbox's workspace by the files of an archive, and returns the archive's
+        database row. `report`: a function that is called with a line of text about the progress.
 
-        Calls `take_up` at the end, which makes the workspace the valid copy of the files. If the archive is
-        a backup, does not do this: the backup stays the valid copy until the caller calls `take_up`.
+        At the end, calls `take_up`, so that the next start of the sandbox does not restore the archive again.
+        Does not call it for a backup: the caller must call `take_up` when the conversation's log is restored,
+        too.
+
+        Raises StartFailure if the files cannot be restored. The next start of the sandbox then tries again.
         """
         archive = await self.find(archive_id)
         size = f"{archive.size_bytes / 1024**2:.1f} MB"
@@ -116,8 +118,9 @@ class Archives:
         return archive
 
     async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
-        """Stores that the files of a sandbox, which were restored from `archive`, are in its workspace again.
-        Deletes `archive` if its kind is ARCHIVE, because it is no longer needed. Keeps snapshots and backups.
+        """Stores in the database that the files of `archive` are in the sandbox's workspace again, so that
+        the next start does not restore them. Deletes `archive` if its kind is ARCHIVE, because it is no
+        longer needed. Keeps snapshots and backups.
         """
         is_own = archive.kind == ArchiveKind.ARCHIVE
         async with self._database.session() as session:
@@ -133,7 +136,8 @@ class Archives:
         the archive's file is missing or damaged.
 
         `sink`: an object whose method `write` gets the bytes of the tar. `folder`: a directory in the
-        project; if given, only the content of this directory is written.
+        project. If it is given, only its content is written, as if it were the whole project: for the folder
+        `src`, the file `project/src/a.py` gets the name `project/a.py`.
         """
         archive = await self.find(archive_id)
 
@@ -192,11 +196,11 @@ class Archives:
         await asyncio.to_thread(shutil.rmtree, self._folder / sandbox_id.hex, ignore_errors=True)
 
     async def share(self, archive: Archive, sandbox_id: UUID) -> None:
-        """Makes the archive's file available to another sandbox through a hard link, so that the content is
-        not copied. `sandbox_id`: the other sandbox.
+        """Adds the archive's file to the directory of another sandbox, so that the archive can be moved to
+        this sandbox. Creates a hard link, so the content is not copied. `sandbox_id`: the other sandbox.
 
-        The caller must then change `sandbox_id` in the archive's row to the other sandbox, and call `unshare`
-        with the id of the previous sandbox.
+        The caller must then store the id of the other sandbox in the archive's row. After that, it must call
+        `unshare` with the id of the previous sandbox.
         """
         source, target = self._file(archive.sandbox_id, archive.id), self._file(sandbox_id, archive.id)
 
@@ -207,8 +211,8 @@ class Archives:
         await asyncio.to_thread(link)
 
     async def unshare(self, archive_id: UUID, sandbox_id: UUID) -> None:
-        """Deletes the archive's file from the directory of this sandbox. The hard link that `share` has made
-        for another sandbox stays. Does nothing if there is no such file.
+        """Deletes the archive's file from the directory of the sandbox `sandbox_id`. The file stays in the
+        directory of the other sandbox that has got it through `share`. Does nothing if there is no such file.
         """
         await asyncio.to_thread(self._file(sandbox_id, archive_id).unlink, missing_ok=True)
 
@@ -219,8 +223,10 @@ class Archives:
         return self._folder / sandbox_id.hex / f"{archive_id.hex}.tar.gz"
 
     async def _remove_strays(self, sandbox_id: UUID) -> None:
-        """Deletes the sandbox's archive files that have no database row. Such files may be left if a server
-        was killed. Two calls for the same sandbox must not run at the same time.
+        """Deletes the sandbox's archive files that have no database row. Such a file may be the file of a
+        deleted archive, or an incomplete file that a killed server has left.
+
+        Two calls for the same sandbox must not run at the same time.
         """
         async with self._database.read() as session:
             rows = await session.scalars(select(Archive.id).where(Archive.sandbox_id == sandbox_id))
@@ -243,11 +249,12 @@ class _Abortable(Protocol):
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None:
-    """Runs the coroutine `work`, which reads or writes an archive file in a thread, and waits until it has
-    ended.
+    """Runs the coroutine `work`, which reads or writes the archive file `file` in a thread, and waits until
+    it has ended.
 
-    If the caller is cancelled during this wait, calls `file.abort()`, waits until `work` has ended, and
-    raises CancelledError. So the thread no longer uses the file when this function ends.
+    If the caller is cancelled while it waits, calls `file.abort()`, waits until `work` has ended, and raises
+    CancelledError. So the thread never uses the file after this function has ended, and the caller can close
+    it.
     """
     task = asyncio.create_task(work)
     try:

@@ -26,7 +26,9 @@ class WrittenArchive:
 
 
 class Aborted(Exception):
-    """The error that a reader or writer of an archive raises after its method `abort` was called."""
+    """The error that `ArchiveWriter.write` and `ArchiveReader.read` raise after `abort` was called on the
+    object. It ends the thread that copies the files.
+    """
 
 
 class ArchiveWriter:

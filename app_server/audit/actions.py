@@ -130,8 +130,8 @@ class ActorMeans(StrEnum):
 
 
 class AuditTarget(StrEnum):
-    """The kinds of objects that the recorded actions change. An entry of the audit log stores the kind of its
-    object and, as text, the id of this object.
+    """The kinds of objects that an entry of the audit log can be about, such as a user or a secret. An entry
+    stores this kind in `target_kind` and the id of the object, as text, in `target_id`.
     """
 
     USER = "user"

@@ -72,8 +72,8 @@ SERVER = Actor(ActorMeans.SERVER)
 
 @dataclass(frozen=True)
 class NewEntry:
-    """An entry that will be written to the audit log. `details` contains names and numbers, never
-    a secret.
+    """An entry that will be written to the audit log when the transaction commits. `details` contains names
+    and numbers, never a secret.
     """
 
     actor: Actor
@@ -167,8 +167,8 @@ def _row(entry: NewEntry, id_: int, previous_hash: str, organisation_id: UUID | 
 
 
 def _bounded(value: Any) -> Any:
-    """Returns a value from the details of an entry of the audit log in a form that can be stored as JSON.
-    Texts are cut after MAX_TEXT characters and collections after 100 members.
+    """Converts a value of the column `details` to a form that can be stored as JSON, and returns it. Shortens
+    texts to MAX_TEXT characters, and lists, sets and dicts to 100 items.
     """
     if isinstance(value, str):
         return str(value)[:MAX_TEXT]

@@ -60,11 +60,12 @@ class AuditEntry(Base):
 
 
 class AuditHead(Base):
-    """The head of the audit log: a single row that says after which entry the log begins and with which entry
-    it ends. Every writer of an entry locks this row.
+    """The single database row that stores where the audit log begins and ends. Every writer of an entry locks
+    this row, so that entries are written one after the other.
 
-    `anchor_id`, `anchor_hash`: the id and hash of the last entry that was deleted because of its age; 0 and
-    NO_HASH if no entry was deleted. `last_id`, `last_hash`: the id and hash of the newest entry.
+    `anchor_id`, `anchor_hash`: the id and hash of the last entry that was deleted because of its age; the log
+    begins after this entry. They are 0 and NO_HASH if no entry was deleted. `last_id`, `last_hash`: the id
+    and hash of the newest entry.
     """
 
     __tablename__ = "audit_head"
@@ -88,5 +89,7 @@ FIRST_HEAD = {
 
 @event.listens_for(AuditHead.__table__, "after_create")
 def _insert_head(table: Table, connection: Connection, **_: object) -> None:
-    """Inserts the single row of AuditHead when its table is created by SQLAlchemy and not by a migration."""
+    """Inserts the single row of AuditHead after SQLAlchemy has created its table. On a server, a migration
+    creates the table and the row, and this function is not called.
+    """
     connection.execute(table.insert().values(FIRST_HEAD))

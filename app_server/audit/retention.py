@@ -27,12 +27,12 @@ function returns None if there is no receiver.
 
 
 def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> Handler:
-    """Returns the handler (function) of the background job that deletes entries of the audit log which are
-    more than `days` days old. `days`: 0 means that no entry is deleted.
+    """Returns the function that the background job runs to delete old entries of the audit log. The
+    parameters are those of `trim`.
 
-    `unsent_after`: a function that returns the id of the last entry that was sent to the outside server which
-    receives the audit log. Later entries are not deleted. None: entries are deleted whether or not they were
-    sent.
+    `days`: entries that are more than so many days old are deleted; 0 means that no entry is deleted.
+    `unsent_after`: a function that returns the id of the last entry that was sent to the outside receiver of
+    the log. Later entries are not deleted. If it is None, entries are deleted whether or not they were sent.
     """
 
     async def run(_attempt: JobAttempt) -> None:
@@ -42,12 +42,13 @@ def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = No
 
 
 async def trim(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> None:
-    """Deletes entries of the audit log that are more than `days` days old; 0 means that no entry is deleted.
-    Only the oldest entries are deleted: if one entry must stay, all later entries stay too.
+    """Deletes the entries of the audit log that are more than `days` days old; 0 means that no entry is
+    deleted. Deletes only entries at the beginning of the log: if one entry must stay, all later entries stay
+    too. Adds an entry to the log for each deleted batch.
 
-    `unsent_after`: a function that returns the id of the last entry that was sent to the outside server which
-    receives the audit log. Later entries must stay. None: entries are deleted whether or not they were sent.
-    Each deletion is recorded as a new entry.
+    `unsent_after`: a function that returns the id of the last entry that was sent to the outside receiver of
+    the log. Later entries are not deleted. If `unsent_after` is None, entries are deleted whether or not they
+    were sent.
     """
     has_more = days > 0
     while has_more:
@@ -56,9 +57,11 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
 
 
 async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter | None) -> int:
-    """Deletes one batch of entries of the audit log that are older than `age`. Keeps the entries that were
-    not yet sent to the outside server which receives the audit log. Returns how many entries were deleted.
-    `unsent_after`: returns the id of the last entry that was sent; None: all entries may be deleted.
+    """Deletes one batch of entries of the audit log that are older than `age`, and returns their number.
+
+    `unsent_after`: a function that returns the id of the last entry that was sent to the outside receiver of
+    the log. Later entries stay. If `unsent_after` or its result is None, entries are deleted whether or not
+    they were sent.
     """
     locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
     anchor_id, last_id = (await session.execute(locked)).one()

@@ -52,9 +52,11 @@ class AuditFilter:
 async def search(
     session: AsyncSession, wanted: AuditFilter, *, before: int | None, limit: int
 ) -> tuple[Sequence[AuditEntry], int | None]:
-    """Returns one page of entries of the audit log, newest first, and the value of `before` for the next
-    page. This value is None on the last page. `wanted`: the conditions that the entries must meet. `before`:
-    only entries with smaller ids are returned; None for the first page.
+    """Returns a pair: one page of the entries that meet the conditions `wanted`, newest first, and the value
+    of `before` for the next page. This value is None on the last page.
+
+    `before`: only entries with smaller ids are returned; None for the first page. `limit`: the maximum number
+    of entries on the page.
     """
     query = wanted.apply(select(AuditEntry)).order_by(AuditEntry.id.desc()).limit(limit + 1)
     if before is not None:
@@ -65,8 +67,11 @@ async def search(
 
 
 async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[AuditEntry]:
-    """Yields all entries that meet the conditions `wanted` and exist when the function is called, oldest
-    first. The entries are read in batches. No transaction is open between the batches.
+    """Yields the entries that meet the conditions `wanted`, oldest first. Leaves out entries that are added
+    after the function was called.
+
+    Reads the entries in batches, each in a short transaction. So no transaction stays open while the caller
+    uses the entries.
     """
     async with database.read() as session:
         newest = await session.scalar(select(func.max(AuditEntry.id))) or 0

@@ -29,12 +29,13 @@ class ChainMark:
 
 @dataclass(frozen=True)
 class Verification:
-    """The result of verifying the audit log.
+    """The result of verifying the audit log. `anchor` and `head` say where the verified part of the log
+    begins and ends.
 
-    `entries`: the number of entries that were verified. `anchor`: the last entry that was deleted because of
-    its age; its id is 0 if no entry was deleted. `head`: the newest entry, which an administrator should
-    store outside this server. `problem`: the first fault that was found, as a sentence; None if there is no
-    fault.
+    `entries`: the number of entries that were verified. `anchor`: the last entry before this part, which was
+    deleted because of its age; its id is 0 if no entry was deleted. `head`: the newest entry, which an
+    administrator should store outside this server. `problem`: the first fault that was found, as a sentence;
+    None if there is no fault.
     """
 
     entries: int
@@ -44,12 +45,12 @@ class Verification:
 
 
 async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verification:
-    """Verifies every entry of the audit log in one snapshot of the database, and returns the result.
+    """Verifies every entry of the audit log and returns the result. Reads all entries as they are at one
+    moment; for this, `session` must be a new session that has read nothing yet.
 
-    `known`: an entry that an administrator has stored outside this server, and that must still be in the log
-    unchanged. With this entry, the function also detects that an attacker has replaced all entries and
-    computed new hashes. None: no entry is compared. `session` must be a new session that has read nothing
-    yet.
+    `known`: an entry that an administrator has noted outside this server. The function checks that it is
+    still in the log and unchanged. So it also detects that an attacker has replaced all entries and computed
+    new hashes. If `known` is None, this check is left out.
     """
     if session.get_bind().dialect.name == "postgresql":
         await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))

@@ -41,8 +41,11 @@ class StreamFailed(Exception):
 
 @dataclass(frozen=True)
 class StreamDelivery:
-    """Sends the entries of the audit log to their receiver outside this server. http: an HTTP client that can
-    call any address, because only administrators choose the receiver.
+    """Sends the entries of the audit log to the receiver outside this server that an administrator has
+    chosen.
+
+    `http`: an HTTP client that can also call private addresses. This is safe because only administrators
+    choose the receiver.
     """
 
     database: Database
@@ -51,8 +54,10 @@ class StreamDelivery:
 
     async def run(self, _attempt: JobAttempt) -> dict[str, Any]:
         """Sends the entries of the audit log that were not sent yet, in batches. Begins no further batch
-        after _WORK_SECONDS. Does nothing if there is no receiver. Returns a dict with the key `sent`: the
-        number of sent entries. Raises TryAgain if the receiver does not accept a batch.
+        after _WORK_SECONDS; the next run of the job sends the rest. Does nothing if there is no receiver.
+
+        Returns a dict with the key `sent`: the number of sent entries. Raises TryAgain, which makes the job
+        run again, if the receiver does not accept a batch.
         """
         sent, began = 0, time.monotonic()
         while time.monotonic() - began < _WORK_SECONDS:
@@ -135,10 +140,11 @@ class StreamDelivery:
             raise StreamFailed(f"The receiver answered {reply.status_code}.")
 
     async def _note(self, stream: AuditStream, **values: Any) -> None:
-        """Stores the result of an attempt to send entries, for example the last sent entry or the error.
-        `values`: the new values of columns of AuditStream. `stream`: the settings of the receiver at the time
-        of the attempt. Stores nothing if an administrator has changed the receiver since then, or if another
-        attempt has sent entries since then.
+        """Stores the result of an attempt to send entries in the row of the receiver. `values`: the new
+        values of the row's columns, for example the id of the last sent entry, or the error.
+
+        `stream`: the row as it was before the attempt. Stores nothing if the row has changed since then,
+        because an administrator has chosen another receiver or another attempt has sent entries.
         """
         async with self.database.session() as session:
             same = update(AuditStream).where(

@@ -148,7 +148,9 @@ async def test_audit_stream(database: ServerDatabase, cipher: ServerCipher, requ
 
 async def unsent_after(session: AsyncSession) -> int | None:
     """Returns the id of the last audit log entry that was sent to the receiver (the outside server that gets
-    all entries). Later entries must not be deleted yet. Returns None if there is no receiver.
+    all entries). Returns None if there is no receiver.
+
+    The job that deletes old entries keeps all entries after this one, because they must still be sent.
     """
     position: int | None = await session.scalar(select(AuditStream.sent_up_to))
     return position

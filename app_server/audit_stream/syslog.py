@@ -25,9 +25,11 @@ _WARNING, _INFORMATIONAL = 4, 6
 
 
 def message(moment: datetime, message_id: str, text: str, *, is_refusal: bool = False) -> bytes:
-    """Returns one syslog message for an entry of the audit log. moment: the time in the message. message_id:
-    the MSGID of the message, which is cut after 32 characters. text: the body of the message, as JSON.
-    is_refusal: whether the entry records a refused action; the message then has the severity "warning",
+    """Builds one syslog message for an entry of the audit log. `moment`: the time in the message. `text`: the
+    body of the message, as JSON.
+
+    `message_id`: the value of the syslog field MSGID, of which only the first 32 characters are sent.
+    `is_refusal`: whether the entry records a refused action. The severity of the message is then "warning",
     otherwise "informational".
     """
     priority = _FACILITY_AUDIT * 8 + (_WARNING if is_refusal else _INFORMATIONAL)
@@ -52,13 +54,15 @@ async def send_datagrams(host: str, port: int, messages: Sequence[bytes]) -> Non
 
 
 async def send_stream(host: str, port: int, messages: Sequence[bytes], tls: ssl.SSLContext | None) -> None:
-    """Sends the messages over one TCP or TLS connection, and then closes the connection. The length of each
-    message is sent before the message. tls: the TLS settings; None means TCP without TLS.
+    """Sends the messages over one TCP or TLS connection, and then closes the connection. Each message is sent
+    after its length. `tls`: the TLS settings; None means TCP without TLS.
 
-    Syslog has no acknowledgement. Therefore, the messages count as delivered if the operating system of the
-    receiver has confirmed all bytes (TCP), and if the receiver closes the connection after the end of the
-    messages. Raises OSError if the connection fails or if the receiver closes it earlier. Raises TimeoutError
-    if the receiver is too slow.
+    A syslog receiver sends no reply. So the messages count as delivered if two conditions are met. The
+    receiver's operating system has confirmed all bytes, and the receiver has closed its side after it
+    received our end of the connection.
+
+    Raises OSError if the connection fails, or if the receiver closes it before all messages are sent. Raises
+    TimeoutError if the receiver is too slow.
     """
     content = b"".join(f"{len(each)} ".encode() + each for each in messages)
     await asyncio.to_thread(_deliver, host, port, content, tls)
@@ -94,7 +98,9 @@ def _send(stream: socket.socket, content: bytes) -> None:
 
 
 def _require_open(stream: socket.socket) -> None:
-    """Raises ConnectionAbortedError if the receiver has closed its side of the connection."""
+    """Checks that the receiver has not closed its side of the connection. Raises ConnectionAbortedError if it
+    has. Reads and drops the data that the receiver has sent.
+    """
     stream.setblocking(False)
     # Without data, an open connection raises one of these errors.
     with suppress(BlockingIOError, ssl.SSLWantReadError):
@@ -104,12 +110,11 @@ def _require_open(stream: socket.socket) -> None:
 
 
 def _require_confirmed(stream: socket.socket, deadline: float) -> None:
-    """Waits until the operating system of the receiver has confirmed all bytes (TCP). Does not wait on
-    systems other than Linux, which do not tell how many bytes are confirmed. `deadline`: the value of
-    `time.monotonic()`, in seconds, at which the wait must end.
+    """Waits until the operating system of the receiver has confirmed all sent bytes (by TCP). Returns at once
+    on systems other than Linux, because they do not show how many bytes are confirmed.
 
-    Raises OSError if the receiver refuses bytes, because it closed the connection before they arrived. Raises
-    TimeoutError after the deadline.
+    `deadline`: the latest end of the wait, as a value of `time.monotonic()` in seconds. Raises TimeoutError
+    after the deadline. Raises OSError if the receiver refuses bytes because it has closed the connection.
     """
     while sys.platform == "linux":  # other systems do not tell how many bytes are not confirmed
         if error := stream.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):

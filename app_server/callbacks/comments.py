@@ -48,7 +48,8 @@ class Commenting:
 
     `http`: the HTTP client for callbacks of administrators of the installation; it can call any address.
     `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses.
-    `find_targets`: finds the issues and pull requests of a conversation.
+    `find_targets`: a function that returns the issues and pull requests on which comments about a
+    conversation are written.
     """
 
     database: Database
@@ -68,11 +69,15 @@ class Commenting:
         *,
         is_repeated: bool,
     ) -> int:
-        """Writes a comment about an event on the issues and pull requests of the conversation, with the
-        user's tokens for the git hosts. Returns the number of these issues and pull requests.
+        """Writes a comment about an event on each issue and pull request that belongs to the conversation.
+        Uses the user's tokens for the git hosts. Returns the number of these issues and pull requests.
 
-        `description`: the title, text and URL that tell what has happened. `is_repeated`: whether an earlier
-        attempt may have written the comment already; then the comment is written only where it is missing.
+        `delivery_id`: the id of the delivery (the run of the callback for this event). Each comment contains
+        a hidden mark that is made from this id. `description`: the text and the URL for the comment.
+
+        `is_repeated`: whether an earlier attempt may have written some of the comments. If so, the function
+        looks for the mark first, and writes no second comment where it finds the mark.
+
         Raises Forbidden `no_git_credential` if the user has no token for a git host. Also raises the errors
         of the requests to git hosts.
         """

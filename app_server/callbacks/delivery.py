@@ -73,10 +73,13 @@ class Deliveries:
     """Runs the background jobs that deliver events for callbacks.
 
     `http`: the HTTP client for callbacks of administrators of the installation; it can call any address.
-    `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses. `base_url`:
-    the URL of Slipway's web pages. `mail_server`: sends e-mail. `commenting`: writes comments at git hosts.
-    `start_task`: a function that starts conversations. If `mail_server`, `commenting` or `start_task` is
-    None, the server does not run callbacks of the kind `mail`, `comment` or `task`, respectively.
+    `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses. `read_event`,
+    `read_title`: functions that read an event and the title of a conversation. `base_url`: the URL of
+    Slipway's web pages.
+
+    `mail_server`: sends the e-mails of `mail` callbacks. `commenting`: writes the comments of `comment`
+    callbacks. `start_task`: a function that starts the conversations of `task` callbacks. If one of these
+    three is None, deliveries for this kind of callback fail.
     """
 
     def __init__(
@@ -105,11 +108,13 @@ class Deliveries:
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Tries once to deliver an event for a callback, and stores in the delivery's database row how the
-        attempt ended. Returns the result that is stored in the row of the background job. Delivers nothing if
-        the delivery, its callback or its event no longer exists, or if the event was already delivered. The
-        key `skipped` of the result then says why nothing was delivered.
+        attempt ended. Returns a dict that the background job stores as its result.
 
-        Raises TryAgain if the job should try again later. Raises GiveUp if further attempts cannot succeed.
+        Delivers nothing if the event was delivered already, or if the delivery or its event no longer exists.
+        The returned dict then has the key `skipped`, whose value is the reason.
+
+        Raises TryAgain if the job should try again later. Raises GiveUp if further attempts cannot succeed,
+        for example because the callback is disabled.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None:
@@ -129,8 +134,8 @@ class Deliveries:
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
-        """Deletes delivery rows that are older than RETENTION (30 days). A delivery row records the sending
-        of one event for one callback.
+        """Deletes delivery rows (each records the run of one callback for one event) that are older than
+        RETENTION (30 days).
         """
         async with self._database.session() as session:
             await session.execute(delete(Delivery).where(Delivery.created_at < now() - RETENTION))
@@ -297,11 +302,13 @@ class Deliveries:
         *,
         is_counted: bool = False,
     ) -> None:
-        """Stores in the delivery's database row how one attempt to deliver the event has ended. `status`: the
-        HTTP status of the receiver's reply; None if there was no HTTP reply. `error`: why nothing was
-        delivered; None if the event was delivered. `began`: the value of `time.monotonic()` at the start of
-        the attempt, from which the duration is computed; 0 means that no duration is stored. `is_counted`:
-        whether the column `attempts` already includes this attempt; if not, the column is increased by one.
+        """Stores the result of one attempt to deliver an event in the delivery's database row. `status`: the
+        HTTP status of the receiver's reply; None if there was no reply. `error`: why the event was not
+        delivered; None if it was delivered.
+
+        `began`: the value of `time.monotonic()` at the start of the attempt, from which the duration is
+        computed; 0 stores no duration. `is_counted`: whether the number of attempts in the row already
+        includes this attempt. If False, the number is increased by one.
         """
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:
@@ -357,9 +364,10 @@ def message_id(delivery: Delivery) -> str:
 
 
 def _wanted_pause(reply: httpx.Response) -> timedelta | None:
-    """Returns how long the receiver of a webhook asks to wait before the next attempt: the seconds in the
-    reply's header `Retry-After`, at most three hours. Returns None if the header is missing or has another
-    form.
+    """Returns how long the receiver of a webhook wants Slipway to wait before the next attempt. This is the
+    number of seconds in the header `Retry-After` of its reply, but at most three hours.
+
+    Returns None if the header is missing or is not a whole number, for example a date.
     """
     return _seconds(reply.headers.get("retry-after", ""))
 

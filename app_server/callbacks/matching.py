@@ -1,6 +1,6 @@
-"""Finds the callbacks that must run for new events of conversations. For each pair of event and callback,
-stores a delivery: the database row from which a background job runs the callback. Callers store the events in
-the same database transaction.
+"""Finds the callbacks that must run for new events of conversations. For each pair of an event and such a
+callback, stores a delivery (a database row that names both) and a background job that runs the callback. The
+caller stores the events in the same database transaction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,9 +31,9 @@ async def enqueue_matching(
     callback, stores a delivery (a database row that names both) and a background job that runs the callback.
 
     `user_id`: the owner of the conversation. `events`: pairs of the event's position in the log and the
-    event. `sets_off_tasks`: whether callbacks of the kind `task` may start conversations. It is False for a
-    conversation that a callback has started and for a sub-conversation, so that a task never starts another
-    task.
+    event. `sets_off_tasks`: whether callbacks of the kind `task` run for these events. The caller passes
+    False if a callback has started the conversation, or if it is a sub-conversation. So a `task` callback
+    never causes a second one to run.
     """
     # Callbacks for everyone end when their owner is no longer an administrator of this organisation.
     administrators = select(User.id).where(
@@ -75,9 +75,11 @@ async def add_delivery(
 
 async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: Delivery) -> None:
     """Stores the background job that carries out the delivery (the sending of one event for one callback).
-    The job's id is the delivery's `job_id`. Each callback has at most one running delivery. All callbacks of
-    one user have at most MAX_OF_USER running deliveries, so that slow receivers of one user do not delay the
-    callbacks of other users.
+    The job's id is the delivery's `job_id`.
+
+    The jobs of one user are divided into MAX_OF_USER queues, and all jobs of one callback are in the same
+    queue. Only one job of each queue runs at a time. So slow receivers of one user do not delay the callbacks
+    of other users.
     """
     payload = {"delivery_id": delivery.id.hex}
     key = f"callbacks:{callback.user_id.hex}:{callback.id.int % MAX_OF_USER}"
@@ -85,9 +87,11 @@ async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: 
 
 
 def matches(callback: Callback, event: Mapping[str, Any]) -> bool:
-    """Returns whether each filter of the callback allows the event. An empty filter allows every event. The
-    filter `statuses` contains execution statuses. If it is not empty, it allows only events that set one of
-    these statuses.
+    """Returns whether all four filters of the callback allow the event. An empty filter allows every event.
+
+    The filters `kinds`, `sources` and `tools` contain the allowed values of the event's kind, source and tool
+    name. The filter `statuses` allows only events that change the conversation's execution status to one of
+    the listed statuses.
     """
     return (
         _allows(callback.kinds, event.get("kind"))

@@ -30,8 +30,11 @@ class Callback(Base):
 
     `conversation_id`: the only conversation for whose events the callback runs; null means all conversations
     of the user. `is_for_everyone`: whether the callback runs for the conversations of all users of the
-    organisation; only administrators can have such a callback. `kinds`, `sources`, `tools`, `statuses`:
-    filters; the callback runs only if each filter that is not empty contains the event's value.
+    organisation; only administrators can have such a callback.
+
+    `kinds`, `sources`, `tools`, `statuses`: four filters, each a list of allowed values. The callback runs
+    for an event only if all four filters allow the event; an empty list allows every event.
+
     `secret_encrypted`: the encrypted secret that signs the messages of a webhook; null for other kinds.
     `previous_secret_encrypted`: a second secret that also signs messages until `previous_secret_until`.
     """
@@ -70,9 +73,10 @@ class Callback(Base):
 
 
 class Delivery(Base):
-    """The database row of the delivery of one event for one callback. `seq`: the position of the event in the
-    conversation's log. `job_id`: the id of the background job that delivers the event. `attempts`: how many
-    attempts were made so far. `status_code`, `error`, `duration_ms`: the result of the last attempt.
+    """The database row of a delivery, that is, of one run of a callback for one event. `seq`: the position of
+    the event in the conversation's log. `job_id`: the id of the background job that delivers the event.
+    `attempts`: how many attempts were made so far. `status_code`, `error`, `duration_ms`: the result of the
+    last attempt.
     """
 
     __tablename__ = "callback_deliveries"

@@ -51,9 +51,9 @@ async def add_callback(
     webhook is shown only in this reply.
 
     403 `permission_missing` if `is_for_everyone` is true and the user is not an administrator. 403
-    `recipient_not_allowed` if the user may not send mail to this address. 409 `no_mail_server` for a callback
-    of the kind `mail` if the server has no mail server. 404 for a conversation of another user. 409
-    `too_many_callbacks` if the user has the maximum number of callbacks.
+    `recipient_not_allowed` if the user may not send mail to the address in `email`. 409 `no_mail_server` for
+    a callback of the kind `mail` if the server has no mail server. 404 if `conversation_id` is a conversation
+    of another user. 409 `too_many_callbacks` if the user has the maximum number of callbacks.
     """
     user_id = principal.user.id
     if body.is_for_everyone and not principal.may(Permission.ADMINISTER):
@@ -79,10 +79,11 @@ async def change_callback(
     body: ChangeCallback,
     cipher: ServerCipher,
 ) -> CallbackInfo:
-    """Changes fields of a callback and returns it. 400 `no_url` if a URL is given for a callback that is
-    neither a webhook nor a chat. 400 `no_instructions` if instructions are given for a callback that is not
-    of the kind `task`. 400 `no_filter` if a callback of the kind `chat`, `mail`, `comment` or `task` would
-    have no filter.
+    """Changes fields of a callback and returns the callback.
+
+    400 `no_url` if the request contains a URL and the callback is not of the kind `webhook` or `chat`. 400
+    `no_instructions` if the request contains instructions and the callback is not of the kind `task`. 400
+    `no_filter` if all filters of a callback of the kind `chat`, `mail`, `comment` or `task` would be empty.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     service.change(cipher, callback, body)
@@ -114,9 +115,9 @@ async def rotate_secret_of_callback(
     body: RotateSecret,
     cipher: ServerCipher,
 ) -> CallbackWithSecret:
-    """Gives a webhook a new secret, which is shown only in this reply. Until `previous_secret_until`,
-    messages are signed with both the new and the previous secret. 400 `no_secret` if the callback is not a
-    webhook.
+    """Gives a webhook a new secret, which is shown only in this reply. Messages are also signed with the
+    previous secret until the time `previous_secret_until` in the reply. 400 `no_secret` if the callback is
+    not a webhook.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     secret = service.rotate(cipher, callback, timedelta(hours=body.keep_previous_hours))

@@ -42,12 +42,13 @@ _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 
 class CallbackFilters(BaseModel):
-    """The filters of a callback. They decide for which events the callback runs: each of the four lists must
-    allow the event. An empty list allows every event.
+    """The filters of a callback: four lists of allowed values. The callback runs for an event only if all
+    four lists allow the event. An empty list allows every event.
 
-    `kinds`: kinds of events, such as `MessageEvent`. `sources`: who has caused the event: `user`, `agent`,
-    `environment`. `tools`: names of tools; allows the actions of these tools and their results
-    (observations). `statuses`: execution statuses, such as `finished`; allows the events that set them.
+    `kinds`: kinds of events, such as `MessageEvent`. `sources`: who has caused the event: `user`, `agent` or
+    `environment`. `tools`: names of tools; allows the events in which the agent calls one of these tools, and
+    the events with the result of such a call. `statuses`: execution statuses of the conversation, such as
+    `finished`; allows the events that change the status to one of them.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -62,17 +63,21 @@ class AddCallback(CallbackFilters):
     """A request to add a callback. `processor`: the kind of the callback. `url`: required for `webhook` and
     `chat`, not allowed for other kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost
     or a compatible chat. `email`: required for `mail`, not allowed for other kinds. `instructions`: what the
-    agent must do; required for `task`, not allowed for other kinds. `conversation_id`: one of the user's
-    conversations; without it, the callback runs for all of the user's conversations. `is_for_everyone`:
-    whether the callback runs for the conversations of all users of the organisation; needs the permission
-    `administer`.
+    agent must do; required for `task`, not allowed for other kinds.
+
+    `conversation_id`: one of the user's conversations; without it, the callback runs for all of the user's
+    conversations. `is_for_everyone`: whether the callback runs for the conversations of all users of the
+    organisation; needs the permission `administer`. It is not allowed for `task`, or together with
+    `conversation_id`.
 
     A callback of the kind `comment` writes on the open pull requests of the conversation in which the event
     happened. If there are none, it writes on the issue or pull request that has started this conversation.
-    The comment is written with the user's token for the git host. A callback of the kind `task` starts a new
-    conversation on the same repositories as the conversation in which the event happened. A `task` callback
-    does not run for sub-conversations or for conversations that a callback has started. Callbacks of the
-    kinds `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
+    The comment is written with the user's token for the git host.
+
+    A callback of the kind `task` starts a new conversation on the same repositories as the conversation in
+    which the event happened. It does not run for events of sub-conversations, or of conversations that a
+    callback has started. Callbacks of the kinds `chat`, `mail`, `comment` and `task` need at least one filter
+    that is not empty.
     """
 
     name: _Name
@@ -177,7 +182,8 @@ class DeliveryInfo(BaseModel):
 
 class RotateSecret(BaseModel):
     """A request to give a webhook a new secret. `keep_previous_hours`: for how many hours messages are also
-    signed with the previous secret.
+    signed with the previous secret, so that the receiver has time to change to the new one; 0 means not at
+    all.
     """
 
     model_config = ConfigDict(extra="forbid")

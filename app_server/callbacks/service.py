@@ -79,13 +79,13 @@ async def add(
 
 
 def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
-    """Changes those fields of a callback that have a value in `changes`. The caller writes the callback to
-    the database.
+    """Changes those fields of a callback that have a value in `changes`. Changes only the object `callback`;
+    the commit of the caller's session writes it to the database.
 
-    Raises BadRequest `no_url` if a URL is given for a callback that is neither a webhook nor a chat. Raises
-    BadRequest `no_instructions` if instructions are given for a callback that is not of the kind `task`.
-    Raises BadRequest `no_filter` if a callback of the kind `chat`, `mail`, `comment` or `task` would have no
-    filter.
+    Raises BadRequest `no_url` if there is a URL and the callback is not of the kind `webhook` or `chat`.
+    Raises BadRequest `no_instructions` if there are instructions and the callback is not of the kind `task`.
+    Raises BadRequest `no_filter` if all filters of a callback of the kind `chat`, `mail`, `comment` or `task`
+    would be empty.
     """
     values = changes.model_dump(exclude_none=True)
     if "instructions" in values and callback.processor is not Processor.TASK:
@@ -106,8 +106,9 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
-    """Gives a webhook callback a new secret and returns the secret. Messages are also signed with the
-    previous secret for the duration `keep`. Raises BadRequest `no_secret` if the callback is not a webhook.
+    """Gives a webhook callback a new secret and returns the new secret. `keep`: for how long messages are
+    also signed with the previous secret; zero means not at all. Raises BadRequest `no_secret` if the callback
+    is not a webhook.
     """
     if callback.secret_encrypted is None:
         raise BadRequest("Only a webhook has a secret.", code="no_secret")
@@ -146,8 +147,8 @@ async def deliveries(
 
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
-    """Makes the server deliver an event once more, with the same value of the header `webhook-id`. For this,
-    gives the stored delivery a new background job, and returns the delivery.
+    """Delivers the event of an earlier delivery once more. Adds a new background job for the stored delivery,
+    and returns the delivery. The header `webhook-id` has the same value as before.
 
     Raises NotFound if the callback has no such delivery. Raises Conflict `delivery_waits` if the delivery has
     not ended yet. Raises Conflict `callback_disabled` if the callback is disabled.

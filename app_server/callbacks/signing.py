@@ -15,9 +15,12 @@ def new_secret() -> str:
 
 
 def signed_headers(message_id: str, timestamp: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
-    """Returns the HTTP headers of a webhook request: the message's id, the timestamp, and one signature for
-    each key. A signature covers the id, the timestamp and the body. `timestamp`: seconds since 1970. `keys`:
-    the secrets that sign, each in the form `whsec_` and base64.
+    """Returns the HTTP headers of a webhook request: `webhook-id`, `webhook-timestamp` and
+    `webhook-signature`. The last one contains one signature for each key. Each signature covers the message's
+    id, the timestamp and the body.
+
+    `timestamp`: seconds since 1970. `keys`: the secrets of the webhook, each in the form `whsec_` and base64.
+    There are two keys for some time after a secret was replaced.
     """
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [

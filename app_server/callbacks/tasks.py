@@ -24,8 +24,11 @@ conversation cannot be started.
 
 
 def task_of(delivery_id: UUID) -> UUID:
-    """Returns the id of the new conversation that is started for one delivery (one run of a `task` callback
-    for one event). The id is the same in each attempt of the delivery, so only one conversation is started.
+    """Returns the id for the new conversation that a `task` callback starts for one event. `delivery_id`: the
+    id of the delivery, which is the run of the callback for this event.
+
+    The function computes the id from `delivery_id`. So each attempt of the delivery gets the same id, and
+    only one conversation is started.
     """
     return uuid5(delivery_id, _NAME)
 

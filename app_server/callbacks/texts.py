@@ -38,15 +38,16 @@ def describe_event(event: Mapping[str, Any], *, title: str | None, url: str) -> 
 
 
 def for_chat(description: EventDescription) -> str:
-    """Returns the description of an event as a message for Slack, Mattermost or a similar chat. Mentions of
-    people and links in the agent's text have no effect in the chat.
+    """Returns the description of an event as a message for Slack, Mattermost or a similar chat. Changes the
+    title and the text so that mentions of people and Slack's markup in angle brackets, such as links, have no
+    effect.
     """
     return f"*{_inert(description.title)}*\n{_inert(description.text)}\n{description.url}"
 
 
 def for_comment(description: EventDescription) -> str:
     """Returns the description of an event as a Markdown comment for a git host, with a link to the
-    conversation. If the agent's text mentions people, the git host does not notify them.
+    conversation. Changes the text so that the git host notifies no person who is mentioned in it.
     """
     return f"{without_mentions(description.text)}\n\n[Follow the work]({description.url})"
 

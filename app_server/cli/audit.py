@@ -33,8 +33,8 @@ def verify_log(
     """Check that no entry of the audit log was changed, removed or inserted. The exit code is 1 if the check
     fails.
 
-    The command prints the newest entry. Store a copy of this entry on another machine. The next time, pass
-    the entry as --known.
+    The command prints the id and the hash of the newest entry. Note both on another machine, and pass them as
+    --known the next time. The command then also detects that the whole log was replaced.
     """
     from app_server.audit.verification import verify
 

@@ -37,8 +37,9 @@ class CredentialFile:
         self.path = path or _directory() / "slipway" / "credentials.json"
 
     def all(self) -> dict[str, ServerCredential]:
-        """Returns the credentials (API keys) by the server's address; empty if the file does not exist.
-        Raises UnreadableCredentials if the file is damaged, or if other users of the machine can read it.
+        """Returns all stored API keys. The keys of the returned dict are the addresses of the servers.
+        Returns an empty dict if the file does not exist. Raises UnreadableCredentials if the file is damaged,
+        or if other users of the machine can read it.
         """
         try:
             with self.path.open() as file:

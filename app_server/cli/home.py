@@ -45,8 +45,8 @@ def leave(sentence: str) -> NoReturn:
 
 
 def require_database(config: Config) -> None:
-    """Ends the program with an error text if no Slipway server was ever started with this data directory
-    (`config.home`), so that there is no database.
+    """Ends the program with an error text if the server of this home directory has no database yet. Before
+    its first start, a server has no database file. Does not check a PostgreSQL database.
     """
     if config.database_file and not config.database_file.exists():
         leave(NO_SERVER_YET)
@@ -69,9 +69,9 @@ def in_database(
 def in_whole_database(
     config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Opens the database of the server, calls `work` without a transaction, and returns the result of `work`.
-    `work` opens the database sessions that it needs. Ends the program with an error text if `work` fails or
-    the database cannot be opened.
+    """Opens the database of the server, calls `work` with it, and returns the result of `work`. Opens no
+    transaction: `work` opens the sessions that it needs. Ends the program with an error text if `work` fails
+    or the database cannot be opened.
     """
     try:
         return asyncio.run(_in_database(config, work))

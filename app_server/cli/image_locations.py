@@ -1,5 +1,5 @@
-"""Lists the sandbox images and where they are stored: in the container engine of this machine, or in the
-engines of the sandbox hosts.
+"""Lists or removes the sandbox images in each container engine. There is one engine on this machine, or one
+on each sandbox host.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune
 
 @dataclass(frozen=True)
 class ImageLocation:
-    """The sandbox images of one container engine.
+    """The sandbox images of one container engine, as `image_locations` returns them.
 
-    `images`: the images that this engine stores, or the images that were removed from this engine if
-    `image_locations` was called with `prune`. `host`: the name of the sandbox host; None for this machine.
-    `failure`: why the sandbox host did not reply; None if it has replied.
+    `images`: the images that the engine stores; after a call with `prune`, the images that were removed
+    instead. `host`: the name of the sandbox host on which the engine runs; None for this machine. `failure`:
+    why the sandbox host did not reply; None if it has replied.
     """
 
     images: Sequence[StoredImage]
@@ -30,8 +30,8 @@ class ImageLocation:
 
     @property
     def where(self) -> str:
-        """Returns two spaces and the name of the sandbox host, to be printed at the end of a line. Returns an
-        empty text for this machine.
+        """Returns the name of the sandbox host after two spaces, or an empty text for this machine. The
+        commands print this text at the end of each line about an image.
         """
         return f"  {self.host}" if self.host else ""
 
@@ -40,8 +40,8 @@ async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]
     """Returns the sandbox images of each container engine: the engine of this machine, or the engines of the
     configured sandbox hosts. If `prune` is true, removes unused images and returns the removed images.
 
-    Raises StartFailure if this machine's engine does not answer. Raises Unavailable if it cannot be
-    determined which base images the sandboxes of users need.
+    Raises StartFailure if this machine's engine does not answer. Raises Unavailable if the database with the
+    base images that users and their sandboxes need cannot be read.
     """
     chosen = await chosen_bases(config)
     if config.sandbox == "remote":

@@ -64,10 +64,10 @@ def encrypted_columns() -> Iterator[tuple[Table, list[Column[Any]]]]:
     """Yields the tables that contain encrypted values, each with the columns that contain them.
 
     A column contains encrypted values if its name begins with `encrypted_` or ends with `_encrypted`. If such
-    a column contains a JSON object, all values in the object are encrypted.
+    a column contains a JSON object, all texts in the object are encrypted.
 
-    The table of jobs is an exception. Its column `payload` contains a JSON object. In this object, only the
-    values whose name begins or ends in this way are encrypted.
+    The table of jobs is an exception: its column `payload` contains a JSON object in which only some texts
+    are encrypted. These are the texts whose key begins with `encrypted_` or ends with `_encrypted`.
     """
     for table in Base.metadata.sorted_tables:
         columns = [one for one in table.columns if _is_encrypted(one.name)]
@@ -129,9 +129,11 @@ async def _batch(
     *,
     is_for_update: bool,
 ) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Returns the next rows of a table, in the order of the primary key. `last`: the primary key after which
-    the rows begin; None for the first rows. `is_for_update`: whether the rows are locked until the
-    transaction ends. Each returned row is a pair: the primary key, and the values by column name.
+    """Returns the next BATCH rows of a table, in the order of the primary key. Each row is a pair: the
+    primary key, and the values of `columns` by column name.
+
+    `last`: the primary key of the last row of the previous batch; None for the first batch. `is_for_update`:
+    whether the rows are locked until the transaction ends.
     """
     identity = list(table.primary_key.columns)
     query = select(*identity, *columns).order_by(*identity).limit(BATCH)
@@ -147,10 +149,11 @@ async def _batch(
 
 
 def _changed(table: Table, value: Any, change: _Change) -> Any:
-    """Returns a copy of the value of one column of one row, in which each encrypted text is replaced by the
-    result of `change`. `value`: one text, or a JSON object with texts. `change`: a function that gets an
-    encrypted text and returns the text that replaces it. `table`: the table of the row; it decides which
-    values of a JSON object are encrypted.
+    """Returns a copy of `value` in which each encrypted text is replaced by the result of `change`.
+
+    `value`: the content of one column in one row: one text, or a JSON object with texts. `table`: the table
+    of this row. In the table of jobs, only some texts of the object are encrypted (see `encrypted_columns`).
+    `change`: a function that gets an encrypted text and returns the new text.
     """
     if isinstance(value, dict):
         is_payload = table is Job.__table__
@@ -162,8 +165,9 @@ def _changed(table: Table, value: Any, change: _Change) -> Any:
 
 
 def _texts(table: Table, value: Any) -> list[str]:
-    """Returns the encrypted texts in `value`, the value of one column of one row. It is one text, or a JSON
-    object with texts. `table`: the table of the row; it decides which values of an object are encrypted.
+    """Returns all encrypted texts in `value`, the content of one column in one row: one text, or a JSON
+    object with texts. `table`: the table of this row. In the table of jobs, only some texts of the object are
+    encrypted (see `encrypted_columns`).
     """
     found: list[str] = []
 

@@ -22,9 +22,9 @@ keys = typer.Typer(help="The keys that encrypt stored secrets.", no_args_is_help
 def rotate_keys(home: Home = None) -> None:
     """Encrypt all stored secrets with a new key. Older keys stay, so all secrets can still be read.
 
-    If the key is in the home directory, stop the server first; this command then creates the new key. If
-    SLIPWAY_ENCRYPTION_KEYS contains the keys, first put a new key at the beginning of this list and restart
-    all servers. A rotation that was interrupted earlier is completed first.
+    If the key is in a file of the home directory, stop the server first. This command then creates the new
+    key. If SLIPWAY_ENCRYPTION_KEYS is set, first put a new key at the beginning of this list and restart all
+    servers. If an earlier rotation was interrupted, this command completes it and creates no further key.
     """
     config = configuration(home=home)
     require_database(config)
@@ -44,9 +44,12 @@ def rotate_keys(home: Home = None) -> None:
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
-    """Returns a context manager that locks the server's home directory while the encryption keys are
-    replaced. Until the lock is released, no server can start with this directory, because it would not know
-    the new key. Locks nothing if SLIPWAY_ENCRYPTION_KEYS contains the keys.
+    """Returns a context manager for the time in which the encryption keys are replaced. It locks the server's
+    home directory, so that no server can run with this directory. A running server would not know the new
+    key.
+
+    Locks nothing if the keys are in SLIPWAY_ENCRYPTION_KEYS, because all servers already know the new key
+    then.
     """
     from app_server.http.listeners import home_of_our_own
 

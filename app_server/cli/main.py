@@ -152,9 +152,9 @@ def run(
     """Let an agent do one task, without a browser. The exit code is 0 if the task succeeds, and 1 if it
     fails.
 
-    Uses the server that --server names. Without --server, uses the running server of this home directory. If
-    no server runs, starts a server for this task. The conversation is stored and can be opened in the browser
-    later.
+    Uses the server that --server names. Without --server, uses the server that runs with this home directory.
+    If no server runs, starts a server for this task. The conversation is stored and can be opened in the
+    browser later.
     """
     from app_server.headless.run import Run
 
@@ -209,9 +209,12 @@ def sign_in_link(port: Port = None, home: Home = None) -> None:
 
 
 def _run_headless(where: "Config | tuple[str, str]", what: "Run", *, as_json: bool) -> None:
-    """Runs a task without a browser and ends the program with its exit code. `where`: the configuration of
-    the server to use or start, or the address and the API key of a running server. `what`: the task and its
-    settings. `as_json`: whether the progress is printed as JSON.
+    """Runs a task without a browser and ends the program. The exit code is 0 if the task succeeds, and 1 if
+    it fails.
+
+    `where`: the server that runs the task: either the URL and the API key of a running server, or a
+    configuration. With a configuration, the server that runs with its home directory is used, or started.
+    `what`: the task and its settings. `as_json`: whether the progress is printed as JSON.
     """
     from app_server.headless.client import RunFailed
     from app_server.headless.printer import JsonPrinter, TerminalPrinter

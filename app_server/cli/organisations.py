@@ -26,8 +26,8 @@ NewName = Annotated[str, typer.Argument(metavar="NAME", help="1 to 100 character
 
 @organisations.command("list")
 def list_all(as_json: Json = False, home: Home = None) -> None:
-    """Show all organisations: id, number of people, name. The first one is the default organisation, whose
-    administrators also administer the installation.
+    """Show all organisations: id, number of people, name. The first one is the default organisation; its
+    administrators also administer the whole installation.
     """
     from app_server.organisations.service import list_organisations
 
@@ -91,9 +91,8 @@ def move(
     role: Annotated[GivenRole, typer.Option(help="What they may do there.")] = "member",
     home: Home = None,
 ) -> None:
-    """Move a person, with all that the person owns, to another organisation. The person leaves all teams. The
-    person no longer shares conversations or model profiles with others, and others no longer share theirs
-    with the person.
+    """Move a person, with all that the person owns, to another organisation. The person leaves all teams.
+    Sharing of conversations and model profiles between the person and people of the old organisation ends.
     """
     from app_server.organisations.moving import move_person
     from app_server.organisations.schemas import MovePerson

@@ -25,8 +25,10 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 
 @dataclass(frozen=True)
 class Entry:
-    """One sandbox in the list that `slipway sandboxes ls` prints. `runs`: whether the sandbox's container or
-    process runs now. This may differ from `status` while the sandbox is restarted.
+    """One sandbox in the list that `slipway sandboxes ls` prints.
+
+    `status`: the state in which the sandbox should be, from the database. `runs`: whether the sandbox's
+    container or process runs now. The two can differ, for example while the sandbox is restarted.
     """
 
     id: UUID
@@ -64,15 +66,18 @@ class Inventory:
         ]
 
     def spare(self) -> int:
-        """Returns how many containers are ready for new sandboxes or are being prepared. Blocks the calling
-        thread while it reads files.
+        """Returns the number of unused containers in the warm pool, which are started in advance for new
+        sandboxes. Containers that are still being prepared are counted, too. Reads files, so it blocks the
+        calling thread.
         """
         return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
-        """Returns the end of the output of a sandbox's agent server. `prefix`: the beginning of the sandbox's
-        id. Raises NotFound if no sandbox or more than one sandbox has this prefix. Raises StartFailure if the
-        container engine does not answer.
+        """Returns the last output of a sandbox's container or process, and the reason why it has ended. The
+        container or process may also still run.
+
+        `prefix`: the beginning of the sandbox's id. Raises NotFound if no sandbox or more than one sandbox
+        has this prefix. Raises StartFailure if the container engine does not answer.
         """
         return await self._backend.last_words(await self._find(prefix))
 
@@ -102,9 +107,9 @@ class Inventory:
 
 @asynccontextmanager
 async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
-    """Opens the server's database and the sandbox backend, and yields an Inventory, which lists and stops the
-    sandboxes. Closes both at the end of the `with` block. Raises StartFailure if the container engine does
-    not answer.
+    """Opens the server's database and the sandbox backend for a `with` block, and yields an Inventory, which
+    lists and stops the sandboxes. Closes both at the end of the block. Raises StartFailure if the container
+    engine does not answer.
     """
     database = Database(config.resolved_database_url)
     try:
@@ -118,11 +123,14 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 
 async def chosen_bases(config: Config) -> set[str]:
-    """Returns the names of the base images (images on which sandbox images are built) that are still needed.
-    These are the base images of present sandboxes, and those that users or administrators have chosen for
-    later sandboxes. If the home directory belongs to a sandbox host, includes the sandboxes on this host.
+    """Returns the names of the base images that are still needed. A base image is an image on which sandbox
+    images are built.
 
-    Raises Unavailable if these images cannot be determined.
+    These are the base images of present sandboxes, and those that users or administrators have chosen for
+    later sandboxes. The home directory can belong to a sandbox host (a machine that runs sandboxes for app
+    servers on other machines). Then the base images of the sandboxes on this host are included.
+
+    Raises Unavailable if the database cannot be read.
     """
     of_a_host = await asyncio.to_thread(HostInventory(config.home).bases)
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):

@@ -49,8 +49,8 @@ def build_image(
     devcontainer: Devcontainer = None,
     context: Context = None,
 ) -> None:
-    """Build the sandbox image of this version of Slipway, if it does not exist. The options may name its base
-    image.
+    """Build the sandbox image of this version of Slipway, if it does not exist. To build it on another base
+    image, name a Dockerfile or a devcontainer.json in the options.
     """
     # Imported here, as below, so that the other commands and --help answer at once.
     from app_server.sandbox_backends.docker.backend import DockerBackend
@@ -83,8 +83,8 @@ def list_images(home: Home = None) -> None:
 
 @images.command("prune")
 def prune_images(home: Home = None) -> None:
-    """Remove old images that Slipway has built. An image stays if it is of the current version, if a
-    container uses it, or if a user has chosen it.
+    """Remove old sandbox images that Slipway has built. An image stays if a container uses it or if the
+    current version needs it. The current version also needs the images on base images that users have chosen.
     """
     has_silent, count = False, 0
     for location in _image_locations(home, prune=True):
@@ -178,11 +178,13 @@ async def _custom_base(
     config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> str | None:
     """Returns the name of the base image that the options of `slipway images build` request. Builds this
-    image first if it is described by a file. Returns None if the options request no base image.
+    image first if it is described by a Dockerfile. Returns None if the options request no base image.
 
     `dockerfile`, `devcontainer`: the file that describes the base image; at most one may be given. `context`:
-    the directory from which the Dockerfile copies files. Raises BadRequest if the files are not valid. Raises
-    StartFailure if the image cannot be built.
+    the directory from which the Dockerfile copies files.
+
+    Ends the program if these options contradict each other or if SLIPWAY_SANDBOX_IMAGE is set. Raises
+    BadRequest if a file is not valid. Raises StartFailure if the image cannot be built.
     """
     from app_server.sandbox_images.custom_base import ensure_custom_base
 
@@ -200,9 +202,12 @@ async def _custom_base(
 def _base_of(
     dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> "str | BaseSource | None":
-    """Returns the base image that the options of `slipway images build` request: its name, or the source from
-    which it is built. Returns None if the options request no base image. Ends the program if the options do
-    not fit together. Raises BadRequest if a file is not valid. The parameters are those of `_custom_base`.
+    """Reads from the options of `slipway images build` which base image they request, without building it.
+    Returns the name of the image, or the Dockerfile and options from which it must be built. Returns None if
+    the options request no base image.
+
+    The parameters are those of `_custom_base`. Ends the program if both files are given, or if `context` is
+    given without a file. Raises BadRequest if a file is not valid.
     """
     from app_server.sandbox_images.custom_base import resolved_source
     from app_server.sandbox_images.devcontainer import read_devcontainer
@@ -226,8 +231,8 @@ def _image_locations(home: Path | None, *, prune: bool) -> "list[ImageLocation]"
 
 
 def _tell(location: "ImageLocation") -> bool:
-    """Prints why the images of a sandbox host could not be listed or removed. Prints nothing if there was no
-    failure. Returns whether there was a failure.
+    """Prints an error text if the images of a sandbox host could not be listed or removed. Returns whether it
+    printed one.
     """
     if location.failure is None:
         return False

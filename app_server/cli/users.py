@@ -186,7 +186,9 @@ def change_role(user: Named, role: GivenRole, home: Home = None) -> None:
 
 @users.command("disable")
 def disable_user(user: Named, home: Home = None) -> None:
-    """Disable a person's account. Its browser sessions and API keys end within two seconds. Its data stay."""
+    """Disable a person's account. The person is signed out of all browsers, and the person's API keys stop
+    working, within two seconds. The person's data stay.
+    """
     _change(user, home, is_disabled=True)
 
 
@@ -233,10 +235,11 @@ def delete_user(
     to: Annotated[str | None, typer.Option(help="The user who gets what is handed over: name or id.")] = None,
     home: Home = None,
 ) -> None:
-    """Delete a person's account, and all data that is not handed over to another user.
+    """Delete a person's account and data. The options say which data are given to another user (hand-over)
+    instead of being deleted.
 
-    The server deletes the data, and then the account, in the background. So the deletion happens only while
-    the server runs.
+    The account is disabled at once. The server deletes the data, and then the account, in the background. So
+    the deletion is completed only while the server runs.
     """
     from app_server.departures.belongings import belongings_of
     from app_server.departures.deletion import begin_deletion

@@ -22,11 +22,12 @@ _HOUR = timedelta(hours=1)
 
 
 async def count_signature(session: AsyncSession, sandbox_id: UUID) -> None:
-    """Counts one more signature for this sandbox in its current hour. Raises TooManyRequests
-    `too_many_signatures`, with a `Retry-After` header, if this hour then has more than 1000 signatures.
+    """Counts one more signature for this sandbox. Raises TooManyRequests `too_many_signatures`, with a
+    `Retry-After` header, if this is more than the 1000 signatures that are allowed in one hour.
 
-    An hour begins with the first signature after the end of the previous hour. The row of the sandbox stays
-    locked until the transaction ends. Therefore concurrent signatures are counted one after the other.
+    The hour begins with the first signature of the sandbox. The first signature after its end begins a new
+    hour. The sandbox's row stays locked until the transaction ends, so concurrent signatures are counted one
+    after the other.
     """
     moment = now()
     stored = CommitSignatureCount

@@ -30,8 +30,8 @@ class CommitSigningKey(Base):
 
 
 class CommitSignatureCount(Base):
-    """The database row that counts the signatures for a sandbox. `signatures`: the number of signatures in
-    the hour that began at `began_at`.
+    """The database row that counts the signatures for one sandbox, because their number per hour is limited.
+    `began_at`: the begin of the current hour. `signatures`: the number of signatures since then.
     """
 
     __tablename__ = "commit_signature_counts"

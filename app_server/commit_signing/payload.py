@@ -20,8 +20,8 @@ _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
 
 
 class UnsignablePayloadError(Exception):
-    """The error that is raised when the bytes to sign are neither a commit nor a tag of git, or contain a
-    signature already. The message says why.
+    """The error that is raised when git requests a signature for bytes that must not be signed. Either they
+    are not a commit or tag of git, or they contain a signature already. The message says why.
     """
 
 
@@ -33,9 +33,11 @@ class GitPerson:
     email: str
 
     def is_like(self, name: str | None, email: str) -> bool:
-        """Returns whether this person has the given name and e-mail address. Git removes some characters from
-        names and addresses when it writes a commit. So the same characters are first removed from the given
-        values. `name`: None accepts any name.
+        """Returns whether this person, from a commit or tag, has the given name and e-mail address. `name`:
+        None accepts any name.
+
+        Git removes some characters, such as `<`, from names and addresses before it writes them into a
+        commit. So the function removes these characters from `name` and `email` before it compares them.
         """
         return self.email == _plain(email) and (name is None or self.name == _plain(name))
 
@@ -51,8 +53,8 @@ class Signable:
 
 
 def read(payload: bytes) -> Signable:
-    """Parses the bytes of a commit or tag object of git. Raises UnsignablePayloadError if the bytes are
-    neither a commit nor a tag, or contain a signature already.
+    """Parses the bytes of a commit or tag object of git, and returns its kind and the people in it. Raises
+    UnsignablePayloadError if the bytes are neither a commit nor a tag, or contain a signature already.
     """
     head, _, _ = payload.partition(b"\n\n")
     if b"\ngpgsig" in head:

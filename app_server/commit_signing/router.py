@@ -24,10 +24,10 @@ async def sign_commit(
     sandbox: CurrentSandbox, request: Request, database: ServerDatabase, cipher: ServerCipher
 ) -> PlainTextResponse:
     """Signs a commit or a tag for git in a sandbox. The body of the request is the commit or tag object
-    without a signature. The reply is the SSH signature as text.
+    without a signature. The reply is the SSH signature as text. The private key never leaves the app server.
+    Each signature is recorded in the audit log.
 
-    The private key never leaves the app server. Each signature is recorded in the audit log. 404
-    `sandbox_not_found` if the sandbox is not running. 413 `commit_too_large` if the body is larger than 1
+    404 `sandbox_not_found` if the sandbox is not running. 413 `commit_too_large` if the body is larger than 1
     MiB.
     """
     if sandbox.status != SandboxStatus.RUNNING:

@@ -49,8 +49,9 @@ async def turn(
 
 
 async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> CommitSigningKey:
-    """Creates a new signing key for the user, in place of the present key, and returns the new key. The old
-    key cannot be restored. Raises Conflict `commit_signing_off` if the user has no signing key.
+    """Creates a new signing key for the user, which replaces the present key, and returns the new key. The
+    old private key is deleted. Raises Conflict `commit_signing_off` if the user has no signing key, because
+    signing was never turned on.
     """
     key = await session.get(CommitSigningKey, user_id, with_for_update=True)
     if key is None:
@@ -62,8 +63,9 @@ async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> C
 
 
 async def key_for_git(session: AsyncSession, user_id: UUID) -> str | None:
-    """Returns the user's public signing key for the git settings in the user's sandboxes. Returns None if the
-    user has not turned signing on, or has set no e-mail address for commits.
+    """Returns the user's public signing key, which is written into the git configuration of the user's
+    sandboxes. Returns None if git must not sign there, because the user has not turned signing on or has set
+    no e-mail address for commits.
     """
     key = await session.get(CommitSigningKey, user_id)
     own = await session.get(UserSettings, user_id)
@@ -110,8 +112,8 @@ async def sign(
 
 
 async def require_address(session: AsyncSession, user_id: UUID) -> UserSettings:
-    """Returns the settings of a user. Raises Conflict `commit_identity_missing` if the user has set no e-mail
-    address for commits.
+    """Checks that the user has set an e-mail address for commits, and returns the user's settings. Raises
+    Conflict `commit_identity_missing` if there is no address.
     """
     own = await session.get(UserSettings, user_id)
     if own is None or not own.git_user_email:

@@ -1,5 +1,6 @@
-"""Finds the conversations that work in a sandbox. These functions are used by parts of the app server that
-know only the sandbox of a request, such as the egress proxy and the LLM gateway.
+"""Finds the conversations that work in a sandbox. Some parts of the app server, such as the egress proxy and
+the LLM gateway, know only from which sandbox a request comes. They use these functions to find its
+conversations.
 """
 
 from collections import defaultdict
@@ -21,8 +22,9 @@ from app_server.users.models import User
 
 
 def without_sandbox(conversation: Conversation) -> Conflict:
-    """Returns the error for a conversation that has no sandbox, because it was imported or because its
-    sandbox was deleted.
+    """Returns the error to raise if a request needs the sandbox of a conversation that has no sandbox. A
+    conversation has no sandbox if it was imported or if its sandbox was deleted; the error says which one is
+    true.
     """
     was_imported = conversation.trigger == IMPORTED
     why = "This conversation was imported" if was_imported else "The sandbox of this conversation was deleted"
@@ -48,9 +50,11 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
 
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
-    """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The egress log
-    (the list of network requests of sandboxes) shows these conversations next to each request, because the
-    server does not know which conversation sent the request.
+    """Returns the user's conversations that work in these sandboxes. The keys of the returned dict are the
+    ids of the sandboxes.
+
+    The egress log lists the network requests of sandboxes. The server does not know which conversation in a
+    sandbox sent a request. So the log uses this dict to show all conversations that may have sent it.
     """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
@@ -68,9 +72,9 @@ async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Coll
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
-    """Returns data about the sender of a model call from the sandbox: the owner of the conversation, the
-    conversation's directory, the sequence number of its newest event, and whether it is the only conversation
-    in the sandbox.
+    """Returns the data of a conversation in the sandbox that the app server needs when the conversation calls
+    a model: its owner, its directory and the number of its events. The data also say whether it is the only
+    conversation in the sandbox.
 
     Returns None if the conversation does not work in this sandbox. Runs only one SQL query, because the
     function is called for each model call.
@@ -91,12 +95,12 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
-    """Finds the conversation in the sandbox whose model key has this hash. A model key lets programs in the
-    sandbox call the conversation's model. Returns the id of the conversation, the name of its model profile
-    (a saved model with its options), and data about the user who pays for the model calls.
+    """Finds the conversation in the sandbox whose model key has the hash `key_hash`. With a model key, a
+    program in the sandbox can call the model of the conversation.
 
-    Returns None if no conversation in the sandbox has such a key, if the key has expired, or if the
-    conversation's owner is disabled.
+    Returns the id of the conversation, the name of its model profile (a saved model with its options), and
+    the data of `llm_caller_of`. Returns None if no conversation in the sandbox has such a key, if the key has
+    expired, or if the conversation's owner is disabled.
     """
     query = (
         select(Conversation.id, Conversation.llm_profile)
@@ -114,8 +118,9 @@ async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> 
 
 
 async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
-    """Returns the path of the conversation's directory in the sandbox. Returns None if the repository has not
-    been fetched yet, or if the conversation works in another sandbox.
+    """Returns the path of the conversation's working directory in the sandbox. Returns None if the
+    conversation has no directory yet, because its repository is still to be fetched. Also returns None if the
+    conversation does not work in this sandbox.
     """
     query = select(Conversation.working_dir).where(*_in(sandbox, conversation_id))
     found: str | None = await session.scalar(query)

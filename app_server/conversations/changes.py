@@ -83,9 +83,10 @@ class BatchResults(BaseModel):
 
 @dataclass(frozen=True)
 class ConversationChanges:
-    """The operations with which one user updates and deletes conversations. `state`: the objects that all
-    requests of the app server share, such as the database. `viewer`: converts conversations to the form in
-    which the API shows them.
+    """Updates and deletes conversations for one user, and notifies the users who may see them.
+
+    `state`: the objects that all requests of the app server share, such as the database. `viewer`: converts a
+    conversation to the form in which API replies contain it. `user`: the user who makes the changes.
     """
 
     state: State
@@ -102,10 +103,13 @@ class ConversationChanges:
         """Changes the title, repository, tags, archive state or visibility of a conversation, and returns the
         conversation. A new title is also sent to the agent server.
 
-        `added_tags`: tags to add to the conversation's tags. Raises NotFound if the user may not see the
-        conversation. Raises Forbidden if the user is not the owner of the conversation or may not use the new
-        repository. Raises InvalidRepository if the address of the new repository is not valid. Raises
-        Conflict `too_many_tags` if the conversation would have too many tags.
+        `added_tags`: tags that are added to the present tags. A present tag with the same key gets the new
+        value. If `added_tags` is empty or None, the tags in `update` replace all present tags; otherwise the
+        tags in `update` are ignored.
+
+        Raises NotFound if the user may not see the conversation. Raises Forbidden if the user is not its
+        owner, or may not use the new repository. Raises InvalidRepository if the address of the new
+        repository is not valid. Raises Conflict `too_many_tags` if the conversation would have too many tags.
         """
         state = self.state
         async with state.database.session() as session:
@@ -146,11 +150,12 @@ class ConversationChanges:
         return deleted
 
     async def batch(self, wanted: ConversationBatch) -> list[BatchResult]:
-        """Updates or deletes the conversations of the batch one after the other, each in a separate
-        transaction.
+        """Does the action of the batch for each of its conversations, one after the other, each in a separate
+        transaction. An error for one conversation does not stop the others: its result contains the error.
 
-        Returns one result for each id; an id that is given twice gets one result. If a sub-conversation was
-        already deleted with its parent, its result says that it was deleted.
+        Returns one result for each different id, in the order of the ids. The deletion of a conversation also
+        deletes its sub-conversations. If the batch contains such a sub-conversation, too, its result says
+        that it was deleted.
         """
         results: list[BatchResult] = []
         deleted: set[UUID] = set()

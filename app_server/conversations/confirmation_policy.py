@@ -25,15 +25,17 @@ def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
 
 
 def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
-    """Returns the confirmation mode (the user's choice of when the agent asks before an action) that
-    corresponds to this confirmation policy of the agent server. Returns None if no mode corresponds to the
-    policy, for example if a program has set the policy through the API.
+    """Returns the confirmation mode (the user's choice of when the agent asks before an action) that belongs
+    to this confirmation policy of the agent server.
+
+    Returns None if the policy belongs to no mode. This is possible because an API client can set any policy.
     """
     return next((mode for mode, known in _POLICIES.items() if known.items() <= policy.items()), None)
 
 
 def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:
-    """Returns the settings of the risk analyzer for this confirmation mode. Returns None for the mode in
-    which the agent never asks, because no risk analysis is needed then.
+    """Returns the settings of the agent server's risk analyzer, which rates how risky an action is, for this
+    confirmation mode. Returns None for the mode NEVER, in which the agent never asks, because no rating is
+    needed then.
     """
     return None if mode is ConfirmationMode.NEVER else _ANALYZER

@@ -1,6 +1,6 @@
-"""Connects conversations with the egress proxy, which checks the network requests of sandboxes. Finds the
-repositories of a sandbox's conversations, because network settings can belong to a repository. Notifies the
-clients that follow a conversation about refused network requests.
+"""Gives the egress proxy, which checks the network requests of sandboxes, access to conversations. Finds the
+repositories of a sandbox's conversations, because some network rules apply only to one repository. Tells the
+clients of the conversations when a network request was refused.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,11 @@ async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[s
 
 
 def identity_of(conversation: Conversation) -> str | None:
-    """Returns the identity of the conversation's first repository, such as `github.com/owner/name`.
+    """Returns the identity of the repository with which the conversation began, such as
+    `github.com/owner/name`.
 
-    Returns None if the conversation began without a repository. Also returns None if the repository was a
-    directory on the server's machine and no longer exists.
+    Returns None if the conversation began without a repository. Also returns None if the repository is a
+    directory on the server's machine that no longer exists.
     """
     if conversation.first_repository is not None:
         return conversation.first_repository or None
@@ -44,8 +45,10 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Notifies the clients that follow a conversation of this sandbox about a refused network request. The
-    server does not know which conversation sent the request, so it publishes the message for all
+    """Tells clients that a network request of this sandbox was refused. The clients then load the list of
+    refused hosts again.
+
+    The server does not know which conversation sent the request. So it publishes the message REFUSED for all
     conversations of the sandbox.
     """
     async with database.read() as session:

@@ -1,9 +1,9 @@
 """Forks a conversation: makes an independent copy with its files, in a separate sandbox.
 
-A fork is started like a new conversation, but its event log exists before its sandbox. The start worker (a
-background task of the app server) creates the sandbox from a copy of the files and sends the event log to the
-agent server in the sandbox. The fork gets new keys and new addresses, and uses no key and no address of the
-original conversation.
+A fork is started like a new conversation, but its event log is written first, before it has a sandbox. Then
+the start worker, a background task of the app server, creates the sandbox from a copy of the files. It sends
+the event log to the agent server in this sandbox. The fork gets new keys and new addresses, and uses no key
+and no address of the original conversation.
 """
 
 import asyncio
@@ -46,8 +46,9 @@ _CARRIED_OVER = (
 class ForkConversation(BaseModel):
     """The request body for forking a conversation, that is, for making an independent copy of it.
 
-    title: the title of the fork; null: the title of the original. from_event_id: the last event that the fork
-    contains; null: the fork contains all events. The fork always gets the current files, even if
+    title: the title of the fork; if null, the fork gets the title of the original. from_event_id: the last
+    event that the fork contains; if null, this is the newest event of the original. Events that the user has
+    undone by going back to an earlier point are not copied. The fork always gets the current files, even if
     from_event_id is an old event.
     """
 
@@ -76,8 +77,8 @@ class Forks:
         The fork is hidden until its event log is complete. If the app server is killed before that, the fork
         is removed.
 
-        Raises Conflict if the conversation has not started or if its files cannot be copied now. Raises
-        NotFound `event_not_found` if the last event to copy does not exist. Raises TooManyRequests
+        Raises Conflict if the conversation has not started, or if its files cannot be copied at this time.
+        Raises NotFound `event_not_found` if the last event to copy does not exist. Raises TooManyRequests
         `quota_reached` if a quota of the user is used up. Raises Unavailable `log_behind` if the newest
         events do not arrive in time. Raises Unavailable `copy_cut_off` if copying the events takes too long.
         Raises also the errors of the function `service.start`, which creates the rows of the fork.
@@ -104,9 +105,10 @@ class Forks:
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
         """Creates the database rows of the fork (the copy of a conversation) and returns the fork's start
-        task (the record of its start). The files of `archive`, which is a snapshot of the original, become
-        the files of the fork. The fork is hidden and has no events at first. If an error occurs, the archive
-        is removed.
+        task (the record of its start). The fork is hidden and has no events at first.
+
+        `archive`: a snapshot of the original's files, which was made for this fork. It becomes the archive
+        from which the fork's sandbox gets its files. If an error occurs, the function deletes it.
         """
         new_id: UUID | None = None
         try:
@@ -144,9 +146,9 @@ class Forks:
             fork.submodules = original.submodules
 
     async def _last_seq(self, original: Conversation) -> int:
-        """Returns the sequence number of the newest event in the original conversation's log. First waits
-        until the agent server has reported all its events to the app server. So the fork contains everything
-        that has happened before the fork, such as the user's approvals.
+        """Returns the sequence number of the newest event in the original conversation's log on the app
+        server. If the agent server runs, first waits until its newest event has arrived in this log. So the
+        fork also contains events of the last moments, such as an approval by the user.
 
         Raises Unavailable `log_behind` if the events do not arrive in time.
         """
@@ -187,9 +189,10 @@ class Forks:
         )
 
     async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
-        """Creates the database row of the sandbox of a fork (a copy of a conversation). Turns `snapshot`,
-        which contains the files of the original conversation, into the archive from which the fork's sandbox
-        is restored. If the original conversation is deleted, this archive is not deleted.
+        """Creates the database row of the fork's sandbox, and makes `snapshot` the archive from which this
+        sandbox is restored. `snapshot`: the archive with the files of the original conversation.
+
+        From then on, the archive belongs to the fork, so it stays if the original conversation is deleted.
         """
         spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
         origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)

@@ -173,8 +173,8 @@ async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
 
 async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
     """Returns the values that the user can choose in the search filters: the models, branches and owners of
-    the conversations that the user may see. Each of the three lists has at most 200 values: the most frequent
-    values.
+    the conversations that the user may see. The user is not in the list of owners. Each of the three lists
+    has at most 200 values: those with the most conversations.
     """
     models, branches = [
         [value for (value,) in await _most_used(session, user_id, column)]
@@ -189,9 +189,11 @@ async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
 
 
 async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> list[Any]:
-    """Returns the values that occur most often in `columns` (columns of conversations and their owners): at
-    most _MAX_CHOICES (200) rows with one value for each column, sorted by value. Counts only conversations
-    that the user may see and that have a value in the first column.
+    """Returns the different values in `columns` (columns of conversations and their owners), sorted by value.
+    Each returned row has one value for each column. If there are more than _MAX_CHOICES (200) rows, returns
+    those with the most conversations.
+
+    Counts only conversations that the user may see and that have a value in the first column.
     """
     query = (
         select(*columns)
@@ -206,8 +208,8 @@ async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> lis
 
 
 def _has_words(session: AsyncSession, query: str) -> ColumnElement[bool]:
-    """Returns the SQL condition of the text search. The condition is true if the conversation's title
-    contains `query`, or if one message of the conversation contains all words of `query`.
+    """Returns the SQL condition for the search by text. A conversation is found if its title contains `query`
+    as it is. It is also found if one of its messages contains all words of `query`, in any order.
     """
     in_title = Conversation.title.icontains(query, autoescape=True)
     in_messages = with_words(query, session.get_bind().dialect.name)

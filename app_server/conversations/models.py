@@ -53,10 +53,13 @@ class Conversation(Base):
     `sandbox_id` equals `id` if the sandbox was made for this conversation. It differs if the sandbox was made
     for another conversation or without a conversation.
 
-    A time in `deleted_at` hides the conversation at once. The start worker (a background task of the app
-    server) then removes its rows and files, and also the sandbox if no other conversation uses the sandbox.
-    While the event log of a new conversation is being filled, `deleted_at` is a time in the future
-    (log/bulk_append.py).
+    A time in `deleted_at` hides the conversation at once. After this time, the start worker (a background
+    task of the app server) removes its rows and files. It also removes the sandbox if no other conversation
+    uses the sandbox.
+
+    While existing events are copied into a new conversation (a fork or an import), `deleted_at` is a time
+    shortly in the future. So the conversation is hidden until it is complete, and it is removed if the
+    copying does not finish (log/bulk_append.py).
     """
 
     __tablename__ = "conversations"
@@ -171,9 +174,9 @@ class Conversation(Base):
 
     @property
     def chosen_repository(self) -> dict[str, str | None]:
-        """Returns the repository, branch, folder and git provider that this conversation uses. The keys are
-        the names of fields of a start request, so that a new conversation can use the same repository.
-        Returns an empty dict if this conversation has no repository.
+        """Returns the fields of a start request that make a new conversation use the same repository as this
+        one: repository, branch, folder and git provider. Returns an empty dict if this conversation has no
+        repository.
         """
         if self.selected_repository is None:
             return {}

@@ -41,8 +41,9 @@ class LaunchedAgentProfile(BaseModel):
 
 
 class SetTitleProcessor(BaseModel):
-    """An element of the list `processors` in a start request. It asks for a title that is made from the first
-    message. It has no effect, because each conversation without a `title` gets such a title anyway.
+    """An element of the list `processors` in a start request that asks for a title made from the first
+    message. The element is accepted for clients of the OpenHands protocol, but changes nothing: every
+    conversation without a `title` gets such a title.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -51,9 +52,9 @@ class SetTitleProcessor(BaseModel):
 
 
 class LoggingProcessor(BaseModel):
-    """An element of the list `processors` in a start request. It asks for a callback (an action of the server
-    after each event) that writes each event of the conversation to the app server's log. `GET
-    /api/v1/callbacks` lists this callback, with the events that the callback was run for.
+    """An element of the list `processors` in a start request that asks for a callback, that is, an action of
+    the server after each event. This callback writes each event of the conversation to the app server's log.
+    `GET /api/v1/callbacks` lists the callback and the events after which it has run.
     """
 
     model_config = ConfigDict(extra="forbid")

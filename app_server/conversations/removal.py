@@ -39,9 +39,10 @@ async def deleted_conversations(
     order in which they were deleted. `server_id`: the id of this app server; None means that there is only
     one app server.
 
-    Leaves out a conversation if its sandbox is a process on the machine of another app server that still
-    runs. Also leaves out a conversation whose sandbox is used by other conversations and is neither running
-    nor paused (for example archived), because then the conversation's files cannot be removed from it.
+    Two kinds of conversations are left out. First, conversations whose sandbox is a process on the machine of
+    another app server that still runs, because only that server can remove the process. Second, conversations
+    that share a sandbox with conversations that are not deleted, if the sandbox is neither running nor paused
+    (for example archived). Then single files cannot be removed from the sandbox.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))

@@ -89,8 +89,8 @@ _MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
 
 
 class _Strict(BaseModel):
-    """The base class of request bodies that refuse unknown fields. A field of the OpenHands protocol that
-    Slipway does not support is accepted if its value has no effect, such as null or an empty list.
+    """The base class of request bodies that refuse unknown fields. It also refuses fields of the OpenHands
+    protocol that Slipway does not support, unless the value asks for nothing, such as null or an empty list.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -111,9 +111,9 @@ class _Strict(BaseModel):
 class StartRequest(_Strict):
     """The request body for starting a conversation.
 
-    `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
-    servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
-    the maximum in the model profile (the saved model with its options) applies.
+    `ask_when_stuck`: whether a person can answer questions. If true, MCP servers and an agent that repeats
+    itself ask the user. If false, such an agent is stopped. `max_budget_per_task`: the maximum cost in
+    dollars; if left out, the maximum in the model profile (the saved model with its options).
     """
 
     conversation_id: Id | None = None
@@ -202,11 +202,10 @@ class StartRequest(_Strict):
 
 
 class RetryStart(_Strict):
-    """The request body for retrying a failed start, with changes. A value stays unchanged if its field is not
-    in the body.
+    """The request body for retrying a failed start, with changes. A field that is left out changes nothing.
 
-    selected_repository: null also means no change. selected_branch: null means the default branch.
-    selected_directory: null means the root of the repository.
+    selected_repository: null also changes nothing. selected_branch: null selects the default branch.
+    selected_directory: null selects the root of the repository.
     """
 
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None

@@ -80,8 +80,8 @@ async def start(
     specs: SpecPermission,
 ) -> StartTask:
     """Creates a conversation and its start task (the record of the conversation's start). A second call with
-    the same conversation id returns the same task. Also creates the database row of the sandbox if later
-    conversations may share it. `specs`: which sandbox specs the user may choose.
+    the same conversation id returns the same task. If later conversations may share the sandbox, its database
+    row is also created, so that they find it. `specs`: which sandbox specs the user may choose.
 
     Raises NotFound if something that the request names does not exist, such as a model or a sandbox. Raises
     BadRequest or InvalidRepository if a field is wrong. Raises PayloadTooLarge if the first message is too
@@ -182,16 +182,16 @@ async def start(
 
 
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
-    """Reopens the conversation's start task (the record of its start) if the sandbox is archived, so that a
-    background task (the start worker) restores the sandbox. Returns whether the sandbox was archived.
+    """If the conversation's sandbox is archived, makes a background task (the start worker) restore it, by
+    reopening the start task (the record of the start). Returns whether the sandbox was archived.
     """
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
 
 
 async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
-    """Reopens the start task (the record of the conversation's start) if the sandbox has one of these
-    statuses. A background task then starts the sandbox when there is enough memory. Returns whether the task
-    was reopened.
+    """If the sandbox has one of these statuses, makes a background task (the start worker) start it when
+    there is enough memory. To do so, sets the start task back to the status WAITING_FOR_SANDBOX. Returns
+    whether the sandbox had one of these statuses.
     """
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
     if sandbox is None or sandbox.status not in statuses:
@@ -317,10 +317,10 @@ async def workplace(
     access: Access = Access.OWN,
 ) -> Workplace:
     """Returns the conversation's directories in the sandbox, with an API client for its agent server. Raises
-    NotFound if the user may not see the conversation. Raises Forbidden if the user's access is lower than
-    `access`. Raises Conflict `sandbox_holds_private_work` if the user's access to another conversation in the
-    sandbox is lower than `access`. Raises Conflict `sandbox_not_running` if the sandbox does not run. Raises
-    Conflict `repository_not_ready` if the repository is not fetched yet.
+    NotFound if the user may not see the conversation. Raises Forbidden if the user's access to it is lower
+    than `access`. Raises Conflict `sandbox_holds_private_work` if this is so for another conversation in the
+    sandbox, because the client can read all files there. Raises Conflict `sandbox_not_running` if the sandbox
+    does not run. Raises Conflict `repository_not_ready` if the repository is not fetched yet.
     """
     conversation = await require(session, user_id, conversation_id, access)
     await require_no_private_neighbours(session, user_id, conversation, access)

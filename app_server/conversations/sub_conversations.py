@@ -17,9 +17,9 @@ from app_server.users.models import User
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns a copy of the start request in which the parent conversation's sandbox, repository and model
-    are filled in, as far as the request does not name them. Returns the request unchanged if it names no
-    parent.
+    """Returns a copy of the start request that uses the sandbox, the repository and the model of the parent
+    conversation. If the request itself names a sandbox, a repository or a model, the copy keeps this value.
+    Returns the request unchanged if it names no parent conversation.
 
     Raises NotFound `parent_not_found` if the user has no such parent conversation.
     """

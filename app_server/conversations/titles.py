@@ -103,7 +103,8 @@ class Titles:
 
 
 async def send_title(database: Database, client: AgentClient, conversation_id: UUID, title: str) -> None:
-    """Sends the title to the agent server and marks the title as sent. The call may be repeated. Raises
+    """Sends the title to the agent server and marks the title as sent. If the user has set a newer title in
+    the meantime, the newer title stays marked as waiting. After a failure, the call may be repeated. Raises
     AppError if the title could not be sent; the title then continues to wait.
     """
     await client.set_title(conversation_id, title)

@@ -1,5 +1,5 @@
-"""Reports the progress of conversations to the triggers that have started them. A trigger starts
-conversations for events at a git host.
+"""Stores the background jobs that react to the progress of conversations which triggers have started. A
+trigger starts conversations for events at a git host.
 """
 
 from typing import Final
@@ -20,9 +20,9 @@ PROGRESS_KIND: Final = "triggers.progress"
 
 
 async def tell_of_progress(session: AsyncSession, conversation_id: UUID) -> None:
-    """Stores a background job that reports the conversation's progress to the trigger that started the
-    conversation. A trigger starts conversations for events at a git host. Does nothing if no trigger started
-    the conversation.
+    """Stores a background job that reacts to the present state of the conversation. For example, the job
+    updates a comment at the git host, or opens a pull request when the agent has finished. Does nothing if
+    the conversation was not started by a trigger, which starts conversations for events at a git host.
     """
     query = select(Conversation.trigger).where(Conversation.id == conversation_id)
     if await session.scalar(query) == TRIGGER:

@@ -55,10 +55,10 @@ def conversation_rows(
     ShareRole | None,
     ShareRole | None,
 ]:
-    """Returns the SQL query for the conversations that one user may see. The query selects all columns that
-    are needed to show a conversation in the API.
+    """Returns the SQL query for the conversations that one user may see. Each row of its result has all that
+    `Viewer.show` needs to show a conversation in the API.
 
-    user_id: None means the conversations of all users, for internal use only.
+    `user_id`: the user; None means the conversations of all users. None is for internal use only.
     """
     given = (
         select(ConversationShare.role)
@@ -104,9 +104,10 @@ class Viewer:
     sandboxes: Sandboxes
 
     def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
-        """Returns the API model of the conversation in this row. `user_id`: the user who sends the request.
-        Its access to the conversation is shown in the model's field `access`. If `user_id` is None, this
-        field is null, because the model is sent to all clients that follow the conversation.
+        """Returns the API model of the conversation in this row. `user_id`: the user who sends the request;
+        the model's field `access` says what access this user has to the conversation. If `user_id` is None,
+        `access` is null: the model is then for all clients that follow the conversation, and not for one
+        user.
         """
         conversation, task, stored, error, by_programs, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)

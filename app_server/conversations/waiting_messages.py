@@ -31,14 +31,16 @@ async def take_back(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
 ) -> UUID | None:
     """Deletes a message that waits for the agent. If a paused sandbox was being started only for this
-    message, the sandbox stays paused, and its id is returned. Otherwise returns None.
+    message, its start is cancelled: the sandbox is paused again, and its id is returned. Otherwise returns
+    None.
 
-    Raises NotFound if the user may not see the conversation. Raises NotFound `message_not_waiting` if the
-    agent already has the message. Raises Forbidden `conversation_access_missing` if the user may view the
-    conversation but may not send messages to it. Raises Conflict `message_on_its_way` if the message is being
-    sent. Raises Conflict `sandbox_holds_private_work` if another conversation in the sandbox is not shared
-    with the user. Raises Conflict `conversation_imported` if the conversation was imported, so that it has no
-    sandbox. Raises Conflict `sandbox_deleted` if the sandbox was deleted.
+    Raises NotFound if the user may not see the conversation. Raises NotFound `message_not_waiting` if no such
+    message waits, for example because the agent already has it. Raises Forbidden
+    `conversation_access_missing` if the user may view the conversation but may not send messages to it.
+    Raises Conflict `message_on_its_way` if the message is being sent. Raises Conflict
+    `sandbox_holds_private_work` if another conversation in the sandbox is not shared with the user. Raises
+    Conflict `conversation_imported` if the conversation was imported, so that it has no sandbox. Raises
+    Conflict `sandbox_deleted` if the sandbox was deleted.
     """
     task = await locked_task(session, user_id, conversation_id)
     if not await pending.forget(session, conversation_id, message_id):

@@ -35,7 +35,7 @@ class Batches(Generic[ItemT, OutcomeT]):
     async def do(self, item: ItemT) -> OutcomeT:
         """Puts the item into the queue, waits until the batch with this item is processed, and returns what
         the function `work` has returned for this item. If `work` returns an exception for the item, raises
-        this exception. If a caller is cancelled, the batch is still processed for the other callers.
+        this exception. If the caller is cancelled while it waits, its item is still processed with the batch.
         """
         outcome: asyncio.Future[OutcomeT] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, outcome))

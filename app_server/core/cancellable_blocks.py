@@ -12,9 +12,12 @@ CauseT = TypeVar("CauseT", bound=Hashable)
 
 
 class HeldBlocks(Generic[CauseT]):
-    """The running blocks of code, such as live streams, that are cancelled when a condition ends. An example
-    of a condition: a user has access to a conversation. A value identifies the condition, for example the ids
-    of the user and the conversation. This value is called the cause. Several blocks can have the same cause.
+    """A registry of running blocks of code, such as live streams. It cancels a block when the condition on
+    which the block depends ends. For example, a stream is cancelled when the user loses access to the
+    conversation.
+
+    Each block is registered with a cause: a value that identifies the condition, such as the ids of the user
+    and the conversation. Several blocks can have the same cause.
     """
 
     def __init__(self) -> None:

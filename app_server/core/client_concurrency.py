@@ -8,8 +8,9 @@ from weakref import WeakValueDictionary
 
 
 class Turns:
-    """The limits for all clients. Each client has a semaphore, which a request holds while it is processed.
-    `at_once`: how many requests of one client may be processed at the same time.
+    """Limits how many requests of each client are processed at the same time. A request is processed in
+    `async with turns.of(client)`, and waits there while too many other requests of the client are processed.
+    `at_once`: the largest number of requests of one client that are processed at the same time.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -17,7 +18,8 @@ class Turns:
         self._clients: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
 
     def of(self, client: Hashable) -> asyncio.Semaphore:
-        """Returns the semaphore of this client. It is created at the first call, and deleted when no request
-        uses it or waits for it.
+        """Returns the semaphore that the requests of this client must hold while they are processed.
+        `client`: a value that identifies the client, such as a sandbox id. The semaphore is created when it
+        is first needed. It is deleted when no request uses it or waits for it.
         """
         return self._clients.setdefault(client, asyncio.Semaphore(self._at_once))

@@ -382,8 +382,8 @@ def load_config(**overrides: object) -> Config:
 
 
 def _not_json(message: str) -> str:
-    """Returns an error sentence for a variable whose value must be JSON but is not. The sentence names the
-    variable and shows an example. `message`: the message of the original error.
+    """Returns an error sentence for a variable whose value must be JSON but is not, with the variable's name
+    and an example. `message`: the original error message; returned unchanged if it names no field of Config.
     """
     field = next((name for name in Config.model_fields if f'"{name}"' in message), None)
     if field is None:

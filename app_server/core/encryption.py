@@ -34,7 +34,9 @@ class Cipher:
         return self._fernet.encrypt(text.encode()).decode()
 
     def is_newest(self, token: str) -> bool:
-        """Returns whether the encrypted text `token` was encrypted with the newest key."""
+        """Returns whether the encrypted text `token` was encrypted with the newest key. If it was not, it
+        must be encrypted again with `renew` before the older keys can be removed.
+        """
         try:
             self._newest.decrypt(token.encode())
         except InvalidToken:
@@ -48,9 +50,9 @@ class Cipher:
         return self.encrypt(self.decrypt(token))
 
     def signing_keys(self, purpose: str) -> list[bytes]:
-        """Returns the keys for signatures of one purpose, newest first. The signing keys are derived from the
-        encryption keys, and each purpose has different signing keys. The encryption keys cannot be computed
-        from the signing keys.
+        """Returns the keys for signing and verifying data, newest first. `purpose`: a fixed text that says
+        what is signed. For each purpose the keys are different. They are derived from the encryption keys,
+        but the encryption keys cannot be computed from them.
         """
         return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
 

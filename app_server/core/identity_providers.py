@@ -35,8 +35,9 @@ class SignInProvider(BaseModel):
     `teams`: the Slipway team for each group of the provider. A team that does not exist is created.
     `organisation`: the name of the organisation that new people join. Null: the default
     organisation, whose administrators manage the installation.
-    `knows_scim_people`: whether people can sign in to accounts that were created through SCIM. At the first
-    sign-in, a person gets the account whose user name is the person's verified e-mail address.
+    `knows_scim_people`: whether people can sign in to accounts that were created earlier through SCIM (a
+    protocol with which an identity provider manages accounts). At the first sign-in, a person gets the
+    account whose user name is the person's verified e-mail address.
     `allowed_domains`: if not empty, only people whose verified e-mail address has one of these domains can
     sign in.
     """

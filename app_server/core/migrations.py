@@ -41,7 +41,8 @@ async def migrate(database: Database) -> None:
 @asynccontextmanager
 async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
     """Yields a database engine whose statements have no time limit. Migrations need such an engine, because
-    they wait for other servers and rebuild whole tables.
+    some of their statements take long: they wait until another server has migrated, or they rebuild a whole
+    table.
     """
     if database.sqlite_file:
         yield database.engine
@@ -70,8 +71,8 @@ async def revision_of(database: Database) -> str | None:
 
 
 def is_known(revision: str) -> bool:
-    """Returns whether this version of Slipway knows this revision of the schema, so that it can migrate the
-    database.
+    """Returns whether this version of Slipway has the migration with the id `revision`. If it has not, a
+    newer version has created the database, and this version cannot migrate it.
     """
     return revision in {_slug(path) for path in _files()}
 
@@ -122,9 +123,10 @@ def use_write_ahead_log(file: str) -> None:
 
 
 async def wait_for_other_servers(connection: AsyncConnection) -> None:
-    """Waits until no other server has the database's lock for migrations, and then takes this lock. The lock
-    is released at the end of the transaction. So only one server at a time migrates the database or sets up a
-    new installation.
+    """Takes the lock that a server holds while it migrates the database or sets up a new installation. Waits
+    until no other server holds this lock. The lock is released at the end of the transaction. So only one
+    server at a time does this work. On SQLite, the transaction has the write lock already, so nothing is
+    done.
     """
     # SQLite needs nothing: the transaction has begun with the write lock.
     if connection.dialect.name == "postgresql":

@@ -51,12 +51,12 @@ class Frame:
 
     `text`: the message as JSON text. `seq`: the position of the event in the conversation's log; only for
     frames with an event of the log. `item_id`: the id of a streaming reply of the model; only for frames with
-    a piece of this reply.
+    a piece of this reply. `subject`: the topic of the frame, such as `output`.
 
-    `stands`: what is stored for clients that subscribe later. True: this frame is stored until a newer frame
-    with the same `subject` replaces it. False: the stored frame with the same `subject` is deleted, or all
-    stored frames if `subject` is empty. None: nothing is stored or deleted. `subject`: the topic of the
-    frame, such as `output`. `age_seconds`: a stored frame's age when a later subscriber gets it, otherwise 0.
+    `stands`: whether this frame is stored for clients that subscribe later. True: it is stored, and replaces
+    the stored frame with the same `subject`. False: it is not stored, but deletes the stored frame with the
+    same `subject`, or all stored frames if `subject` is empty. None: it is not stored and deletes nothing.
+    `age_seconds`: a stored frame's age when a later subscriber gets it, otherwise 0.
     """
 
     text: str
@@ -94,8 +94,8 @@ class Ended(Exception):
 
 class Subscription:
     """A queue with the frames (messages) for one subscriber of a channel. The number and the total size of
-    the frames are limited. A frame that exceeds a limit ends the subscription. But an empty queue accepts a
-    frame of any size.
+    the frames are limited. A frame that exceeds a limit ends the subscription. Only an empty queue accepts a
+    frame of any size, because otherwise a frame above the size limit could never be delivered.
     """
 
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
@@ -235,9 +235,9 @@ class RedisPubSub:
     """A PubSub that sends frames (messages) to the subscribers of all app servers, through Redis. Every app
     server receives the frames of all channels and passes them on to its own subscribers.
 
-    Redis does not store frames for an app server that is not connected. So all subscriptions are ended when
-    the connection to Redis is lost. While Redis cannot be reached, new subscribers get only the frames of
-    this app server, and `LOOK` frames, which make the subscribers read the database.
+    Redis does not store frames for an app server that is not connected. So all subscriptions end when the
+    connection to Redis is lost. While Redis cannot be reached, new subscribers get no frames of other
+    servers. Instead they get `LOOK` frames at intervals, which make them read the database.
     """
 
     def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:

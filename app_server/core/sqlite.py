@@ -67,8 +67,8 @@ class WriteTurns:
 
     SQLite itself has no order. A waiting writer sleeps for up to 100 ms between two tries, and the first
     writer that tries again gets the lock. Among many writers, some would wait for seconds. This queue only
-    sets the order; SQLite's own lock protects the data. So a writer that never ends its turn delays the next
-    writer by at most _TURN_SECONDS.
+    sets the order; SQLite's own lock protects the data. Therefore the queue can let a writer begin after
+    _TURN_SECONDS even if the previous writer has not ended its turn.
     """
 
     def __init__(self) -> None:
@@ -156,8 +156,9 @@ class _OrderedConnection(aiosqlite.Connection):
         return await super()._execute(in_thread)  # type: ignore[no-untyped-call]
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-        """Returns whether this step of a statement may have to wait for a lock or for the disk, so that it
-        must run in a thread. `fn`, `args`: the function of the SQLite driver that performs the step, and its
+        """Returns whether this step may have to wait for a lock or for the disk. Such a step must run in a
+        thread, because it would block the event loop. A step is one call of the SQLite driver, for example to
+        execute a statement. `fn`, `args`: the function of the driver that performs the step, and its
         arguments.
         """
         if fn == self._conn.rollback:

@@ -34,9 +34,9 @@ conversation can be downloaded from its page.
 
 
 async def person_zip(database: Database, person: User) -> AsyncIterator[bytes]:
-    """Yields the bytes of a zip file with all that belongs to the person. The zip contains `person.json`,
-    `data/TABLE.jsonl` for each table that has rows of the person, and `conversations/ID.jsonl` with the
-    events of each conversation.
+    """Yields the bytes of a zip file with the stored data of the person, without secrets and without files of
+    workspaces. The zip contains `person.json`, `data/TABLE.jsonl` for each table that has rows of the person,
+    and `conversations/ID.jsonl` with the events of each conversation.
     """
     zipped = StreamedZip()
     zipped.add("README.txt", _README)

@@ -90,9 +90,9 @@ async def hand_over_conversations(
 
 
 async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User) -> None:
-    """Gives the person's callbacks (actions that run for events of conversations, such as webhook calls) to
-    another person, the heir. A callback may be for the conversations of all users. If the heir is not an
-    administrator, such a callback is from then on only for the heir's own conversations.
+    """Gives the person's callbacks to another person, the heir. Callbacks are actions that run for events of
+    conversations, such as webhook calls. A callback of an administrator can run for the conversations of all
+    users. If the heir is not an administrator, such a callback then runs only for the heir's conversations.
     """
     values: dict[str, object] = {"user_id": heir.id}
     if Permission.ADMINISTER not in permissions_of(heir.role, heir.organisation_id):
@@ -104,8 +104,8 @@ async def hand_over_triggers(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> None:
     """Gives the person's triggers (rules by which events at a git host start conversations) to another
-    person, the heir. From then on, the triggers use the heir's token for the git host, and no longer use
-    sandbox images that the person has defined.
+    person, the heir. From then on, the triggers use the heir's token for the git host. If a trigger names a
+    sandbox spec (the image and settings of new sandboxes) of the person, the trigger then names no spec.
 
     `renamed`: the new names of model profiles (saved models with their options) that were renamed for the
     heir, keyed by the old names. The triggers then refer to the new names.

@@ -65,8 +65,8 @@ async def run_command(
 
 
 def _ending_with_us() -> list[str]:
-    """Returns the beginning of a command line: the program `setpriv` with options that make the kernel kill
-    the following command when the app server is killed. Returns an empty list if `setpriv` is not installed.
+    """Returns the words that are put before a command, so that the kernel kills the command when the app
+    server is killed. They call the program `setpriv`. Returns an empty list if `setpriv` is not installed.
     """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []

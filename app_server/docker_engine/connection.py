@@ -62,8 +62,8 @@ def ask(call: Callable[..., Result], *arguments: Any) -> Result:
 def _api_version() -> str:
     """Asks the Docker engine for the version of its API and returns this version, such as `1.47`.
 
-    The Docker library could also find out the version. But then, if no engine answers, the library leaves its
-    connection open.
+    The Docker library can also ask for the version itself. This function is used instead, because the library
+    does not close its connection if no engine answers.
     """
     import docker
 
@@ -80,8 +80,8 @@ def unavailable(
 
 def _causes(error: BaseException | None) -> Iterator[object]:
     """Yields the error, the errors that caused it, and the arguments of all these errors. The caller looks
-    for a PermissionError among them. The arguments are included because the Docker library and its HTTP
-    library pass a causing error as an argument of their own error.
+    for a PermissionError among them. The arguments are included, because the Docker library and its HTTP
+    library raise errors that have the original error as an argument.
     """
     while error is not None:
         yield error

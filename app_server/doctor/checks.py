@@ -167,9 +167,9 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """Checks whether the configuration allows all users to choose base images, and returns a warning if it
-    does. Otherwise returns an empty list. The choice is dangerous, because an image build can run any command
-    on the machine of the Docker engine, without the isolation of a sandbox.
+    """Returns a warning if the configuration allows all users to choose base images, and an empty list
+    otherwise. The choice is dangerous, because it lets users build images. A build can run any command on the
+    machine of the Docker engine, without the isolation of a sandbox.
     """
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []

@@ -98,9 +98,9 @@ def check_network(client: "DockerClient", config: Config) -> list[Finding]:
 
 @contextmanager
 def _as_a_server_would(gateway: str, port: int) -> Iterator[str]:
-    """Sets the packet filter rules that a running app server also sets for its sandboxes, so that the block
-    can test what a sandbox reaches. Removes these rules at the end of the `with` block, but not if they
-    already existed at its beginning.
+    """Sets the packet filter rules that a running app server sets for its sandboxes, and then runs the `with`
+    block. So the block can test what a sandbox can reach while an app server runs. Afterwards removes the
+    rules, unless they already existed before the block.
 
     Yields an error text if the rules cannot be set, and an empty text otherwise. `gateway`, `port`: the
     address and the port of the app server that sandboxes may reach.

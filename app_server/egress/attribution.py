@@ -54,7 +54,7 @@ def possible(attribution: Attribution, sandbox_id: UUID, moment: datetime) -> li
     These are the conversations that began to work in the sandbox at this time or earlier. Returns an empty
     list if there are none.
 
-    `attribution`: the conversations of several sandboxes, by sandbox id.
+    `attribution`: for each sandbox id, the conversations that work in this sandbox.
     """
     there = (each for each in attribution.get(sandbox_id, ()) if each.since <= moment)
     return [OccupantInfo.model_validate(each) for each in there]

@@ -84,8 +84,8 @@ def of_proxy(request: h11.Request) -> ProxyRequest:
 
 def of_host(host: str, port: int) -> ReadRequest:
     """Returns a function that parses the requests inside a tunnel to this host and port. Such a request names
-    only a path, because the host is known from the tunnel. The returned function raises Malformed if a
-    request is a CONNECT request, or names something else than a path.
+    only a path, because the host is known from the tunnel. The returned function raises Malformed for a
+    CONNECT request, and for a request whose target is neither a path nor `*`.
     """
 
     def read(request: h11.Request) -> ProxyRequest:
@@ -193,11 +193,12 @@ class ClientSide:
 
 
 def _authority(text: str, *, default_port: int | None) -> tuple[str, int]:
-    """Returns the host and the port of a text such as `host:port`. default_port: the port for a text without
-    a port; None if the text must have a port.
+    """Returns the host and the port of a text such as `host:port`. `default_port`: the port for a text
+    without a port; None if the text must have a port.
 
-    Raises Malformed for other texts. Also raises Malformed for a text with a user name (`user@host`), because
-    a user name could look like the host.
+    Raises Malformed if the host is missing, or if the port is missing or not valid. Also raises Malformed if
+    the text contains `@`, `/`, `%` or a backslash before the port. For example, the user name in `user@host`
+    could be mistaken for the host.
     """
     host, colon, digits = text.rpartition(":")
     if not colon or digits.endswith("]"):

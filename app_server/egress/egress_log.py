@@ -117,13 +117,12 @@ class EgressLog:
 
 
 async def _add(session: AsyncSession, key: _Key, entry: _Sum) -> bool:
-    """Adds counted requests and bytes to the database record for `key`. Creates the record if there is none.
-    `key`: the sandbox, the user, the hour, the host, the port, and the reason of the refusal. `entry`: the
-    numbers to add.
+    """Adds numbers of requests and bytes to the database record for `key`. Creates the record if there is
+    none. Returns whether a new record for `key` was created.
 
-    If the sandbox already has MAX_HOSTS_PER_HOUR records in this hour, creates no further record for `key`.
-    The requests are then counted in one common record for all further hosts. Returns whether a new record for
-    `key` was created.
+    `key`: the sandbox, the user, the hour, the host, the port, and the reason of the refusal. `entry`: the
+    numbers to add. A sandbox has records for at most MAX_HOSTS_PER_HOUR keys in one hour. For further keys,
+    the numbers are added to a common record; there is one common record for each reason.
     """
     sandbox_id, user_id, hour, host, port, reason = key
     in_hour = (EgressRecord.sandbox_id == sandbox_id, EgressRecord.hour == hour)

@@ -37,14 +37,16 @@ class Broken(Exception):
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes that the egress proxy makes to a request of a sandbox and to the reply.
+    """The changes that the egress proxy makes to a request of a sandbox and to the host's reply.
 
-    default_port: if the host is called at this port, the Host header contains no port. proxy: the upstream
-    proxy (an outgoing proxy of the server's network) to which the request is sent; None if it is sent to the
-    host. dropped: names of headers to remove from the request, in lower case. added: headers to add to the
-    request. redaction: masks the secrets of the added headers in the reply. cache_writer: stores the reply in
-    the package cache; None if the reply is not stored. With a cache writer, fixed headers replace the headers
-    of the program in the sandbox, so that the program cannot influence the reply.
+    default_port: the default port of the scheme; the Host header contains only other ports. proxy: the
+    upstream proxy (an outgoing proxy of the server's network) to which the request is sent; None if it is
+    sent to the host. dropped: names of headers to remove from the request, in lower case. added: headers to
+    add to the request. redaction: masks the secrets of the added headers in the reply.
+
+    cache_writer: stores the reply in the package cache; None if the reply is not stored. If it is given, the
+    request gets the fixed headers SENT of `package_cache/cache.py` in place of the headers that the program
+    in the sandbox has sent. So the program cannot influence the stored reply.
     """
 
     default_port: int = 80
@@ -106,8 +108,9 @@ async def _send(
 
 
 def _request(asked: ProxyRequest, changes: Changes) -> h11.Request:
-    """Returns the request that is sent to the host, with the changes applied. Its Host header names the host
-    that was checked, even if the program in the sandbox named another host.
+    """Returns the request that is sent to the host, with the changes applied. The Host header names the host
+    of the request's address, which the egress proxy has checked. A Host header that the program in the
+    sandbox has sent is removed, because it could name a host that was not checked.
     """
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
     authority = host if asked.port == changes.default_port else f"{host}:{asked.port}"

@@ -66,11 +66,14 @@ async def git_hosts_of(
 
 
 def refusal(asked: ProxyRequest, replaced: Collection[bytes]) -> Reason | None:
-    """Returns the reason why a request to a git host is refused. Returns None if the request is allowed.
+    """Decides whether a request to a git host is refused. Returns the reason of the refusal, or None if the
+    request is allowed.
 
     Three kinds of requests are refused: all pushes; requests with a credential from inside the sandbox; and
     requests that may change data at the git host, if the egress proxy does not set a credential in them.
-    replaced: the names of the headers whose credentials the egress proxy itself sets.
+
+    replaced: the names of the headers in which the egress proxy sets a credential. A credential in one of
+    these headers does not come from inside the sandbox.
     """
     target, is_reading = _decoded(asked.path or ""), asked.request.method.upper() in _READING_METHODS
     if _PUSH in target:

@@ -59,14 +59,16 @@ class CredentialKind(StrEnum):
 
 
 class EgressSetting(Base):
-    """The database row of one network setting of a user: which hosts the sandboxes in one scope may call. The
-    scopes are, from wide to narrow: the installation, the user, the repository, the sandbox.
+    """The database row of one network setting of a user: which hosts some of the user's sandboxes may call.
 
-    subject: what the setting applies to. It is empty for the scope USER, the identity of the repository
-    (`host/owner/name` or a path) for REPOSITORY, and the id of the sandbox for SANDBOX. mode: whether
-    sandboxes may call no host, only the allowed hosts, or all public hosts; None means that the mode of the
-    next wider scope applies. hosts: hosts that are allowed in addition to the allowed hosts of the wider
-    scopes. ignored: refused hosts that the user does not want to be notified of.
+    scope: which sandboxes the setting applies to: all sandboxes of the user, those that work on one
+    repository, or one sandbox. subject: empty for the scope USER, the identity of the repository
+    (`host/owner/name` or a path) for REPOSITORY, and the id of the sandbox for SANDBOX.
+
+    mode: whether the sandboxes may call no host, only the allowed hosts, or all public hosts. None means that
+    the mode of the next wider scope applies; the next wider scope after USER is the installation. hosts:
+    hosts that are allowed in addition to the allowed hosts of the wider scopes. ignored: refused hosts that
+    the user does not want to be notified of.
     """
 
     __tablename__ = "egress_settings"
@@ -116,12 +118,14 @@ class EgressCredential(Base):
     """The database row of a credential that the egress proxy adds to requests to one https host. No API route
     returns the value of a credential.
 
-    user_id: the user that owns the credential; None for a credential of the server. owner: `user_id` as text;
-    empty for a credential of the server. The unique constraint uses `owner`, because a database does not
-    regard two NULL values as equal. subject: the identity of the repository (`host/owner/name` or a path) for
-    the scope REPOSITORY, else empty. path_prefix: the credential is added only to requests for this path and
-    the paths below it; empty for all paths. header: the name of the header for the kind HEADER, else empty.
-    username: the user name for the kind BASIC, else empty.
+    user_id: the user that owns the credential; None for a credential of the server. owner: `user_id` as text,
+    or empty for a credential of the server. The column `owner` exists for the unique constraint, because a
+    database does not regard two NULL values in `user_id` as equal.
+
+    subject: the identity of the repository (`host/owner/name` or a path) for the scope REPOSITORY, else
+    empty. path_prefix: the credential is added only to requests for this path and the paths below it; empty
+    for all paths. header: the name of the header for the kind HEADER, else empty. username: the user name for
+    the kind BASIC, else empty.
     """
 
     __tablename__ = "egress_credentials"

@@ -32,8 +32,9 @@ class OpenConnections:
 
     @contextmanager
     def slot(self, sandbox_id: UUID) -> Iterator[ConnectionSlot | None]:
-        """Counts the current task as one open connection of the sandbox during the `with` block. Yields the
-        record of this connection. Yields None if the sandbox already has MAX_CONNECTIONS connections.
+        """Registers the current asyncio task as an open connection of the sandbox until the `with` block
+        ends. Yields the record of this connection. If the sandbox already has MAX_CONNECTIONS connections,
+        registers nothing and yields None.
         """
         slots = self._slots.setdefault(sandbox_id, set())
         if len(slots) >= MAX_CONNECTIONS:

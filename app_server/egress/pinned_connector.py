@@ -1,6 +1,8 @@
-"""Resolves the name of a host once, checks its addresses, and connects to one of the checked addresses. If an
-upstream proxy (an outgoing proxy of the server's network) is used, connects through this proxy, which also
-resolves the name.
+"""Looks up the addresses of a host once, checks them, and connects to one of the checked addresses. The
+connection does not look up the name again, because the second result could contain a forbidden address.
+
+If an upstream proxy (an outgoing proxy of the server's network) is used, connects through this proxy, which
+also resolves the name.
 """
 
 import asyncio

@@ -18,9 +18,9 @@ from app_server.levels.resolution import LevelValue, in_order
 class RuleOfLevel:
     """A rule of the organisation or of a team that allows or forbids sandboxes to call certain hosts.
 
-    rule: the hosts that the rule is about. level_value: the field `value` of this object is True if the rule
-    allows these hosts, and False if it forbids them. The object also says which organisation or team has made
-    the rule, and whether the rule is enforced. Users cannot override an enforced rule.
+    rule: the hosts that the rule is about. level_value: what the rule decides and which organisation or team
+    has made it. Its field `value` is True if the rule allows the hosts, and False if the rule forbids them.
+    Its field `enforced` is True if users cannot override the rule.
     """
 
     rule: HostRule
@@ -74,9 +74,10 @@ class Policy:
     `mode`: whether the sandbox may call no host, only the allowed hosts, or all public hosts. `rules`: the
     allowed hosts. In the mode OPEN, all public hosts are allowed on the ports 80 and 443, and `rules`
     contains hosts that are allowed on other ports. `own`: the part of `rules` that the user has added.
-    `of_levels`: the rules of the organisation and of the user's teams, which allow or deny hosts. `others`:
-    the policies of further repositories in the same sandbox. A request is allowed only if this policy and all
-    of `others` allow it.
+    `of_levels`: the rules of the organisation and of the user's teams, which allow or deny hosts.
+
+    `others`: if the sandbox works on several repositories, each repository has a policy. This object is one
+    of them, and `others` contains the rest. A request is allowed only if all these policies allow it.
     """
 
     mode: EgressMode
@@ -119,8 +120,9 @@ class Policy:
         return next((reason for reason in refusals if reason), None)
 
     def parts(self) -> frozenset[tuple[EgressMode, frozenset[HostRule]]]:
-        """Returns the data that `equals` compares: a set of pairs of a mode and the allowed hosts. There is
-        one pair for this policy, and one for each additional policy in the field `others`.
+        """Returns the mode and the allowed hosts of this policy and of each policy in `others`, as a set of
+        pairs. The method `equals` compares these sets, so that the order of hosts and policies does not
+        matter.
         """
         return frozenset((policy.mode, frozenset(policy.rules)) for policy in (self, *self.others))
 
@@ -139,13 +141,14 @@ def _refusal(policy: Policy, host: str, port: int) -> Reason | None:
 
 
 def _decided(policy: Policy, host: str, port: int) -> bool | None:
-    """Returns True if the rules of the organisation, the teams and the user together allow the host, and
-    False if they deny it. Returns None if neither the organisation nor a team has a rule for the host; then
-    only the settings of the installation and the user decide.
+    """Decides whether a host is allowed if the organisation or a team has a rule for it. Returns True if the
+    host is allowed, and False if it is denied. Returns None if neither the organisation nor a team has a rule
+    for the host; the caller then uses the mode and the allowed hosts of the policy.
 
-    The rules in order of priority, highest first: enforced rules of the organisation, enforced rules of
-    teams, rules of the user, other rules of teams, other rules of the organisation. Of two rules with the
-    same owner, the rule that denies the host has priority.
+    If several rules are about the host, the rule with the highest priority decides. The order is, highest
+    first: enforced rules of the organisation, enforced rules of teams, rules of the user (`policy.own`),
+    other rules of teams, other rules of the organisation. Of two rules with the same owner, the rule that
+    denies the host has priority.
     """
     said = [one.level_value for one in policy.of_levels if _is_about(one, host, port)]
     if not said:

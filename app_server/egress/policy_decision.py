@@ -52,12 +52,12 @@ class AllowedRoute:
     """The route of an allowed request: how the request reaches its host, and what the egress proxy must do
     with it.
 
-    addresses: the checked IP addresses of the host; empty if only the upstream proxy can resolve its name.
-    proxy: the upstream proxy (the outgoing proxy of the server's network) to use; None to connect to the host
-    directly. held: the credentials for the host. brokered: the secret variables whose values may be sent to
-    the host; the sandbox has only placeholders of them. is_git_host: whether the host is a git host of the
-    user, where pushes must use Slipway's git proxy. has_packages: whether some files of the host can be
-    cached.
+    addresses: the checked IP addresses of the host. The list is empty if the app server cannot resolve the
+    name; the upstream proxy then resolves it. proxy: the upstream proxy (the outgoing proxy of the server's
+    network) to use; None to connect to the host directly. held: the credentials for the host. brokered: the
+    secret variables whose values may be sent to the host; the sandbox has only placeholders of them.
+    is_git_host: whether the host is a git host of the user, where pushes must use Slipway's git proxy.
+    has_packages: whether the host serves package files that can be cached.
     """
 
     target: EgressTarget
@@ -139,8 +139,9 @@ class PolicyDecisions:
         """Reads the row of a sandbox from the database again and returns the new row. Returns None if
         `sandbox` is None, or if the sandbox was deleted or its session keys are no longer valid.
 
-        The proxy calls this method for requests that contain no session key: the later requests of a
-        connection, and requests inside a tunnel.
+        Only the first request of a connection contains a session key. For the later requests, and for
+        requests inside a tunnel, the proxy calls this method to check that the sandbox may still use the
+        proxy.
         """
         async with self._database.read() as session:
             found = await session.get(Sandbox, sandbox.id) if sandbox else None

@@ -147,11 +147,12 @@ class EgressProxy:
     async def _speak(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, slot: ConnectionSlot
     ) -> None:
-        """Serves a tunnel whose requests the proxy must read.
+        """Serves the requests in a tunnel. The proxy reads each request, and does not only copy the bytes of
+        the tunnel.
 
         On port 80, the requests are plain HTTP. On port 443, they must be inside TLS, which the proxy
-        decrypts. On other ports, they must be inside TLS if there is a credential for the host; otherwise TLS
-        and plain HTTP are allowed.
+        decrypts. On other ports, they must be inside TLS if the proxy has a credential for the host;
+        otherwise TLS and plain HTTP are allowed.
 
         line: the connection to the program in the sandbox. early: the data that the program has already sent
         in the tunnel. way: the checked route to the host. slot: the record of this connection among the open
@@ -267,8 +268,9 @@ class EgressProxy:
 
 
 class _Begun:
-    """A stream reader that returns first the data `early`, which was already read from the connection, and
-    then the data that arrives later on the connection.
+    """A stream reader for a connection from which some data was already read. It first returns this data
+    (`early`), and then the data that arrives later. So the user of the reader gets all data of the
+    connection.
     """
 
     def __init__(self, early: bytes, reader: asyncio.StreamReader) -> None:
@@ -281,11 +283,11 @@ class _Begun:
 
 
 class _Disguised(Exception):
-    """The error that is raised when the first data in a tunnel is for another host than the requested one, or
-    when it is not TLS.
+    """The error that is raised when the first data that a program sends in a tunnel is not allowed. Either
+    the data is TLS for another host than the host of the tunnel, or it is not TLS although TLS is required.
 
-    reason: why the tunnel is refused. alert: a TLS alert for the program in the sandbox; empty if there is
-    none.
+    reason: why the tunnel is refused. alert: the TLS message that tells the program in the sandbox about the
+    refusal; empty if the data is not TLS.
     """
 
     def __init__(self, reason: Reason, alert: bytes = b"") -> None:
@@ -295,14 +297,17 @@ class _Disguised(Exception):
 
 
 async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: bytes) -> bytes:
-    """Checks that the first data in a tunnel is for the requested host, and returns this data. `sandbox`: the
-    connection to the program in the sandbox. `target`: the requested host and port. `early`: data that was
-    already read from the tunnel.
+    """Reads and returns the first data that a program in a sandbox sends in a tunnel. Checks that the data is
+    for the host of the tunnel, because the program could otherwise reach a forbidden host. Raises _Disguised
+    if the check fails.
 
-    In a TLS connection, the program's first message must name the requested host. If the target is an IP
+    In a TLS connection, the program's first message must name the host in `target`. If `target` is an IP
     address, the message must name no host. On port 443 the data must be TLS. On other ports, data that is not
-    TLS is not checked. Raises _Disguised if the check fails. Raises TimeoutError if no data arrives on port
-    443.
+    TLS is not checked.
+
+    `sandbox`: the connection to the program in the sandbox. `target`: the host and port of the tunnel.
+    `early`: data that was already read from the tunnel. Raises TimeoutError if the data does not arrive in
+    time on port 443.
     """
     async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):
         begun = early or await sandbox.reader.read(PIECE_BYTES)
@@ -324,8 +329,9 @@ def _key_of(asked: ProxyRequest) -> str:
 
 
 def _printable_host(host: str) -> str:
-    """Returns the host name that a program in a sandbox wrote, in a form that can be stored and displayed. If
-    the name is not valid, unprintable characters are removed and the text is shortened to 100 characters.
+    """Returns the host name that a program in a sandbox wrote, in a form that can be stored and displayed. A
+    valid name is returned as `parse_host` returns it. From a name that is not valid, unprintable characters
+    are removed, and only the first 100 other characters are returned.
     """
     try:
         return parse_host(host)

@@ -63,12 +63,13 @@ async def policy_of(
     """Returns the network policy of a sandbox: the mode (no host, only allowed hosts, or all public hosts)
     and the allowed hosts. They come from the settings of four scopes, from wide to narrow: the installation,
     the user, the repository, the sandbox. The mode is that of the narrowest scope that sets a mode. The
-    allowed hosts are those of all four scopes together.
+    allowed hosts are those of all four scopes together. The policy also contains the rules of the
+    organisation and of the user's teams.
 
     repositories: the identity (`host/owner/name` or a path) of the repository of each conversation in the
     sandbox; None stands for a conversation without a repository. For several repositories, one policy is
     computed for each; the sandbox may then call a host only if each of these policies allows it. sandbox_id:
-    if None, the settings of single sandboxes are left out.
+    the sandbox; None to compute the policy without the settings that apply to a single sandbox.
     """
     settings = await _about(session, user_id, repositories, sandbox_id)
     of_levels = await rules_for(session, user_id)

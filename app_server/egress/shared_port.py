@@ -1,9 +1,9 @@
 """Serves two kinds of connections on the port for sandboxes (`inner_port`): requests to the app server's
 routes for sandboxes, and connections to the egress proxy.
 
-A connection goes to the egress proxy if its first bytes are CONNECT, or a method with a complete http://
-address. All other connections go to uvicorn's HTTP protocol. The decision is made before ASGI, because ASGI
-does not support CONNECT.
+A connection goes to the egress proxy if it begins like a request to an HTTP proxy: with CONNECT, or with a
+method and a complete URL, such as `GET http://host/path`. All other connections go to uvicorn's HTTP
+protocol. The decision is made before ASGI, because ASGI does not support CONNECT.
 """
 
 import asyncio
@@ -147,11 +147,11 @@ class _SharedPort(asyncio.Protocol):
 
 
 def _is_decided(begun: bytes) -> bool:
-    """Returns whether the first bytes of a connection show that the connection is not for the egress proxy.
-    Returns False if more bytes are needed to decide.
+    """Returns whether the first bytes of a connection show that it must go to uvicorn and not to the egress
+    proxy. Returns False if more bytes are needed to decide.
 
-    `begun`: all bytes that were received on the connection until now. The caller has already found that they
-    are not yet a complete beginning of a request to the egress proxy.
+    `begun`: all bytes that were received on the connection until now. The caller has already handled the case
+    that they are the beginning of a request to the egress proxy.
     """
     method, space, rest = begun.partition(b" ")
     if not space:

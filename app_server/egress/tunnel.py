@@ -27,9 +27,10 @@ async def join(
     """Copies data between two connections until both have ended: `sandbox`, from the program in the sandbox,
     and `world`, to the host. Adds the numbers of bytes to `traffic`.
 
-    first_words: a function that returns the first data that the sandbox sends. It raises an error if this
-    data is not allowed; `join` then ends with the same error. Raises OSError if a connection is lost. Raises
-    TimeoutError after IDLE_SECONDS without data.
+    first_words: an async function that reads the first data of the sandbox, checks it and returns it. This
+    data is then sent to the host. If the data is not allowed, the function raises an error, and `join` raises
+    the same error. Raises OSError if a connection is lost. Raises TimeoutError after IDLE_SECONDS without
+    data.
     """
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(IDLE_SECONDS) as patience:

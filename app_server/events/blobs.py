@@ -192,13 +192,13 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 
 def _blob(value: str, is_text: bool) -> Blob | None:
-    """Returns the large string `value` of an event as a Blob, which is stored outside the event. Returns None
-    if `value` must stay in the event. Only two kinds of strings are stored outside: the text of a tool
+    """Returns a large string of an event as a Blob, so that it can be stored outside the event. Returns None
+    if the string must stay in the event. Only two kinds of strings are stored outside: the text of a tool
     result, and the data URL of an image.
 
-    For an image, the Blob contains only the bytes of the image. If the data URL could not be restored exactly
-    from these bytes, it stays in the event. `is_text`: whether `value` is the text of a tool result;
-    otherwise it can be the data URL of an image.
+    `value`: the large string. `is_text`: True if `value` is the text of a tool result, and False for all
+    other strings. For an image, the Blob contains only the bytes of the image. If the data URL could not be
+    restored exactly from these bytes, it stays in the event.
     """
     encoded = value.encode()
     sha256 = hashlib.sha256(encoded).hexdigest()

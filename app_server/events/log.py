@@ -151,16 +151,15 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of the conversation's events that meet the criteria, as JSON text. The events are
-    sorted by their position in the log. If the criteria contain an earliest or latest time, the events are
-    sorted by timestamp instead.
+    """Returns one page of the conversation's events that meet the criteria, as JSON text.
 
     `order`: TIMESTAMP means oldest first, TIMESTAMP_DESC newest first. `page_id`: the id of the page; None
     for the first page. `full`: whether the events contain their large parts instead of references to them. A
     page with `full` has fewer than `limit` events if their total size is too large (see blobs.fitting).
 
-    Sorting by position and sorting by timestamp differ only if a sandbox reports timestamps that do not
-    increase. The database has an index for each of these two orders.
+    The events are sorted by timestamp if the criteria contain an earliest or latest time, and else by their
+    position in the log. The database has an index for each of these two orders. The two orders differ only if
+    a sandbox reports timestamps that do not increase.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
@@ -233,9 +232,11 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of stored events that may be the same as events in `frames`, by event id. These
-    are the stored events with the same id as an event in `frames`, and those at the positions from the first
-    to the last of `frames`. `frames`: the messages of a sandbox, each with one event.
+    """Returns the positions of stored events, by event id. The function `append` uses them to find out which
+    events in `frames` are already stored, and which contradict stored events.
+
+    These are the stored events with the same id as an event in `frames`, and those at the positions from the
+    first to the last of `frames`. `frames`: the messages of a sandbox, each with one event.
     """
     if not frames:
         return {}
@@ -289,9 +290,12 @@ def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
 
 
 def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
-    """Returns the SQL condition that selects the events that follow the event at the position `at` when
-    events are sorted by timestamp. `ascending`: whether the oldest event comes first; otherwise the newest
-    event comes first.
+    """Returns the SQL condition for the events that follow a given event, if the events are sorted by
+    timestamp. Events with equal timestamps are sorted by their position in the log. A search uses this
+    condition to continue after the last event of a page.
+
+    `at`: the position of the given event in the log. `ascending`: True if the oldest event comes first, False
+    if the newest event comes first.
     """
     moment = select(StoredEvent.timestamp).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.seq == at
@@ -302,10 +306,11 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
 
 
 def next_page(seqs: Sequence[int], number: int) -> str:
-    """Returns the id of the next page of events as JSON text, or `null` if this page is the last page.
+    """Returns the id of the next page of events as JSON text. Returns the text `null` if there is no next
+    page.
 
-    `seqs`: the positions of the events that the query has found: the events of this page, and at least one
-    event after them if there is one. `number`: how many of these events are on this page.
+    `seqs`: the positions of the events that the query has found. `number`: how many of these events, counted
+    from the first, are on this page. If the query has found more events, there is a next page.
     """
     return f'"{encode_page_id("events", str(seqs[number - 1]))}"' if len(seqs) > number else "null"
 

@@ -105,9 +105,11 @@ class DurableFrame(BaseModel):
     _stored_form: StoredForm | None = None
 
     def keep(self, conversation_id: UUID) -> StoredForm:
-        """Returns the event in the form in which the log stores it, with references in place of large parts.
-        After this call, the property `frame` contains the event in this form too. Does not write to the
-        database.
+        """Converts the event to the form in which the log stores it, with references in place of large parts,
+        and returns this form. Does not write to the database.
+
+        The object remembers this form: after the call, the property `frame` also contains references in place
+        of large parts.
         """
         self._stored_form = shortened(conversation_id, self.event, self._body)
         return self._stored_form
@@ -163,8 +165,8 @@ class DeltaFrame(_ItemFrame):
 
 
 class Retry(BaseModel):
-    """The part of a frame (message of the live stream) about a failed model call. It announces that the call
-    will be tried again, possibly with another model. `wait_seconds`: the time until the next attempt.
+    """The announcement, in a frame (message of the live stream) about a failed model call, that the call will
+    be tried again, possibly with another model. `wait_seconds`: the time until the next attempt.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -201,8 +203,8 @@ class _LiveOutput(BaseModel):
 
 
 class OutputFrame(BaseModel):
-    """A frame (message of the live stream) with the output that the running tool calls have written since
-    they began. The next frame of this kind replaces this frame.
+    """A frame (message of the live stream) with the output of the tool calls that are running now. It
+    contains the output of each call since the call began, so clients show only the newest frame of this kind.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -279,9 +281,10 @@ class EventWindow(BaseModel):
     """A reply of the API with consecutive events of a conversation's log, from the position `first_seq` to
     the position `last_seq`. There are no events if `first_seq` is after `last_seq`.
 
-    `log_seq`: the position of the newest event of the log. `state`: events outside this range that a client
-    needs to show the conversation's present settings, task list and open tool calls. It is null if the
-    request names a position in the log.
+    `log_seq`: the position of the newest event of the log. `state`: earlier events from which a client
+    computes the conversation's present settings, task list and open tool calls. `state` is given only if the
+    request asks for the newest events. It is null if the request asks for the events before, after or around
+    an event.
     """
 
     first_seq: int
@@ -292,8 +295,9 @@ class EventWindow(BaseModel):
 
 
 class MatchPart(BaseModel):
-    """A part of the passage that the search in a conversation shows for an event. `is_match`: whether this
-    part is a searched word.
+    """A part of the passage that the search in a conversation shows for an event. A passage is split into
+    searched words and other text. `is_match`: true if this part is a searched word, false if it is other
+    text.
     """
 
     text: str

@@ -1,9 +1,9 @@
 """Sends the live stream of a conversation over a WebSocket: first the stored events, then new frames
 (messages) as they arrive. No event is missing or sent twice.
 
-The frame `sync` names the positions of the stored events that follow. Between this frame and the events, the
-stream sends frames about the present state of the conversation. The caller supplies these frames. The caller
-must also check that the user may read the conversation.
+Before the stored events, the stream sends two things: the frame `sync`, which names the positions of these
+events, and frames about the present state of the conversation. The caller supplies the frames about the
+state. The caller must also check that the user may read the conversation.
 """
 
 import asyncio
@@ -84,9 +84,11 @@ async def serve(
 
 
 async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaitable[None]]) -> None:
-    """Calls `send_all` with a function that sends one text frame over the accepted `websocket`. Returns when
-    the client or the server ends the stream. If `send_all` raises Ended, or if the client does not read for
-    30 s, the client gets an error frame with the reason and the WebSocket is closed.
+    """Sends a live stream over the accepted `websocket`, until the client or the server ends the stream.
+
+    `send_all`: an async function that sends the whole stream. Its argument is a function that sends one text
+    frame. If `send_all` raises Ended, or if the client does not read for 30 s, the client gets an error frame
+    with the reason and the WebSocket is closed.
     """
     listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
     sender = asyncio.create_task(_send_all(websocket, send_all), name="stream-send")
@@ -188,9 +190,11 @@ class _Source:
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
         """Yields the frames (messages) to send to the client when `frame` arrives. These are stored events
-        that were not sent yet, and then `frame`, unless the client has it already. The frame LOOK only
-        informs the server that new events are stored, so it is not sent. `reached`: the position of the last
-        event that was sent.
+        that were not sent yet, and then `frame` itself.
+
+        `frame` is left out if the client has it already, or if it is the frame LOOK. LOOK is an internal
+        message, which says that new events are stored. `reached`: the position of the last event that was
+        sent.
         """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):
@@ -226,9 +230,12 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Returns the frames (messages) of a subscription without the pieces of finished model replies. A model
-    reply is finished if the log contains it as an event at the position `reached` or before. The client gets
-    a finished reply as a stored event.
+    """Removes from the frames (messages) of a subscription the pieces of model replies that are no longer
+    needed, and returns the other frames. `reached`: the position of the last stored event that the client
+    gets.
+
+    Pieces are removed if they arrived before the frame of one of these stored events. The client gets the
+    finished reply as a stored event.
     """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),

@@ -65,10 +65,10 @@ async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: i
 
 async def around(session: AsyncSession, conversation_id: UUID, event_id: str, limit: int) -> Window:
     """Returns a window with the event `event_id` and the events before and after it, at most `limit` events
-    together. Their total size is at most twice MAX_CHARACTERS, unless one event alone is larger than
-    MAX_CHARACTERS.
+    together. Raises NotFound `event_not_found` if the conversation has no such event.
 
-    Raises NotFound `event_not_found` if the conversation has no such event.
+    The window consists of two halves: the events up to this event, and the events after it. Each half has at
+    most MAX_CHARACTERS; a half with only one event may be larger.
     """
     query = select(StoredEvent.seq).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id == event_id
@@ -109,8 +109,9 @@ def _sizes(conversation_id: UUID) -> Select[int]:
 
 
 def _fitting(sizes: Iterable[int]) -> int:
-    """Returns how many of these events fit into one window of at most MAX_CHARACTERS, counted from the first.
-    The result is at least 1 if there is an event. `sizes`: the size of each event in characters.
+    """Returns how many of the first events of a list fit into one window. Their total size is at most
+    MAX_CHARACTERS. The first event always fits, even if it alone is larger. `sizes`: the size of each event
+    in characters.
     """
     room, count = MAX_CHARACTERS, 0
     for size in sizes:

@@ -149,9 +149,9 @@ async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int |
 def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
-    """Adds to an SQL query the condition that an event contains all of `words`. Returns the new query, in
-    which each event is joined with its row in the search index (EventWords). Also returns the column by which
-    the events must be sorted to be in the order of the log.
+    """Adds to an SQL query the condition that an event contains all of `words`. Returns two things: the new
+    query, and the column by which its results must be sorted to be in the order of the log. The new query
+    joins each event with its row in the search index (EventWords).
 
     `words`: the searched words, at least one, in lower case and without accents.
     """
@@ -178,9 +178,11 @@ def of_event() -> ColumnElement[bool]:
 
 
 def sort_value_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
-    """Returns an SQL subquery that gives the place of the event at the position `seq` in the sort order of
-    search results. A search uses it to continue after this event. The value is the id of the event's row on
-    SQLite, and `seq` on PostgreSQL.
+    """Returns an SQL subquery for the value by which search results are sorted, for the event at the position
+    `seq`. The next page of a search consists of the results after this value.
+
+    The value is the id of the event's row in the search index on SQLite, and `seq` on PostgreSQL. Both
+    increase in the order of the log.
     """
     is_sqlite = session.get_bind().dialect.name == _SQLITE
     sort_values = select(EventWords.id if is_sqlite else EventWords.seq)

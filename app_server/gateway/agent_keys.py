@@ -34,8 +34,8 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns the part of an agent server's URL that names the sandbox: `agent-` and the id of the sandbox.
-    The URL of a link to a port of a sandbox has the link's token in the same place.
+    """Returns the part of the URL of an agent server that names the sandbox: `agent-` and the id of the
+    sandbox. In the URL of a link to a port, the token of the link is at the same place.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 
@@ -55,12 +55,13 @@ def make(
     moment: datetime,
     conversation_id: UUID | None = None,
 ) -> str:
-    """Returns a key for the sandbox's agent server. The key is valid for 11 to 12 hours.
+    """Returns a key for the sandbox's agent server. The key is valid for 11 to 12 hours: it expires at a full
+    hour, so that all calls within the same hour return the same key. Pages that ask repeatedly then do not
+    get a new key each time.
 
-    Calls within the same hour return the same key, so that pages which ask repeatedly do not get a new key
-    each time. `made_by`: the API key or browser session for which the key is made. `moment`: the current
-    time. `conversation_id`: the only conversation that the key gives access to; the key becomes invalid when
-    this conversation is deleted. None means that the key gives access to all conversations in the sandbox.
+    `made_by`: the API key or browser session for which the key is made. `moment`: the current time.
+    `conversation_id`: the only conversation that the key gives access to; the key becomes invalid when this
+    conversation is deleted. None means that the key gives access to all conversations in the sandbox.
     """
     expires_at = (moment + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
     grant = PreviewGrant(
@@ -99,9 +100,9 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
 
 
 def asks_for_health(connection: HTTPConnection, location: PreviewLocation) -> UUID | None:
-    """Returns the id of the sandbox if the request has no key and is a health check of the sandbox's agent
-    server. The gateway itself answers such a request. Returns None for all other requests. `location`: the
-    address of the request.
+    """Tests whether a request is a health check of an agent server without a key, which the gateway itself
+    answers. Returns the id of the sandbox if it is, and None for all other requests. `location`: the address
+    of the request.
     """
     if (
         not isinstance(location, Below)

@@ -54,8 +54,8 @@ _NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
 
 
 def require_allowed(method: str, path: str, conversation_id: UUID | None = None) -> None:
-    """Checks that a link or a key allows a request to the agent server. Raises Forbidden `not_by_link` if
-    links and keys do not allow this method and path. Raises Forbidden `other_conversation` if the path
+    """Checks whether clients may send this request to the agent server with a link or a key. Raises Forbidden
+    `not_by_link` if the method and path are not allowed. Raises Forbidden `other_conversation` if the path
     names another conversation than `conversation_id`.
 
     `path`: the path as the client sent it, before percent-decoding. `conversation_id`: the only conversation

@@ -82,8 +82,9 @@ def agent_server_key(
 def url_of(request: Request, grant: PreviewGrant) -> str:
     """Returns the URL of a link to a port of a sandbox. `grant`: the access that the link gives.
 
-    If the link opens an agent server, the URL has no slash at the end, because programs append paths to it.
-    Requests to such a URL need no cookie.
+    If ports have separate host names, the URL is at the host name of the port. Otherwise the URL is below a
+    path. The URL of a link to an agent server is always below a path, and has no slash at the end, because
+    programs append paths to it.
     """
     token = links.sign(request.state.cipher, grant)
     config, asked_at = request.state.config, request.headers["host"]

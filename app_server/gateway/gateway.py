@@ -184,9 +184,9 @@ class Gateway:
         self, connection: HTTPConnection, grant: PreviewGrant, location: PreviewLocation
     ) -> AgentClient:
         """Returns the object that calls the agent server of the sandbox to which `grant` (a link's or key's
-        access) belongs. Raises Gone `link_expired` if the link was made for another page than the page at
-        `location`, or if the link's sandbox was deleted. Raises NotAuthenticated `session_key_invalid` if the
-        key's sandbox was deleted. Raises Conflict `sandbox_not_running` if the sandbox does not run.
+        access) belongs. Raises Gone `link_expired` if `location` is a host name that the link does not open,
+        or if the link's sandbox was deleted. Raises NotAuthenticated `session_key_invalid` if the key's
+        sandbox was deleted. Raises Conflict `sandbox_not_running` if the sandbox does not run.
         """
         if isinstance(location, OwnName) and (
             grant.to_agent_server or (grant.sandbox_id, grant.port) != (location.sandbox_id, location.port)
@@ -229,8 +229,8 @@ class Gateway:
 
 
 async def _require_shown_there(client: AgentClient, grant: PreviewGrant, location: PreviewLocation) -> None:
-    """Checks that the page of the link's port can be shown at the address `location`. Raises Conflict
-    `host_name_needed` if the page is VS Code and has no separate host name. `grant`: what the link opens.
+    """Raises Conflict `host_name_needed` if VS Code runs on the port of the link (`grant`) and `location` is
+    below a path, because VS Code works only at a separate host name.
     """
     if not (isinstance(location, Below) and needs_name(grant.port)):
         return
@@ -247,9 +247,9 @@ async def _start_plugin(
     location: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin (such as VS Code) of the link's port after a request to this port has failed.
-    `error`: the failure; raised if no plugin can be started. Raises Conflict `host_name_needed` if the plugin
-    cannot be shown at `location`, or Forbidden `runtime_plugin_not_offered` if the sandbox lacks the plugin.
+    """Starts the runtime plugin (such as VS Code) of the link's port after a GET request failed because no
+    program listens there. In other cases raises `error`, the failure. Raises Conflict `host_name_needed` if
+    the plugin cannot be shown at `location`, Forbidden `runtime_plugin_not_offered` if the sandbox lacks it.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
     if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
@@ -334,9 +334,9 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, location: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns the scripts that make a sandbox's page work at its address `location`. Returns None in three
-    cases: the request is not for a page; the page has a separate host name and is not shown in a frame; the
-    address is below a path, and the program itself uses URLs with this path.
+    """Returns the scripts that make a sandbox's page work at `location`, or None if no scripts are needed.
+    None are needed if the request is not for a page, or if the page has a separate host name and is not in a
+    frame, or if the page is below a path and its program already uses URLs with this path.
     """
     is_below = isinstance(location, Below)
     program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)
@@ -349,7 +349,7 @@ def _addition(connection: HTTPConnection, location: PreviewLocation, grant: Prev
 
 def _require_own_page(connection: HTTPConnection, location: OwnName) -> None:
     """Checks the origin of a request with a link's cookie. Raises Forbidden `origin_not_allowed` if the
-    request may change something and comes from a page that is not a page of the same sandbox.
+    request may change something and was sent by a page that does not belong to the same sandbox.
     """
     origin = connection.headers.get("origin")
     if origin is None or is_safe(connection.scope) or origin == location.origin:

@@ -106,11 +106,11 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 def _localised(url: bytes, location: PreviewLocation, port: int) -> bytes:
     """Converts the URL at which the browser sees a sandbox's page to the URL that the program in the sandbox
-    uses for the page, such as `http://localhost:PORT/a`. `url`: the value of the header `Origin` or
-    `Referer`. `location`: where the browser sees the page. `port`: the program's port.
+    uses for the page, such as `http://localhost:PORT/a`. All other URLs are returned unchanged.
 
-    For a page below a path, browsers send the origin `null`; it is converted to `http://localhost:PORT`. All
-    other URLs are returned unchanged.
+    `url`: the value of the header `Origin` or `Referer`. It can be `null`, which browsers send as the origin
+    of a page below a path; this is converted to `http://localhost:PORT`. `location`: where the browser sees
+    the page. `port`: the program's port.
     """
     here = location.origin.encode() + (location.prefix.encode() if isinstance(location, Below) else b"")
     local = f"http://localhost:{port}".encode()
@@ -150,11 +150,12 @@ def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
 
 
 def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
-    """Converts the target of a redirect, so that the browser stays at the URL where the gateway shows the
-    page. `location`: the target, as the program in the sandbox has sent it. `port`: the program's port.
-    `prefix`: the path below which the gateway shows the page; empty if the page has a separate host name.
+    """Converts the target of a redirect to a path below `prefix`, so that the browser stays at the URL where
+    the gateway shows the page. For example, converts `http://localhost:PORT/a` to `PREFIX/a`.
 
-    Changes only a target that is a path or an address of the program (`localhost` with this port).
+    `location`: the target, as the program in the sandbox has sent it. It is changed only if it is a path from
+    the root or an address of the program (`localhost` with this port). `port`: the program's port. `prefix`:
+    the path below which the gateway shows the page; empty if the page has a separate host name.
     """
     text = location.decode("latin-1")
     local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)

@@ -36,8 +36,8 @@ async def find_link_in_use(
     because the program's pages work only below the path of this link.
 
     Considers only links to this port of this sandbox that were made with the API key or browser session
-    `made_by`. These links must have `keeps_prefix`, which means that the program receives the whole path,
-    with the link's prefix.
+    `made_by`. For these links, `keeps_prefix` must be true: the gateway then leaves the link's prefix in the
+    paths that it sends to the program.
     """
     tokens = dict.fromkeys(_PATH.findall(await client.first_page(port)))
     for token in list(tokens)[:_MAX_TRIED]:

@@ -23,11 +23,12 @@ class PreviewGrant:
     `expires_at` if the sandbox is deleted, or if the API key or browser session that made it (`made_by`)
     ends.
 
-    `path`: the path that the link opens on the port. `keeps_prefix`: whether the program receives the whole
-    path, with the link's prefix; only for a link below a path. `to_agent_server`: whether the access is to
-    the agent server itself, as far as `gateway/agent_server.py` allows. `conversation_id`: the only
-    conversation to which access is given; the access ends when that conversation is deleted. `is_key`: true
-    if a key in a header (`gateway/agent_keys.py`) gives this access; false if a link gives it.
+    `path`: the path that the link opens on the port. `keeps_prefix`: only for a link below a path. True if
+    the program receives the whole path of each request; false if the gateway removes the link's prefix from
+    it. `to_agent_server`: whether the access is to the agent server itself, as far as
+    `gateway/agent_server.py` allows. `conversation_id`: the only conversation to which access is given; the
+    access ends when that conversation is deleted. `is_key`: true if a key in a header
+    (`gateway/agent_keys.py`) gives this access; false if a link gives it.
     """
 
     sandbox_id: UUID

@@ -82,11 +82,11 @@ class PreviewOrigins:
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
     """Returns the origin (scheme, host name and port of the URL) at which a browser opens this port of the
-    sandbox. The host name belongs to this port only. Returns None if ports have no separate host names for
-    users who reach Slipway at the address `asked_at`; then the pages are shown below a path of Slipway's own
-    address.
+    sandbox. The host name belongs to this port only. Returns None if the port has no separate host name for
+    the user; the pages are then shown below a path of Slipway's own address.
 
-    `asked_at`: the Host header of the user's request.
+    `asked_at`: the Host header of the user's request. Host names that end with `.localhost` work only in a
+    browser on the server's machine, so they are used only if this header names the machine itself.
     """
     suffix = config.preview_suffix
     label = f"p{port}-{sandbox_id.hex}"
@@ -103,8 +103,8 @@ def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -
 
 
 def has_names(config: Config, asked_at: str) -> bool:
-    """Returns whether each port has a separate host name for a user who reaches Slipway at the address
-    `asked_at`. `asked_at`: the Host header of the user's request.
+    """Returns whether each port of a sandbox has a separate host name for the user. `asked_at`: the Host
+    header of the user's request, as for `origin_of_port`.
     """
     return origin_of_port(config, UUID(int=0), 1, asked_at) is not None
 

@@ -60,7 +60,7 @@ class Addition:
 
 
 def wants_page(scope: Scope, *, framed: bool) -> bool:
-    """Returns whether the request asks for a whole HTML page, as a browser does when a user opens a URL.
+    """Returns whether the request is a GET request for HTML, as browsers send it to open a page.
 
     `framed`: if True, the function returns True only for a page that is shown in a frame of another page.
     """
@@ -71,7 +71,8 @@ def wants_page(scope: Scope, *, framed: bool) -> bool:
 
 def unpacked(headers: list[Header]) -> list[Header]:
     """Returns the headers of a browser's request, changed so that the program in the sandbox replies with a
-    complete, uncompressed page, which the gateway can rewrite.
+    complete, uncompressed page. The gateway can rewrite only such a page. Headers that ask for compression,
+    for a part of a page or only for a newer page are removed.
     """
     return [*without(headers, _CONDITIONS), (b"accept-encoding", b"identity")]
 

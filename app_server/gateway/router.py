@@ -63,10 +63,10 @@ async def _link_in_use(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
     """Returns an existing link to this port if the program on the port already serves its pages below the
-    path of that link. Returns None if no such link exists, or if the program does not reply.
+    path of that link. Returns None if no such link exists, or if the sandbox or the program does not run.
 
-    Does not look for a link, and returns None, in three cases: the request sets `keeps_prefix`; the request
-    names the port by its name and not by its number; ports have separate host names.
+    Returns None without a search in three cases: the request sets `keeps_prefix`; the request names the port
+    by its name and not by its number; each port has a separate host name, so that links have no paths.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

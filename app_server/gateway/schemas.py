@@ -30,12 +30,14 @@ class CreateLink(BaseModel):
     the number or the name of the port. The link with the name `AGENT_SERVER` opens the part of the agent
     server's REST API that is allowed through links.
 
-    `path`: the path that the link opens on the port. `keeps_prefix`: true if the program on the port was
-    configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
-    path. If `keeps_prefix` is null, Slipway reads the program's first page. If this page contains the path of
-    an existing link to this port with `keeps_prefix`, that link is returned and no new link is created. If
-    ports have host names, `keeps_prefix` has no effect and Slipway does not read the page.
-    `lifetime_seconds`: for how long the link is valid.
+    `path`: the path that the link opens on the port. `lifetime_seconds`: for how long the link is valid.
+
+    `keeps_prefix`: true if the program on the port was configured to serve its pages below the link's path
+    (`vite --base`). The program then receives the whole path of each request. If false, Slipway removes the
+    link's path from each request. If null and the request has the number of the port, Slipway reads the
+    program's first page. If this page contains the path of an existing link to this port with `keeps_prefix`,
+    that link is returned and no new link is created. Otherwise null has the same effect as false. If each
+    port has a separate host name, `keeps_prefix` has no effect and Slipway does not read the page.
     """
 
     name: PortName | None = None
@@ -63,7 +65,8 @@ class Link(BaseModel):
     `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created it
     signs out or deletes the API key with which the link was created.
 
-    `keeps_prefix`: whether the program on the port receives the whole path of `url`.
+    `keeps_prefix`: true if the program on the port receives the whole path of each request; false if Slipway
+    removes the link's path from it.
     """
 
     url: str

@@ -27,7 +27,8 @@ async def list_secret_names(
     """Returns the names of the secrets that commands in the sandbox may use. The reply never contains the
     values.
 
-    The header `X-Session-API-Key` must have the `session_api_key` of the sandbox, or of a conversation in it.
+    The header `X-Session-API-Key` must contain a key for the sandbox's agent server: the `session_api_key`
+    that the API has returned with the sandbox, or with a conversation in the sandbox.
     """
     grant = agent_keys.read(cipher, request, sandbox_id)
     await require_maker(request, grant)

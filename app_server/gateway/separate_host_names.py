@@ -1,5 +1,5 @@
 """Determines which runtime plugins can be shown only if their port has a separate host name. The only such
-plugin is VS Code, because VS Code does not start in an opaque origin.
+plugin is VS Code. A page below a path has an opaque origin, in which VS Code does not start.
 """
 
 from typing import Final

@@ -123,9 +123,11 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
 
 
 def parse_identity(repository: str) -> str:
-    """Returns the identity of a repository (see `Address.identity`). `repository`: any text that
-    `parse_address` accepts, or an identity such as `github.com/owner/name`. Raises InvalidRepository (422)
-    for other texts.
+    """Returns the identity of a repository: a text such as `github.com/owner/name` that is the same for all
+    its addresses (see `Address.identity`).
+
+    `repository`: any text that `parse_address` accepts, or an identity. Raises InvalidRepository (422) for
+    other texts.
     """
     host, _, path = repository.partition("/")
     names_host = "://" not in repository and "@" not in host and "." in host.strip(".") and "/" in path

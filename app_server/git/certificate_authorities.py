@@ -1,5 +1,6 @@
 """Additional certificate authorities for a self-hosted git host. Users paste the certificates of these
-authorities in PEM form. The HTTPS certificate of the host is verified with the pasted certificates.
+authorities in PEM form. Slipway and git then accept HTTPS certificates of the host that one of these
+authorities has signed.
 """
 
 import ssl

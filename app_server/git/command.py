@@ -42,8 +42,8 @@ _ANSWER = (
 @dataclass(frozen=True)
 class Credentials:
     """A user name and a password for a git host. git sends them only to the server at `origin` (scheme, host
-    and port), even after a redirect. `authorities`: additional certificate authorities for this server, as
-    PEM; None if there are none.
+    and port), even after a redirect. `authorities`: the certificate authorities, as PEM, that are trusted for
+    this server in addition to the usual ones; None if there are none.
     """
 
     origin: str
@@ -86,10 +86,11 @@ async def run_git(
 ) -> GitResult:
     """Runs git in `directory`, which is also git's home directory, and returns the exit code and output.
 
-    `report`: a function that is called with each progress line of git. `way`: options for the connection to
-    the host of the repository; None means that git connects with its default options. `credentials`: git
-    sends them to the host; they never appear on a command line, where every user of this machine could read
-    them. `largest_file_bytes`: git fails as soon as it writes a larger file; None means no limit.
+    `report`: a function that is called with each progress line of git. `credentials`: git sends them to the
+    git host; they never appear on a command line, where every user of this machine could read them. `way`:
+    settings and ssh options for the connection to the git host (see `pinned_git.way_to`); None means that git
+    connects with its default options. `largest_file_bytes`: git fails as soon as it writes a larger file;
+    None means no limit.
 
     Raises GitTimeout after `timeout_seconds`. When the function ends, also after an error or a cancellation,
     all processes of the git command have ended and the output is closed.

@@ -46,8 +46,12 @@ def credentials_in(address: Address) -> Credentials | None:
 
 
 def credentials_of(row: GitCredential, token: str) -> Credentials:
-    """Returns the user name and password that git sends to the git host of `row`, a stored token. The user
-    name is the one that the host requires. The password is `token`, the decrypted token.
+    """Returns the user name and password that git sends to a git host. `row`: the user's stored token for the
+    host. `token`: the same token, decrypted; it is the password.
+
+    The user name is the one that the user has stored. If there is none, it is a name that the host accepts
+    together with a token. For bitbucket.org, a stored e-mail address is replaced by the name that git needs
+    there.
     """
     return Credentials(
         row.origin, _name_for(row.origin, row.username), token, authorities=row.certificate_authorities
@@ -55,8 +59,10 @@ def credentials_of(row: GitCredential, token: str) -> Credentials:
 
 
 def trust_in(row: GitCredential) -> AdditionalTrust | None:
-    """Returns the additional certificate authorities that the user has stated for the git host of `row` (a
-    stored token) and for the host's API. Returns None if the user has stated none.
+    """Returns the additional certificate authorities that the user has stored for a git host, or None if
+    there are none. They are trusted for the host, and for the host's API if the user has stored its address.
+
+    `row`: the user's stored token for the host.
     """
     if row.certificate_authorities is None:
         return None
@@ -75,8 +81,10 @@ async def provider_with_token(
     session: AsyncSession, user_id: UUID, repository: str | None, provider: str | None
 ) -> GitProvider | None:
     """Returns the provider (the kind of git host, such as GitHub) of a repository if the user has a token for
-    the repository's host. Returns None if the user has no such token, if `repository` is None, or if it is a
-    path on the app server's machine. `provider`: the git host if `repository` names none, as in `owner/name`.
+    the repository's host. Returns None if the user has no such token.
+
+    `repository`: the name or URL of the repository. For None and for a path on the app server's machine,
+    returns None. `provider`: the kind of git host if `repository` names no host, as in `owner/name`.
     """
     origin = parse_address(repository, provider).origin if repository else None
     row = await _of_origin(session, user_id, origin) if origin else None

@@ -58,8 +58,10 @@ async def revoke_later(
     session: AsyncSession, row: GitCredential, grant: GitGrant, token_encrypted: str
 ) -> None:
     """Stores a background job that revokes a token at its git host. Stores no job if the host cannot revoke
-    tokens. `row`: the credential with the token's git host. `grant`: the record of the sign-in that granted
-    the token. `token_encrypted`: the token, encrypted.
+    tokens, or if the OAuth application of the sign-in was removed.
+
+    `row`: the stored credential of the user for the git host. `grant`: the record of the sign-in that granted
+    the token. `token_encrypted`: the token to revoke, encrypted.
     """
     if grant.app_id is None or provider_of(row.origin, row.provider)[0] not in _REVOKING:
         return

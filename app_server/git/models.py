@@ -55,8 +55,8 @@ class GitOAuthApp(Base):
 
     `api_url`, `sign_in_url`: the addresses of the host's API and of its sign-in; None means the usual address
     of the provider. `private_key_encrypted`: the private key in PEM form, encrypted; only for a GitHub App.
-    `scopes`: separated by spaces; None means the usual scopes for the provider. `certificate_authorities`:
-    additional certificate authorities for the host, as PEM.
+    `scopes`: the permissions that a sign-in asks for, separated by spaces; None means the usual scopes for
+    the provider. `certificate_authorities`: additional certificate authorities for the host, as PEM.
     """
 
     __tablename__ = "git_oauth_apps"
@@ -81,12 +81,14 @@ class GitGrant(Base):
     token of a GitCredential. A token that the user has pasted has no such row.
 
     `app_id`: the OAuth application of the sign-in; None if an administrator has removed the application. Then
-    the token cannot be renewed. `installation_id`: the installation of a GitHub App whose tokens are used;
-    None for a token of the user. `expires_at`: when the token expires. `renew_at`: the earliest time at which
-    Slipway renews the token. `expires_at` and `renew_at` are None if the token does not expire. `is_refused`:
-    the host no longer renews the token, so the user must sign in to the host again. `claimed_until`: an app
-    server renews the token now; until this time no other one may do it. None if no app server renews it.
-    `version`: is increased by each renewal.
+    the token cannot be renewed. `installation_id`: if the token belongs to an installation of a GitHub App,
+    the id of this installation; None if the token belongs to the user. `expires_at`: when the token expires.
+    `renew_at`: the earliest time at which Slipway renews the token. `expires_at` and `renew_at` are None if
+    the token does not expire.
+
+    `is_refused`: whether the host has refused to renew the token. If so, the user must sign in to the host
+    again. `claimed_until`: while one app server renews the token, the time until which the other app servers
+    must not renew it; None if no app server renews it. `version`: is increased by each renewal.
     """
 
     __tablename__ = "git_grants"

@@ -23,10 +23,10 @@ async def get_repository_owner(
     repository: Annotated[str, Query(min_length=1, max_length=2000)],
     git_provider: Annotated[str | None, Query(max_length=50)] = None,
 ) -> RepositoryOwner | None:
-    """Returns the team that owns a repository. Returns null if no team owns it.
+    """Returns the team that owns a repository, if the user may know this team. Otherwise returns null.
 
-    For a user who is not a member of the owning team: returns the team if it reserves the repository for its
-    members, otherwise null.
+    A member of the team may know it. Other users may know it only if the team reserves the repository for its
+    members. Returns null also if no team owns the repository.
 
     `repository`: the name or URL of the repository. `git_provider`: the kind of git host for a name without a
     host; null means GitHub. 422 `repository_not_found` if the text is not the name or URL of a repository.

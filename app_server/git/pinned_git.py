@@ -29,7 +29,8 @@ class GitConnectionOptions:
 
 def guard_for(config: Config, *, administers: bool) -> Guard | None:
     """Returns a guard: a check of network addresses that prevents git from connecting to private addresses.
-    Returns None for administrators of the installation, who may use repositories on any host.
+    The guard allows the private addresses that the configuration names (`egress_private`). Returns None for
+    administrators of the installation, who may use repositories on any host.
 
     `administers`: whether the user is an administrator of the installation, see
     User.administers_installation.

@@ -26,8 +26,8 @@ _MAX_PROVIDERS = 20
 
 class ProviderToken(BaseModel):
     """A token for one provider (kind of git host) in the request body of save_provider_tokens. If `token` is
-    missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if this
-    host is not the provider's usual host.
+    missing or empty, the stored token is not changed. `host`: the name or URL of the git host; null means the
+    usual host of the provider, such as `github.com`. A provider without a usual host needs `host`.
     """
 
     model_config = ConfigDict(extra="forbid")

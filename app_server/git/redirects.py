@@ -55,9 +55,9 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
 
 
 async def require_member_of_moved(database: Database, user_id: UUID, address: str) -> None:
-    """Checks that the user may work on the repository to which a git host has redirected a request.
-    `address`: the address to which the host redirects. Raises Forbidden `repository_of_team` if a team
-    reserves the repository for its members and the user is not a member.
+    """Checks that the user may use a repository at its new address, after the git host has redirected a
+    request. `address`: the new address. Raises Forbidden `repository_of_team` if a team reserves the
+    repository at this address for its members and the user is not a member.
     """
     async with database.read() as session:
         await require_member(session, user_id, [parse_address(address).identity])

@@ -56,8 +56,11 @@ async def pack(
     long a clone may take. `report`: a function that is called with each progress line of git. `credentials`:
     the user's credentials for the host. They work over HTTP only, so ssh is not used if they are given.
     `guard`: prevents git from connecting to private network addresses; None means that all addresses are
-    allowed. `require_moved`: a function that is called with the new address if the git host redirects, before
-    git fetches from there. It raises an error if the user may not use the repository at this address.
+    allowed.
+
+    `require_moved`: a function that checks whether the user may use the repository at another address, and
+    raises an error if not. It is called with the new address if the git host redirects, before git fetches
+    from there. None means no check.
 
     Raises StartFailure with one of the codes `repository_not_found`, `repository_not_allowed`,
     `branch_not_found`, `repository_clone_failed` and `certificate_not_trusted`.
@@ -192,9 +195,11 @@ async def _bundle(clone: Path, bundle: Path) -> None:
 
 
 async def _default_branch(clone: Path) -> str | None:
-    """Returns the branch to which HEAD of the fetched repository points. If this branch has no commit,
-    returns the first of these that exists: `main`, `master`, the first branch in alphabetical order.
-    Returns None for a detached HEAD.
+    """Returns the branch that is checked out if the user has named no branch. This is the branch to which
+    HEAD of the fetched repository points. Returns None for a detached HEAD.
+
+    If the branch of HEAD has no commit, returns `main` if this branch exists, else `master` if it exists,
+    else the first branch in alphabetical order. If no branch has a commit, returns the branch of HEAD.
     """
     head = await _head(clone)
     if head is None:
@@ -220,8 +225,8 @@ async def _has_branch(clone: Path, name: str) -> bool:
 
 async def _first_branches(clone: Path) -> list[str]:
     """Returns the names of the first branches in alphabetical order, at most MAX_NAMED_BRANCHES + 1. An error
-    message lists MAX_NAMED_BRANCHES of these names. If there is one more name, the message ends with "and
-    more".
+    message lists at most MAX_NAMED_BRANCHES names. The additional name only shows that more branches exist;
+    the message then ends with "and more".
     """
     count = f"--count={MAX_NAMED_BRANCHES + 1}"
     return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)

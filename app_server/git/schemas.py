@@ -73,9 +73,10 @@ class SaveGitCredential(BaseModel):
 
 class ChangeGitCredential(BaseModel):
     """The request body that changes a stored token for a git host. Fields that are left out do not change.
-    `provider`, `api_url`: allowed only together with a new token, because the stored token must not be sent
-    to another address. A new provider without an `api_url` removes the stored API address.
-    `certificate_authorities`: an empty text removes the stored certificate authorities.
+
+    `provider`, `api_url`: allowed only if the request also contains a new `token`. Otherwise a request could
+    cause Slipway to send the stored token to another address. A new provider without an `api_url` removes the
+    stored API address. `certificate_authorities`: an empty text removes the stored certificate authorities.
     """
 
     token: Token | None = None
@@ -97,12 +98,15 @@ class GitCredentialInfo(BaseModel):
     if the host is not reached over https.
 
     provider: the kind of the host, as the user has stated it, or else as guessed from the host's name.
-    has_stated_provider: whether the user has stated the provider. is_signed_in: true if a sign-in at the host
-    granted the token; false if the user pasted it. installation_id: the installation of a GitHub App whose
-    tokens are used; null if no installation is used. scopes: what the token may do, as the host stated at the
-    sign-in; null if the host stated no scopes. expires_at: when the token expires; null if it does not expire
-    or the host did not say. needs_reconnect: the host no longer renews the token, so the user must sign in to
-    the host again. certificate_authorities: PEM; null if there are none.
+    has_stated_provider: whether the user has stated the provider. certificate_authorities: additional
+    certificate authorities for the host, in PEM form; null if there are none.
+
+    is_signed_in: true if a sign-in at the host granted the token; false if the user pasted it.
+    installation_id: if the token belongs to an installation of a GitHub App, the id of this installation;
+    otherwise null. scopes: what the token may do, as the host stated at the sign-in; null if the host stated
+    no scopes. expires_at: when the token expires; null if it does not expire or the host did not say.
+    needs_reconnect: true if the host has refused to renew the token, so that the user must sign in to the
+    host again.
     """
 
     id: Id

@@ -17,10 +17,11 @@ _UNEXPECTED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True)
 class Renewing:
-    """Two functions that give a wrapped client of a git host a valid token before each call. `valid(refused,
-    repository)`: returns a valid token. `refused`: a token that the host has refused, or None. `repository`:
-    the name of the repository that the request concerns, or None. `with_token(token)`: returns a client that
-    uses this token.
+    """Two functions with which a wrapped client of a git host gets a valid token before each call.
+
+    `valid`: returns a valid token. Its first argument is a token that the host has just refused, or None. Its
+    second argument is the name of the repository that the call concerns, or None. `with_token`: returns a
+    client that uses the token that it gets as its argument.
     """
 
     valid: Callable[[str | None, str | None], Awaitable[str]]
@@ -28,12 +29,12 @@ class Renewing:
 
 
 def careful(client: GitHostClient, host: str, renewing: Renewing | None = None) -> GitHostClient:
-    """Wraps a client of a git host so that its methods raise `git_host_failed` if a reply of the host has an
-    unexpected form. Without the wrapper, the methods would raise a Python error such as KeyError. `host`: the
-    name of the host, for the error message.
+    """Returns a wrapper of a git host's client that has the same methods. If a reply of the host has an
+    unexpected form, the wrapper's methods raise BadGateway `git_host_failed`, and not a Python error such as
+    KeyError. `host`: the name of the host, for the error message.
 
-    `renewing`: provides a valid token for each call. If the host refuses the token, the call is repeated once
-    with a renewed token. None means that the client always uses the same token.
+    `renewing`: provides a valid token for each call. If the host refuses this token, the wrapper renews it
+    and repeats the call once. None means that all calls use the token of `client`.
     """
     return cast("GitHostClient", _Careful(client, host, renewing))
 

@@ -48,9 +48,10 @@ class ConnectedHost:
 
 @dataclass(frozen=True)
 class GitHosts:
-    """Finds the git hosts for which one user has stored a token. The methods return each host with an API
-    client for it. `http`: the HTTP client for this user's calls; it refuses private network addresses unless
-    the user is an administrator. `tokens`: renews tokens that were granted by a sign-in.
+    """Finds the git hosts for which one user has stored a token. Each method returns one or several
+    ConnectedHosts: a git host with an API client that uses the user's token. `http`: the HTTP client for this
+    user's calls; it refuses private network addresses unless the user is an administrator. `limits`: stores
+    the rate limits that the hosts state. `tokens`: renews tokens that were granted by a sign-in.
     """
 
     user_id: UUID

@@ -93,11 +93,11 @@ class FormFile:
 @dataclass(frozen=True)
 class HostConnection:
     """A connection to a git host's API that uses one token. `api_url`: the base URL of the API, without a
-    slash at the end. `headers`: the headers of each request, which contain the token. `reason_of`: a
-    function that returns the host's message in an error reply.
+    slash at the end. `headers`: the headers of each request, which contain the token. `limits`: stores the
+    rate limits that hosts state.
 
-    `missing_scope`: a function that returns the permission that is missing for the token according to an
-    error reply. It returns None if the reply does not say.
+    Two functions interpret the host's error replies. `reason_of`: returns the error message in the reply.
+    `missing_scope`: returns the permission that the token lacks, or None if the reply does not state it.
     """
 
     host: str
@@ -110,8 +110,8 @@ class HostConnection:
 
     @property
     def rate_key(self) -> str:
-        """The key under which the rate limit of this git host and token is stored. The key does not reveal
-        the token.
+        """The key with which `limits` stores the rate limit for this git host and token. The key contains a
+        hash of the headers, so it does not reveal the token.
         """
         token = repr(sorted(self.headers.items())).encode()
         return f"{self.host} {hashlib.sha256(token).hexdigest()}"

@@ -1,12 +1,13 @@
-"""The errors that Slipway raises for failed calls to a git host. Each error says what a user can do.
-The first column states the HTTP status of the host's reply, or another cause in parentheses.
+"""The errors that Slipway raises for failed calls to a git host. Many of them say what a user can do.
+The first column states the cause: an HTTP status of the host's reply, or other words in parentheses.
 
 host's status               error                        code
 401, (a sign-in page)       BadGateway 502               git_token_refused
 403                         Forbidden 403                git_host_forbidden
 404                         NotFound 404                 git_host_not_found
 409                         Conflict 409                 git_host_conflict
-400, 405, 406, 413, 422     BadRequest 400               git_host_refused
+400, 405, 406, 413          BadRequest 400               git_host_refused
+415, 422                    BadRequest 400               git_host_refused
 410                         Gone 410                     git_host_feature_off
 423                         Conflict 409                 git_host_archived
 429, 503 with Retry-After   TooManyRequests 429          git_rate_limited
@@ -101,8 +102,9 @@ def rate_limited(host: str, wait_seconds: float) -> AppError:
 def refused(host: str, status: int, reason: str, *, missing_scope: str | None = None) -> AppError:
     """Returns the error to raise for a reply of the git host with an HTTP status of 400 or more.
 
-    `reason`: the host's message; may be empty. `missing_scope`: the permission that the token does not have,
-    or the address at which the user can add it; None if it is not known.
+    `reason`: the host's message; may be empty. `missing_scope`: what the token lacks, such as the names of
+    permissions; None if it is not known. For the status 403, the error tells the user to add this to the
+    token.
     """
     if status == httpx.codes.UNAUTHORIZED:
         return token_refused(host)

@@ -6,11 +6,11 @@ from app_server.git_hosts.schemas import Review, ReviewVerdict
 
 
 def latest_reviews(found: Iterable[tuple[str, ReviewVerdict | None, str | None]]) -> list[Review]:
-    """Returns the latest review of each reviewer. A later review that only comments does not replace an
-    approval or a request for changes of the same reviewer.
+    """Returns the latest review of each reviewer. Exception: a later review that only comments does not
+    replace an approval or a request for changes of the same reviewer.
 
-    `found`: author, verdict and text of each review, oldest first. A verdict of None means that this review
-    and the author's earlier reviews were dismissed.
+    `found`: the author, the verdict and the text of each review, oldest first. The verdict None means that
+    the author's reviews up to this one were dismissed. Then only the author's later reviews count.
     """
     latest: dict[str, Review] = {}
     for author, verdict, body in found:

@@ -1,6 +1,7 @@
 """Marks the comments that Slipway writes at git hosts with an invisible text. With this text, Slipway later
-finds a comment again. Triggers (rules that start a conversation after an event) ignore comments with this
-text.
+finds a comment again, for example to edit it. Slipway writes comments with the token of a user, so the author
+does not show who wrote them. Triggers (rules that start a conversation after an event) ignore comments with
+this text, so that Slipway does not react to its own comments.
 """
 
 from typing import Final
@@ -16,8 +17,8 @@ text.
 
 
 def mark(of: UUID) -> str:
-    """Returns the invisible text that marks a comment of Slipway, so that Slipway can find the comment again.
-    `of`: the id of the object that the comment belongs to, such as a conversation.
+    """Returns the invisible text that Slipway puts into a comment at a git host, so that it can find the
+    comment again. `of`: the id of the object about which Slipway writes the comment, such as a conversation.
     """
     return f"{MARKER} {of.hex} -->"
 

@@ -57,8 +57,8 @@ class GitHostClient(Protocol):
         ...
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
-        """Returns the organisations that contain repositories which the token's user may see. Some git hosts
-        call them groups, workspaces or projects.
+        """Returns the organisations with repositories that the token's user may see. An Organization stands
+        for what the git host calls an organisation, group, workspace or project.
         """
         ...
 
@@ -70,9 +70,11 @@ class GitHostClient(Protocol):
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories of the token's user. The repository with the latest change is the first.
+        """Returns repositories of the token's user. The repository with the latest change comes first, if the
+        host can sort by time. Otherwise the order depends on the host.
+
         `query`: a part of the name; an empty text means all repositories. `organization`: the `id` or the
-        `installation_id` of an Organization whose repositories are wanted; None means all organisations.
+        `installation_id` of the Organization whose repositories are wanted; None means all organisations.
         """
         ...
 
@@ -190,8 +192,9 @@ class ImageHost(Protocol):
     """A client of a git host whose API accepts images for the descriptions of pull requests."""
 
     async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
-        """Uploads an image for a pull request. Returns the address of the image, for use in the Markdown text
-        of the description. People who may read the repository can see the image.
+        """Uploads an image to the git host and returns the address of the image. Does not change the text of
+        the pull request: the caller puts the address into the Markdown text of the description. `number`: the
+        number of the pull request. Every person who may read the repository can see the image.
         """
         ...
 

@@ -50,7 +50,8 @@ class RateLimits:
 
     def of(self, key: str) -> Allowance:
         """Returns the rate limit that a git host stated last for a token. If the host has stated none yet,
-        returns an Allowance with no numbers. `key`: a text that identifies the host and the token.
+        returns an Allowance whose numbers are None and which permits calls. `key`: a text that identifies the
+        host and the token.
         """
         return self._seen.get(key, Allowance())
 

@@ -24,8 +24,9 @@ def name_in(provider: GitProvider, path: str) -> str:
 
 
 def path_of(provider: GitProvider, name: str) -> str:
-    """Returns the path of a repository's clone URL, without a slash at the beginning. `name`: the full name
-    of the repository.
+    """Returns the path of a repository's clone URL, without a slash at the beginning. For example,
+    `owner/name` becomes `owner/name.git`, and at Azure DevOps `organization/project/name` becomes
+    `organization/project/_git/name`. `name`: the full name of the repository.
     """
     path = quote(name.strip("/"))
     if provider is GitProvider.AZURE_DEVOPS:

@@ -38,8 +38,9 @@ HostName = Annotated[str | None, Query(max_length=300, description="Which host, 
 
 
 class SortOrder(StrEnum):
-    """The order of the repositories on a page. If a request states no order, the repositories have the order
-    in which the git host returns them: the latest change first.
+    """The order of the repositories on a page. Slipway sorts each page by itself, not the whole list. If a
+    request states no order, the repositories keep the order of the git host: latest change first, if the host
+    can sort by time. An order by number of forks is not supported.
     """
 
     STARS_DESC = "stars-desc"
@@ -80,9 +81,10 @@ Connected = Annotated[ConnectedHost, Depends(_connected)]
 
 @router.get("/installations/search")
 async def search_installations(connected: Connected, page_id: PageId = None, limit: Limit = 100) -> Page[str]:
-    """Returns the ids of the namespaces that contain repositories which the user may see. A namespace is an
-    organisation, group, workspace or project. If a GitHub App is installed in an organisation, the id of the
-    installation is returned in place of the id of the organisation.
+    """Returns ids with which search_repositories can limit its results to one namespace. Returns one id for
+    each namespace with repositories that the user may see. A namespace is an organisation, group, workspace
+    or project. The id is the id of a GitHub App's installation if the host states one, otherwise the id of
+    the namespace.
     """
     found = await connected.client.organizations(_host_page(page_id), limit)
     ids = [one.installation_id or one.id for one in found.items]
@@ -98,10 +100,14 @@ async def search_repositories(
     limit: Limit = 100,
     sort_order: SortOrder | None = None,
 ) -> Page[Repository]:
-    """Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
-    repository at this host. `installation_id`: an id from search_installations; only repositories of the
-    namespace (such as an organisation) with this id are returned. `sort_order`: the order within each page.
-    400 `sort_order_not_supported` for an order by number of forks.
+    """Returns one page of the user's repositories at one git host.
+
+    `query`: a part of the name, or the URL of a repository at this host. `installation_id`: an id from
+    search_installations; only repositories of this namespace (such as an organisation) are returned.
+    `sort_order`: how Slipway sorts the repositories of each page.
+
+    400 `sort_order_not_supported` if `sort_order` is an order by number of forks. 400
+    `repository_at_other_host` if `query` is a URL at another host.
     """
     words = (query or "").strip()
     if "://" in words:

@@ -53,9 +53,10 @@ class RateLimit(Value):
 
 
 class HostUser(Value):
-    """A user of a git host. `scopes`: what the token may do, with the host's names for scopes; None if the
-    host does not say. `expires_at`: when the token expires; None if it does not expire or the host does not
-    say. `rate_limit`: the limit that the host stated in its last reply; None if the host does not say.
+    """A user of a git host: the owner of the token with which Slipway has called the host. `scopes`: what
+    this token may do, with the host's names for scopes. `expires_at`: when the token expires; None also means
+    that it does not expire. `rate_limit`: the limit that the host stated in its last reply. Each of these
+    three fields is None if the host does not state it.
     """
 
     id: str
@@ -123,8 +124,9 @@ class PullRequestState(StrEnum):
 
 
 class Mergeability(StrEnum):
-    """Whether the git host can merge a pull request now. `blocked`: the host does not allow the merge, for
-    example because of a rule. `checking`: the host has not found out yet. `unknown`: the host does not say.
+    """Whether the git host can merge a pull request now. `clean`: it can. `conflicts`: it cannot, because the
+    branches have conflicting changes. `blocked`: it does not allow the merge, for example because of a rule.
+    `checking`: it has not found out yet. `unknown`: it does not say.
     """
 
     CLEAN = "clean"
@@ -204,8 +206,8 @@ class PullRequestChanges(Value):
 
 
 class ItemKind(StrEnum):
-    """The kind of a numbered item in a repository: an issue or a pull request. At some git hosts an issue and
-    a pull request can have the same number. Therefore the number alone does not identify the item.
+    """The kind of a numbered item in a repository: an issue or a pull request. Methods need the kind in
+    addition to the number, because at some git hosts an issue and a pull request can have the same number.
     """
 
     ISSUE = "issue"
@@ -255,8 +257,8 @@ class Review(Value):
 
 
 class Issue(Value):
-    """An issue (at Azure DevOps a work item). `body`: Markdown, or plain text if the git host stores HTML
-    (Slipway converts the HTML to plain text).
+    """An issue (at Azure DevOps a work item). `body`: the description, in Markdown. If the git host stores
+    the description as HTML, `body` is the plain text to which Slipway has converted this HTML.
     """
 
     number: int
@@ -289,9 +291,10 @@ class Check(Value):
 
 
 class TaskKind(StrEnum):
-    """The kind of a task at a git host that Slipway suggests to a user: a problem of a pull request
-    (conflicts, failing checks or unresolved comments), an open issue or an open pull request. The values are
-    the names that Slipway's API uses.
+    """The kind of a task at a git host that Slipway suggests to a user. The first three values are problems
+    of an open pull request, in this order of priority. `OPEN_ISSUE`: an open issue that is assigned to the
+    user. `OPEN_PR`: an open pull request without such a problem; Slipway does not suggest such tasks. The
+    values are the names that Slipway's API uses.
     """
 
     MERGE_CONFLICTS = "MERGE_CONFLICTS"

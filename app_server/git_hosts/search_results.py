@@ -15,8 +15,8 @@ from app_server.git_hosts.schemas import HostBranch, HostRepository, HostTask, O
 
 class Repository(BaseModel):
     """A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
-    repository, with which a client can start a conversation. `link_header`: always null; the field exists
-    because OpenHands' clients expect it.
+    repository. A client sends it to Slipway to start a conversation that works on this repository.
+    `link_header`: always null; the field exists because OpenHands' clients expect it.
     """
 
     id: str

@@ -40,7 +40,8 @@ MAX_MOVES = 1000
 class ConversationRepository:
     """A repository that a conversation works on. `base_branch`: the branch that the user chose to begin from;
     None if the user chose no branch. `is_submodule`: whether the repository is a submodule; agents may only
-    read submodules. `uses_token`: whether the user's token may be sent to the git host for this repository.
+    read submodules. `uses_token`: whether requests for this repository are sent with the user's token for the
+    git host. It is False for a submodule that has another owner than its parent repository.
     """
 
     address: Address
@@ -56,9 +57,9 @@ because this package may not import the package of conversations.
 
 
 class Moves:
-    """A cache of redirects. Each entry maps a sandbox and the address of a repository to the new address to
-    which the git host has redirected requests for this repository. The cache holds at most MAX_MOVES entries;
-    a further entry replaces the oldest.
+    """A cache of the redirects of repositories. It stores the new address if a git host redirects a sandbox's
+    request for a repository. Later requests of this sandbox go directly to the new address. The cache holds
+    at most MAX_MOVES redirects; a further one replaces the oldest.
     """
 
     def __init__(self) -> None:
@@ -93,9 +94,9 @@ class RepositoryAccess:
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Finds out which sandbox sends this git request, and returns the sandbox's access to the repository.
-        The request contains the session key of the sandbox, which identifies it. `name`: `host/owner/name`,
-        with or without `.git`.
+        """Checks that a sandbox may use a repository, and returns the RepositoryAccess for the sandbox's git
+        request. `request`: contains the session key of the sandbox, by which Slipway recognises the sandbox.
+        `name`: the repository as `host/owner/name`, with or without `.git`.
 
         Raises Refusal if the key is not valid, or if no conversation in the sandbox works on the repository.
         Also raises Refusal if the user's token for the git host is no longer valid and cannot be renewed.
@@ -145,8 +146,8 @@ class RepositoryAccess:
         self.moves.remember(self.sandbox.id, self.target.url, address)
 
     def require_writable(self) -> None:
-        """Raises Refusal if the repository is only a submodule of the conversation's repository, because
-        agents may not push to submodules.
+        """Raises Refusal if agents may only read the repository. This is the case if it is a submodule and
+        the user has not also selected it as a repository of a conversation.
         """
         if self.target.is_read_only:
             raise Refusal(

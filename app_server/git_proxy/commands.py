@@ -69,12 +69,12 @@ class CommandList:
 
 
 async def read_commands(reader: Reader) -> CommandList:
-    """Reads the commands of a push up to the flush packet that ends the list, and returns the commands. An
-    empty list is valid, because git sends an empty list to test the connection.
+    """Reads the commands at the beginning of a push, up to the flush packet that ends the list, and returns
+    them. The list may be empty: git sends an empty list to test the connection before a large push.
 
-    Raises ProtocolError if the data is not a command list or has no flush packet. Also raises ProtocolError
-    for pushes that cannot be checked: signed pushes, pushes that name a ref twice, and pushes that do not
-    request a status report.
+    Raises ProtocolError if the data is not a command list, has no flush packet, or exceeds a limit. Also
+    raises ProtocolError for pushes that cannot be checked: signed pushes, pushes that name a ref twice, and
+    pushes that do not request a status report.
     """
     commands: list[Command] = []
     shallow_lines = 0

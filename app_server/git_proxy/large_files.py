@@ -68,10 +68,11 @@ class Batch(BaseModel):
 
 
 class Ticket(BaseModel):
-    """The permission for one sandbox to download or upload one file of Git LFS. `href`, `header`: the address
-    and the HTTP headers that the git host has stated for the file. `is_authenticated`: whether the host has
-    stated that the request needs no further credentials. `ends_at`: when the ticket expires, in epoch
-    seconds.
+    """The permission for one sandbox to transfer one file of Git LFS. `action`: download the file, upload it,
+    or tell the git host that the upload is complete (`verify`). `href`, `header`: the address and the HTTP
+    headers that the host has stated for the file. `is_authenticated`: True if the host has stated that these
+    headers are sufficient; then the user's credentials are not sent. `ends_at`: when the ticket expires, in
+    epoch seconds.
     """
 
     purpose: Literal["git-lfs"] = "git-lfs"
@@ -218,8 +219,12 @@ def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action
 
 
 async def download(access: RepositoryAccess, ticket: Ticket, given: Mapping[str, str]) -> Response:
-    """Streams a file from the git host to the sandbox. `given`: headers of the sandbox's request; with the
-    header `Range`, an interrupted download continues.
+    """Streams a file from the git host to the sandbox. Returns the HTTP response that streams the file.
+    `ticket`: the permission for this file. `given`: the headers of the sandbox's request. The header `Range`
+    is passed on, so that git-lfs can continue an interrupted download.
+
+    Raises Refusal if the host does not send the file. Also raises Refusal if the host does not state the
+    length of its reply, or states more bytes than the size in the ticket.
     """
     headers = _headers(access, ticket)
     if "range" in given:
@@ -312,8 +317,8 @@ async def _send(access: RepositoryAccess, request: httpx.Request) -> httpx.Respo
 
 
 async def _exactly(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Yields the pieces of a file unchanged. Raises httpx.WriteError if their total size is not `limit`
-    bytes.
+    """Yields the pieces of a file unchanged, and checks that the file has exactly `limit` bytes. Raises
+    httpx.WriteError if it has more bytes or fewer bytes, so that the upload fails.
     """
     count = 0
     async for piece in pieces:

@@ -80,11 +80,12 @@ class Reader:
         return await self._exactly(size) if size else None
 
     def take(self, lines: re.Pattern[bytes]) -> bytes:
-        """Reads many packet lines at once, which is faster than many calls of `line`. Returns the bytes at
-        the beginning of the unread bytes that match the regular expression `lines`. Returns no bytes if
-        nothing matches.
+        """Reads many packet lines at once, which is faster than many calls of `line`. Matches the regular
+        expression `lines` at the first unread byte, and returns the matching bytes. Returns no bytes if the
+        expression does not match there.
 
-        `lines`: must match only whole packet lines. Only bytes that have already arrived are searched.
+        `lines`: must match only whole packet lines. Only bytes that have already arrived are matched; the
+        method does not wait for more.
         """
         match = lines.match(self._held)
         size = match.end() if match else 0
@@ -92,8 +93,9 @@ class Reader:
         return self._taken(size)
 
     async def rest(self) -> AsyncIterator[bytes]:
-        """Yields the part of the request body that has not been read yet. If a caller stops the iteration
-        early, a second call yields the remaining bytes.
+        """Yields the part of the request body that has not been read yet, in pieces. A piece is yielded only
+        once. So if a caller stops the iteration early, a second call of this method yields the pieces that
+        follow.
         """
         while True:
             piece = bytes(self._held)

@@ -1,8 +1,9 @@
 """Decides which refs (branches and tags) an agent may push. Does no I/O.
 
-The request of a push does not say whether the push is forced. The server could find this out only with the
-history of the sandbox's repository and of the host's repository. Therefore an agent may push only to branches
-that its conversation has created, unless the user's setting (PushScope) allows more.
+A forced push can remove commits of other people from a branch. The request of a push does not say whether the
+push is forced. The server could find this out only by comparing the histories of the sandbox's repository and
+of the host's repository. Therefore an agent may push only to branches that its sandbox has created, unless
+the user's setting (PushScope) allows more.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,13 +24,13 @@ def refusals(
     own: Collection[str],
     protected_branches: Collection[str],
 ) -> dict[str, str]:
-    """Returns a dictionary with the reason of refusal for each ref that the agent may not push. An empty
-    dictionary means that the push is allowed. If a single ref is refused, the whole push is refused. Tags
-    and all other refs that are not branches are always refused.
+    """Decides which refs of a push are refused. Returns a dictionary that maps each refused ref to the
+    reason. If it is empty, the push is allowed. If one ref is refused, the caller refuses the whole push.
+    Tags and all other refs that are not branches are always refused.
 
-    `scope`: which branches the user lets agents push to. `own`: refs that the conversation has created.
-    `protected_branches`: for example the base branch; an agent may not push to these branches even if the
-    push would create them. If `scope` is ANY, `protected_branches` has no effect.
+    `scope`: which branches the user lets agents push to. `own`: the refs that the sandbox has created; the
+    agent may change and delete them. `protected_branches`: branches that the agent may not push to, not even
+    to create them, such as the base branch. If `scope` is ANY, `protected_branches` has no effect.
     """
     reasons = ((command.ref, _reason(command, scope, own, protected_branches)) for command in commands)
     return {ref: reason for ref, reason in reasons if reason}

@@ -23,8 +23,8 @@ MAX_LISTED = 200
 async def own_refs(
     session: AsyncSession, sandbox_id: UUID, repository: str, refs: Iterable[str]
 ) -> frozenset[str]:
-    """Returns the refs (branches and tags) in `refs` that this sandbox has created in the repository. Leaves
-    out refs that the sandbox has deleted since then.
+    """Returns those of the given `refs` (branches and tags) that this sandbox has created in the repository
+    by a push. Leaves out refs that the sandbox has deleted since then. `repository`: `host/owner/name`.
     """
     query = select(GitPush).where(
         GitPush.sandbox_id == sandbox_id,

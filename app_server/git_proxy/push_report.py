@@ -11,13 +11,13 @@ _OTHERS_REFUSED = "not pushed, since another ref was refused"
 
 
 def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> bytes:
-    """Returns the bytes of a reply that refuses all refs (branches and tags) of a push. Git shows the reason
-    for each ref.
+    """Returns the bytes of a status report that refuses all refs (branches and tags) of a push. Git shows the
+    reason for each ref.
 
     `pushed`: the beginning of the push, which lists its refs. `reasons`: maps a ref to the reason of its
-    refusal. For a ref that is not in `reasons`, the reply says that it was not pushed because another ref was
-    refused. `message`: a text that the sandbox's git shows after `remote:`, if the git client has stated that
-    it accepts messages.
+    refusal. A ref that is not in `reasons` gets the reason that another ref was refused. `message`: a text
+    that git in the sandbox shows after `remote:`. It is left out if git has not requested a reply with
+    several channels (`side-band-64k`), because only such a reply can carry messages.
     """
     lines = [b"unpack ok\n"]
     lines += [
@@ -33,7 +33,9 @@ def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> by
 
 
 def fatal(message: str) -> bytes:
-    """Returns the bytes of a reply with an error message, for a push whose commands could not be read."""
+    """Returns the bytes of a reply that ends a push with an error message, without a reason for each ref. It
+    is used if Slipway refuses the push before it has read the list of refs, or if the list is not valid.
+    """
     return encode(_FATAL + f"{message}\n".encode()) + FLUSH
 
 

@@ -1,7 +1,7 @@
 """Refuses git requests in git's own protocol, so that git shows the reason to its user.
 
 If the server replied with an HTTP error, git would show only the status number. For the status 401, git would
-ask for a password, which no user could enter.
+also ask for a password, but in a sandbox no user can enter one.
 """
 
 from typing import Literal, get_args
@@ -22,8 +22,9 @@ class Refusal(Exception):
 
 
 def to_advertisement(service: Service, refusal: Refusal) -> Response:
-    """Returns a response that shows the reason of the refusal in place of the list of refs. Git requests this
-    list at the beginning of every fetch and push.
+    """Returns the response with which Slipway refuses to send the list of refs (branches and tags). Git
+    requests this list at the beginning of every fetch and push, and then shows the reason in the response.
+    `service`: the service that git has requested. `refusal`: contains the reason.
     """
     body = encode(f"# service={service}\n".encode()) + FLUSH + _error(refusal)
     return Response(body, media_type=f"application/x-{service}-advertisement")

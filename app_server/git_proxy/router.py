@@ -126,7 +126,8 @@ async def locks() -> Response:
 
 def _seen_from_the_sandbox(request: Request) -> str:
     """Returns the base URL under which git in the sandbox reaches this server. The proxy program in the
-    sandbox states this URL in a header. Without a valid header, the base URL of the request is used.
+    sandbox states this URL in a header. If the header is missing or not a valid URL, returns the address of
+    the request without its path, followed by the prefix of these routes.
     """
     outlet = request.headers.get(GIT_RELAY_HEADER, "")
     return outlet if _OUTLET.fullmatch(outlet) else f"{str(request.base_url).rstrip('/')}{router.prefix}"

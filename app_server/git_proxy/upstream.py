@@ -40,13 +40,13 @@ _RENEW = "The user can renew it under Settings, Git hosts."
 
 @dataclass(frozen=True)
 class UpstreamRepository:
-    """A repository at its git host, with the rights that a conversation has there.
+    """A repository at its git host, with the rights that a sandbox's conversations have there.
 
-    `url`: the address without credentials. `credentials`: the user's credentials; None means that requests
-    are sent to the host without credentials. `scope`: which branches agents may push to.
-    `protected_branches`: the branches from which conversations in the sandbox began; agents may not change
-    these branches unless `scope` is ANY. `is_read_only`: true if agents may not push to the repository at
-    all.
+    `name`: `host/owner/name`. `url`: the address without credentials. `credentials`: the user's credentials;
+    None means that requests are sent to the host without credentials. `scope`: which branches agents may push
+    to. `protected_branches`: the branches that the user has chosen as the beginning of the sandbox's
+    conversations. Agents may push to them only if `scope` is ANY. `is_read_only`: True if agents may not push
+    to the repository at all.
     """
 
     name: str
@@ -92,12 +92,14 @@ async def called(
     given: Mapping[str, str],
     body: AsyncIterator[bytes],
 ) -> httpx.Response:
-    """Sends a git request to the git host and returns the reply, whose body is not read yet. `service`:
-    `git-upload-pack` for a fetch or `git-receive-pack` for a push. `url`: the repository's address after
-    redirects. `given`: the headers of the sandbox's request.
+    """Sends a git request to the git host and returns the reply, whose body is not read yet. `url`: the
+    repository's address after redirects. `service`: `git-upload-pack` for a fetch or `git-receive-pack` for a
+    push. `given`: the headers of the sandbox's request. `body`: the body of this request, which is streamed
+    to the host.
 
-    Raises Refusal if the host refuses the request, redirects it, or has a certificate or an address that is
-    not allowed. Raises HostSilent (a subclass of Refusal) if the host does not reply.
+    Raises Refusal if the host refuses the request or redirects it. Also raises Refusal if the host's
+    certificate is not trusted, or if the user may not reach the host's network address. Raises HostSilent (a
+    subclass of Refusal) if the host does not reply.
     """
     headers = _headers(target, given) | {
         "content-type": f"application/x-{service}-request",

@@ -66,8 +66,9 @@ class Client:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
     def not_allowed(self, conversation_id: str) -> list[Json]:
-        """Returns the project executables of the conversation's repository (hooks, setup scripts, MCP servers
-        …) that the user has not allowed to run.
+        """Returns the project executables of the conversation's repository that the user has not allowed to
+        run. Project executables are programs that the repository contains or configures, such as hooks, setup
+        scripts and MCP servers.
         """
         items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
         return [item["offer"] for item in items if item["state"] != "allowed"]
@@ -95,9 +96,8 @@ class Client:
         )
 
     def delete(self, conversation_id: str) -> bool:
-        """Deletes the conversation. The server deletes the conversation's sandbox later, in the background.
-        This method waits at most DELETE_TIMEOUT_SECONDS for that, and returns whether the sandbox was deleted
-        in this time.
+        """Deletes the conversation and waits for the deletion of its sandbox, which the server does in the
+        background. Returns True if the sandbox was deleted within DELETE_TIMEOUT_SECONDS, otherwise False.
         """
         self._call("DELETE", f"/app-conversations/{conversation_id}")
         deadline = time.monotonic() + DELETE_TIMEOUT_SECONDS
@@ -113,7 +113,8 @@ class Client:
         that is not in the log, such as parts of the model's unfinished reply. If the connection is closed,
         connects again and continues after the last event.
 
-        Raises RunFailed if the server refuses to continue the stream or cannot be reached.
+        Raises RunFailed if the server cannot be reached, or if it closes the stream with the code 4001 or
+        4004.
         """
         after = 0
         while True:

@@ -19,9 +19,10 @@ class HeadlessOutcome:
     """The state of a headless run: a task that runs from the command line without a browser. When the run has
     ended, this state is the result of the run.
 
-    `status`: the conversation's execution status, or `starting`, `start_failed` or `refused`. `events`: the
-    position of the latest event in the conversation's log. `refused`: how many times the run has refused
-    actions.
+    `status`: the conversation's execution status, or one of three further values. `starting`: the
+    conversation has not started yet. `start_failed`: the start has failed. `refused`: the run has just
+    refused actions, and the conversation has not reported a new status yet. `events`: the position of the
+    latest event in the conversation's log. The field `refused`: how many times the run has refused actions.
     """
 
     status: str = "starting"
@@ -50,8 +51,9 @@ class HeadlessOutcome:
         return "; ".join(words for _, words in self.pending.values())
 
     def refuse(self) -> list[str]:
-        """Returns the ids of the agent's actions that wait for confirmation, so that the caller refuses them.
-        Counts this as one refusal. If there are now more than MAX_REFUSALS refusals, marks the run as failed.
+        """Notes that the run refuses the actions for which the agent asks confirmation. Returns the ids of
+        these actions; the caller must send the refusal to the server. Sets `status` to `refused` and counts
+        one refusal. If there are now more than MAX_REFUSALS refusals, marks the run as failed.
         """
         self.refused += 1
         if self.refused > MAX_REFUSALS:

@@ -54,11 +54,13 @@ def run(where: Config | tuple[str, str], what: Run, printer: Printer) -> bool:
     """Runs the task and returns whether it succeeded. It succeeds if the agent has finished and the command
     `what.verify_command`, if there is one, has exited with 0.
 
-    where: the configuration of a Slipway home directory on this machine, or the URL of a server and an API
-    key.
+    `where`: the server that runs the task. If it is the configuration of a Slipway home directory on this
+    machine, a server of this directory is used, and is started if necessary. Otherwise `where` is the URL of
+    a server and an API key. `what`: the task and its settings. `printer`: shows the progress and the result.
 
-    Raises RunFailed if the task cannot continue. Raises ServerDidNotStart if a new server does not start.
-    Both errors have a message for the person at the terminal.
+    Raises RunFailed if a call to the server fails, or if the home directory has no owner yet. Raises
+    ServerDidNotStart if a server was started for the task but did not reply. Both errors have a message for
+    the person at the terminal.
     """
     with _client_of(where, what) as client:
         sandbox_kind = client.web_client_config()["sandbox"]
@@ -126,8 +128,9 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
 
 
 def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, printer: Printer) -> None:
-    """Refuses the actions for which the agent asks confirmation. In a run from the command line, no user can
-    confirm the actions, so the agent would wait forever.
+    """Refuses the actions for which the agent asks confirmation, because in a run from the command line no
+    user can confirm them. Without the refusal, the agent would wait forever. If the agent has asked too
+    often, the run is marked as failed and no refusal is sent.
     """
     printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
     action_ids = outcome.refuse()
@@ -167,10 +170,11 @@ def _start_request(what: Run) -> dict[str, Any]:
 
 @contextmanager
 def owner_client(config: Config, url: str) -> Iterator[Client]:
-    """Yields an API client that is signed in as the owner of the installation. For this, creates an API key,
-    and deletes the key at the end of the `with` block.
+    """Yields an API client that calls the server as the owner of the installation. Creates an API key of the
+    owner in the database for this client, and deletes the key at the end of the `with` block.
 
-    No sign-in is needed, because a person who can read Slipway's data directory may act as the owner.
+    The person at the terminal need not sign in. A person who can read Slipway's data directory may act as the
+    owner.
     """
     key = asyncio.run(_make_api_key(config))
     client = Client(url, key)

@@ -28,11 +28,12 @@ class ServerDidNotStart(Exception):
 
 @contextmanager
 def server_of(home: Path, sandbox: str | None) -> Iterator[str]:
-    """Yields the base URL of a server for the home directory `home`, which contains the server's data. This
-    is a server that is already running, or a new server that is stopped at the end of the `with` block.
+    """Yields the base URL of a server for the home directory `home`, which contains the server's data.
 
-    `sandbox`: the kind of sandboxes, such as containers; None means any kind. If a kind is given, a new
-    server is started, because the kind of a running server cannot be changed.
+    `sandbox`: the kind of sandboxes that the server must use, such as containers. If it is None and a server
+    of `home` is already running, yields the URL of this server. Otherwise starts a new server, and stops it
+    at the end of the `with` block. If a kind is given, a new server is always started, because the kind of a
+    running server cannot be changed.
     """
     running = _running_server(home) if sandbox is None else None
     if running:

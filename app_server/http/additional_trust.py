@@ -51,9 +51,9 @@ class _TrustingClient(httpx.AsyncClient):
 
 
 def trusting(http: httpx.AsyncClient, trust: AdditionalTrust | None) -> httpx.AsyncClient:
-    """Returns a client that sends its requests through `http` and trusts the certificate authorities in
-    `trust` for the servers in `trust`. Returns `http` itself if `trust` is None. The returned client need
-    not be closed.
+    """Returns an HTTP client that sends its requests through `http`. For the servers in `trust`, it also
+    trusts the certificate authorities in `trust`. Returns `http` itself if `trust` is None. Callers need not
+    close the returned client, because it opens no connections itself.
     """
     return http if trust is None else _TrustingClient(http, trust)
 
@@ -82,9 +82,10 @@ def context_with(authorities: str) -> ssl.SSLContext:
 
 
 class SingleUseTransport(httpx.AsyncBaseTransport):
-    """An HTTP transport for only one request. The request gets a separate connection, which is closed after
-    the response. So a connection that trusts the additional certificate authorities of one user is never used
-    for another user's request.
+    """An HTTP transport for a single request that trusts the certificate authorities in `trust`. The request
+    gets a separate connection, which is closed after the response. So this connection is never used for a
+    request of another user, who may not trust these authorities. `proxy_url`: the HTTP proxy to use; None
+    means a direct connection.
     """
 
     def __init__(self, trust: AdditionalTrust, proxy_url: str | None) -> None:

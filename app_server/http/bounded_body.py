@@ -63,8 +63,8 @@ async def _pieces(reply: httpx.Response) -> AsyncGenerator[bytes]:
 
 
 class BoundedStream(httpx.SyncByteStream):
-    """The body of a reply that a library reads in a thread. Reading raises BodyTooLong as soon as the body
-    exceeds `max_bytes`.
+    """The body of a reply, with a limit on its size. It is for httpx's synchronous client, which some
+    libraries use. Reading raises BodyTooLong as soon as the body exceeds `max_bytes`.
     """
 
     def __init__(self, inner: httpx.SyncByteStream, max_bytes: int, request: httpx.Request) -> None:

@@ -48,8 +48,8 @@ class ConnectionLimits:
         self._last_look = time.monotonic()
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Decides whether a new connection is allowed. If no limit is reached, counts the connection until it
-        is closed, and returns True. Otherwise returns False.
+        """Returns True and counts the new connection if no limit is reached. The connection is counted until
+        it is closed. Returns False if a limit is reached; the caller must then close the connection.
         """
         visitor = _visitor(transport)
         self._forget_closed(
@@ -91,9 +91,10 @@ def limits_for_visitors() -> ConnectionLimits:
 
 
 def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
-    """Returns limits that depend on the number of file descriptors that this process may open. `total`: this
-    number is divided by `total`; the result is the largest number of connections together. `of_one_address`:
-    a divisor in the same way, for the connections of each client address.
+    """Returns limits that are fractions of the number of file descriptors that this process may open.
+    `total`: for example, 3 means that all connections together may be a third of this number.
+    `of_one_address`: the same for the connections of one client address. Each limit is at least
+    _MIN_CONNECTIONS.
     """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     available = soft if soft != resource.RLIM_INFINITY else 1024**2
@@ -103,7 +104,9 @@ def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
 
 
 class Deadline:
-    """A timer that aborts a connection after `seconds`, unless the method `met` is called earlier."""
+    """A timer that aborts a connection after `seconds`. A call of the method `met` before this time stops the
+    timer.
+    """
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, transport.abort)
@@ -113,10 +116,11 @@ class Deadline:
 
 
 def limited_http(limits: ConnectionLimits | None, head_seconds: float = HEAD_SECONDS) -> type["LimitedHttp"]:
-    """Returns a class of HTTP connections for the web server uvicorn. Connections of this class are closed if
-    `limits` does not admit them, or if the headers of a request do not arrive in time. `limits`: None if the
-    connections are already counted elsewhere. `head_seconds`: how long a client may take to send the headers
-    of a request.
+    """Returns a class of HTTP connections for the web server uvicorn. Each connection of this class is closed
+    if a limit of `limits` is reached, or if the headers of a request do not arrive in time.
+
+    `limits`: None means that this class does not count its connections, because the caller counts them.
+    `head_seconds`: how many seconds a client may take to send the headers of a request.
     """
 
     class Limited(LimitedHttp):

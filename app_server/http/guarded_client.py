@@ -47,9 +47,11 @@ async def system_resolver(name: str) -> list[str]:
 
 
 class FairResolver:
-    """A DNS resolver that resolves only a few names at the same time for each client. A client is, for
-    example, a user or a sandbox. A look-up still counts if its caller has been cancelled, until the look-up
-    itself ends.
+    """A DNS resolver that limits how many look-ups run at the same time for each client. A client is, for
+    example, a user or a sandbox. A look-up counts towards this limit until it ends, even if its caller was
+    cancelled earlier.
+
+    `resolve`: the function that looks up a name. `at_once`: the limit of each client.
     """
 
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
@@ -114,16 +116,16 @@ class Guard:
         self._home = httpx.URL(home) if home else None
 
     def trusting(self, url: str) -> "Guard":
-        """Returns a guard (a check of network addresses) that allows the origin of `url` and refuses all
-        other private addresses. `url`: an address that an administrator has configured. The server at `url`
-        may refer to other addresses, for example in redirects; these other addresses must not be private.
+        """Returns a guard (a check of network addresses) that also allows the origin of `url`, even if its
+        address is private. `url`: a URL that an administrator has configured. The server's reply may lead to
+        other origins, for example by a redirect. For these origins, the guard makes no exception.
         """
         return Guard(self._named, self._resolve, self._upstream, home=url)
 
     async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
-        """Resolves a host, checks that its address is not private, and returns how to connect to the host.
-        `port`: None means the default port of the scheme. Raises Forbidden `private_address` for a private
-        address.
+        """Checks that the address of a host is not private, and returns how to connect to the host. `port`:
+        None means the default port of the scheme. Does not check the origin of the guard's URL `home`. Raises
+        Forbidden `private_address` for another private address.
 
         If the name cannot be resolved, the result depends on the proxy. With a proxy, returns a route through
         the proxy, which must then check the address. Without a proxy, raises OSError, or TimeoutError if the
@@ -202,9 +204,10 @@ class BoundClient(httpx.AsyncClient):
     URL, the caller must pass the extensions that `bound_to` returns. Then the request may go to a private
     address only if the other URL has the same origin as the configured URL.
 
-    `guarded`: the client for URLs with another origin; it refuses private addresses. `guard`: checks the
-    addresses of requests that trust additional certificate authorities. These requests may go to a private
-    address only at the origin of their URL, also after a redirect.
+    `guarded`: the client that sends the requests to URLs with another origin; it refuses private addresses.
+    `guard`: checks the addresses of requests that trust additional certificate authorities. The URL of such a
+    request may have a private address. But if the server redirects the request to another origin, this origin
+    must not be private.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:

@@ -34,7 +34,8 @@ _FIX = "Sign in, or send an API key."
 class LargeBodies:
     def __init__(self, app: ASGIApp, *, identify: Identify, but: tuple[str, ...] = ()) -> None:
         """Creates the middleware. `identify`: a function that returns the sender of a request. `but`: the
-        prefixes of paths whose routes identify the sender themselves before they decode the body.
+        beginnings of paths that the middleware does not check. The routes of these paths identify the sender
+        themselves before they decode the body.
         """
         self._app = app
         self._but = but
@@ -57,9 +58,10 @@ class LargeBodies:
 
 
 class _Body:
-    """A request body that is being received. A large body waits until the previous large body of the same
-    user has been decoded and a pause has passed after it. A body counts as decoded when the response to its
-    request begins.
+    """The body of a request that is being received. For each user, only one large body (over LARGE_BYTES) at
+    a time is read to its end and decoded. The user's next large body then waits for a pause
+    (REST_SECONDS_PER_BYTE), in which the event loop serves other users. A body counts as decoded when the
+    response to its request begins.
     """
 
     def __init__(

@@ -85,8 +85,11 @@ def api_key_of(connection: HTTPConnection) -> str | None:
 
 
 def page_proof_of(connection: HTTPConnection) -> str | None:
-    """Returns the page proof of a request: a secret that only pages of this server's origin know. On a
-    WebSocket the proof is sent as a subprotocol. Returns None if the request contains no proof.
+    """Returns the page proof of a request, or None if the request contains none. The page proof is a secret
+    text that only pages of this server's origin know. A request with the session cookie must also contain it.
+
+    A request contains the proof in the header PAGE_PROOF_HEADER. A WebSocket contains it as a subprotocol,
+    because a page cannot set headers of a WebSocket.
     """
     if connection.scope["type"] != "websocket":
         return connection.headers.get(PAGE_PROOF_HEADER)
@@ -173,7 +176,11 @@ class HostCheck:
 
 
 class OriginCheck:
-    """A middleware that refuses a request that a page of another site makes with the user's cookie (403).
+    """A middleware that refuses requests from pages of other sites (403), because browsers may add the user's
+    cookie to them. It recognises these requests by the header Origin. A request without this header is
+    refused if it contains the cookie. Requests that cannot change anything, and requests with an API key, are
+    allowed.
+
     `foreign_forms`: the paths that accept forms sent by pages of other sites. The routes of these paths do
     not read the user's cookie.
     """
@@ -211,13 +218,13 @@ class OriginCheck:
 
 
 class BodyLimit:
-    """A middleware that refuses requests with a body or a URL that is not allowed. Status 413: the body has
-    more than `max_bytes` bytes, or a JSON body has too many values. Status 400: the URL contains a null
-    character. Status 408: no piece of the body arrives for `piece_seconds`.
+    """A middleware that refuses requests with a body or a URL that is not allowed. Status 413: the body is
+    longer than the limit of its path, or a JSON body has too many values. Status 400: the URL contains a null
+    character. Status 408: no piece of the body arrives for `piece_seconds` seconds.
 
-    `below`, `above`: lower and higher limits for some paths; each maps the beginning of a path to the limit
-    in bytes. `streamed`: the beginnings of paths that have no limit, because their bodies are never held in
-    memory.
+    `max_bytes`: the usual limit in bytes. `above`: limits that are higher than `max_bytes`, for some paths.
+    `below`: limits that are lower, for some paths. Both map the beginning of a path to a limit in bytes.
+    `streamed`: the beginnings of paths whose bodies are not checked, because they are never held in memory.
     """
 
     def __init__(

@@ -34,8 +34,9 @@ class UpstreamProxy:
 
 @dataclass(frozen=True)
 class Upstream:
-    """The outgoing proxies, one for each URL scheme. `exempt`: the value of `NO_PROXY`, a list of names,
-    domain endings, addresses and networks that are called without a proxy.
+    """The configuration of the outgoing proxies. `http`, `https`: the proxy for URLs with this scheme; None
+    if there is none. `exempt`: the value of `NO_PROXY`, a list of names, domain endings, addresses and
+    networks that are called without a proxy.
     """
 
     http: UpstreamProxy | None = None

@@ -12,8 +12,8 @@ class Passing(StreamingResponse):
     ends or the client disconnects, it calls `at_end` and closes the connection to the other server.
 
     `reply`: the reply of the other server. `pieces`: an iterator that yields the body of this response.
-    `at_end`: a function that releases other resources. The class itself closes the connection, because
-    `pieces` is never started if the client disconnects early.
+    `at_end`: a function that releases other resources. The iterator cannot close the connection, because it
+    is never started if the client disconnects early.
     """
 
     def __init__(

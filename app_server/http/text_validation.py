@@ -19,8 +19,8 @@ _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 @dataclass(frozen=True)
 class WellformedText:
     """A FastAPI dependency (a check before the route runs) that refuses requests whose JSON body contains
-    null characters or lone surrogates. `but`: the prefixes of paths whose routes check their bodies
-    themselves.
+    null characters or lone surrogates. `but`: the beginnings of paths that are not checked here, because
+    their routes check their bodies themselves.
     """
 
     but: tuple[str, ...] = ()

@@ -19,8 +19,8 @@ KEY_CHECK = "the encryption key fits"
 
 
 def listed(name: str) -> str:
-    """Returns the name of a tar member in percent-encoded form, for the manifest. Names of files are bytes,
-    and JSON cannot contain names that are not UTF-8.
+    """Returns the percent-encoded name of a file in the tar. The manifest contains the names in this form,
+    because a name may contain bytes that are not UTF-8. JSON cannot contain such names.
     """
     return quote(os.fsencode(name))
 

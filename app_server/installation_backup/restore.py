@@ -140,8 +140,8 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> str:
 
 def _own(path: Path, member: tarfile.TarInfo) -> None:
     """Sets the owner and the group of the restored file to those that the tar file states. Does nothing if
-    this process does not run as root. Sandboxes that run as processes may run as other users of the machine;
-    the files of these sandboxes must keep their owners.
+    this process does not run as root. The files of a sandbox must keep their owner, because the processes of
+    the sandbox may run as another user of the machine.
     """
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid, follow_symlinks=False)
@@ -191,7 +191,7 @@ def _require_usable(config: Config, manifest: Manifest, staging: Path) -> None:
 def _put_in_place(config: Config, staging: Path) -> None:
     """Moves all restored files from `staging` to their places in the home (the server's data directory).
     Moves the database file to its place if the database is SQLite. Removes the folder `staging` last, because
-    no server starts while this folder exists.
+    it marks the restore as unfinished: a server does not start while the folder exists.
     """
     below = staging / HOME
     for path in sorted(below.iterdir()) if below.is_dir() else []:

@@ -112,8 +112,9 @@ def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool
 
 
 def _database_files(config: Config) -> list[Path]:
-    """Returns the files of the SQLite database, or an empty list if the database is PostgreSQL. A backup
-    leaves these files out, because it contains a separate copy of the database.
+    """Returns the paths of the SQLite database file and of the two files that SQLite keeps next to it
+    (`-wal`, `-shm`). Returns an empty list if the database is PostgreSQL. A backup leaves these files out,
+    because it contains a consistent copy of the database.
     """
     file = sqlite_file(config)
     return [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if file else []

@@ -1,9 +1,9 @@
 """Items that the organisation or a team provides to its members: secrets, MCP servers, network rules (which
 hosts sandboxes may call) and sandbox specs (the image and settings of new sandboxes). Each item has a name.
 
-Items are rows of the same table as settings. If a user gets several items with the same name, the rule for
-settings (resolution.py) decides which item applies. Items that a user adds for personal use are in other
-tables, one for each kind. The rule treats them as items of the level USER.
+Items are stored in the same table as settings. A user can also add items for personal use. These are stored
+in other tables, one for each kind. If several items with the same name are available to a user, the rule for
+settings (resolution.py) decides which one applies. For this rule, a personal item has the level USER.
 """
 
 from collections import defaultdict
@@ -81,10 +81,9 @@ async def in_effect(
     own: Mapping[str, T],
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
-    """Returns the items of one kind that apply to a user, by name: the user's items, and the items that the
-    organisation and the user's teams provide. If several items have the same name, the rule for settings
-    (resolution.py) decides which one applies: usually the user's item, but an enforced item of the
-    organisation or a team has priority.
+    """Returns the items of one kind that apply to a user, by name. The items come from the user, the user's
+    teams and the organisation. Of several items with the same name, only one applies: usually the user's
+    item, but an enforced item of the organisation or a team has priority (resolution.py).
 
     own: the items that the user has added, by name. given: a function that converts an item of the
     organisation or a team to the type of the items in `own`.
@@ -176,9 +175,9 @@ async def save_item(
 async def change_value(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str, value: Any
 ) -> None:
-    """Replaces the value of an item (such as an MCP server). The value is the part of the item that all
-    members may read. The encrypted part does not change. Does nothing if the organisation or team `owner`
-    has no such item.
+    """Replaces the part of an item (such as an MCP server) that all members may read. The encrypted part of
+    the item does not change. Does nothing if the organisation or team `owner` has no such item. value: the
+    new content of the readable part.
     """
     this = LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     await session.execute(update(LevelSetting).where(*this).values(value=value))

@@ -12,8 +12,8 @@ from app_server.core.database import Base, enum_column, now
 
 
 class Level(StrEnum):
-    """The group of people to which a setting or an item applies: all users of an organisation, the members of
-    a team, or one user.
+    """The levels at which a setting or an item can be set. Each level stands for a group of users: all users
+    of an organisation, the members of a team, or one user.
     """
 
     ORGANISATION = "organisation"
@@ -61,17 +61,18 @@ MAX_NAME_CHARACTERS = 300
 
 
 class LevelSetting(Base):
-    """A row of the table that contains the settings of organisations, teams and users, and the items of
-    organisations and teams. An item is a secret, an MCP server, a network rule or a sandbox spec (the
-    image and settings of new sandboxes) that is provided to all members. A row is one setting, or one
-    item, of one owner.
+    """A row of the table of settings and items. A row is one setting of an organisation, a team or a user, or
+    one item of an organisation or a team. An item is something that is provided to all members: a secret, an
+    MCP server, a network rule or a sandbox spec (the image and settings of new sandboxes).
 
-    owner_id: the id of the organisation, team or user that the row belongs to. team_id, user_id: the same id
-    again if the owner is a team or a user, so that the database deletes the row with its owner. name: the
-    name of the setting (a SettingName), or `kind:name` for an item. value: the value of the setting; for an
-    item, the part that all members may read. sealed_encrypted: the encrypted part of an item; None if there
-    is none. enforced: whether lower levels are forbidden to override the value. Teams are below the
-    organisation, and users are below teams. set_by: the user who has set the value; None if this user's
+    owner_id: the id of the organisation, team or user that the row belongs to. team_id: equal to `owner_id`
+    if the owner is a team, otherwise None. user_id: equal to `owner_id` if the owner is a user, otherwise
+    None. Both are foreign keys, so the database deletes the row with its owner.
+
+    name: the name of the setting (a SettingName), or `kind:name` for an item. value: the value of the
+    setting; for an item, the part that all members may read. sealed_encrypted: the encrypted part of an item;
+    None if there is none. enforced: whether lower levels are forbidden to override the value. Teams are below
+    the organisation, and users are below teams. set_by: the user who has set the value; None if this user's
     account is deleted.
     """
 

@@ -23,9 +23,10 @@ class LevelValue:
 
     enforced: True means that lower levels cannot override the value. Teams are below the organisation, and
     users are below teams. team_id, team_name: the team that has set the value; None for the levels
-    ORGANISATION and USER. owner_id: the id of the organisation, team or user that has set the value; None for
-    a value that is not stored. comes_first: True if the value has priority over the values of other teams.
-    This is so for the team that owns the repository of the conversation for which the setting is read.
+    ORGANISATION and USER. owner_id: the id of the organisation, team or user that has set the value; None if
+    the object was not read from the table of settings. comes_first: whether the value has priority over the
+    values of other teams. This is True if the team owns the repository of the conversation for which the
+    setting is read.
     """
 
     level: Level

@@ -136,9 +136,9 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 async def all_values(
     session: AsyncSession, organisation_id: UUID
 ) -> Sequence[tuple[LevelSetting, str | None]]:
-    """Returns all values of settings that the organisation, its teams and its users have set. Each value is a
-    pair: the row of the settings table, and the name of the team that has set the value (None if no team has
-    set it). The pairs are sorted by setting, and then by level (organisation, team or user).
+    """Returns all values of settings that the organisation, its teams and its users have set. The result is a
+    list of pairs: a row of the settings table, and the name of the team that the row belongs to (None if it
+    belongs to no team). The pairs are sorted by setting, and then by level (organisation, team or user).
     """
     query = rows_with_team().where(LevelSetting.name.in_(SettingName), is_in(organisation_id))
     rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))

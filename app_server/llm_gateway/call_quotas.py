@@ -17,15 +17,16 @@ from app_server.settings.models import LLMProfile
 async def quota_of_calls(
     session: AsyncSession, user_id: UUID, caller: Caller, profile: LLMProfile
 ) -> LevelValue | None:
-    """Checks that the quotas and budgets of the user allow another model call. Returns the user's quota for
-    the number of model calls that run at the same time; the caller checks this quota. Returns None if this
-    number has no limit.
+    """Returns the user's quota for the number of model calls that run at the same time. Returns None if this
+    number has no limit. The caller must apply this quota. Before, this function checks all other limits: the
+    quota for the events of the conversation and the monthly budgets.
 
-    Raises Forbidden `quota_reached` if the conversation already has as many events as the quota for events
-    allows. The HTTP status is not 429, because the agent would then repeat a call that is always refused.
-    Raises PaymentRequired `llm_administrator_limit_reached` if a budget of a team or of the organisation is
-    spent. Raises PaymentRequired `llm_price_unknown` if there is such a budget and the price of the model in
-    `profile` (a saved model with its options) is not known.
+    `profile`: the model profile (a saved model with its options) of the call. Raises Forbidden
+    `quota_reached` if the conversation already has as many events as the quota for events allows. The HTTP
+    status is not 429, because the agent would then repeat a call that is always refused. Raises
+    PaymentRequired `llm_administrator_limit_reached` if a budget of a team or of the organisation is spent.
+    Raises PaymentRequired `llm_price_unknown` if there is such a budget and the price of the model is not
+    known.
     """
     calls, events = SettingName.PARALLEL_MODEL_CALLS, SettingName.EVENTS_PER_CONVERSATION
     budget = SettingName.MONTHLY_BUDGET

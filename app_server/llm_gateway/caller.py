@@ -19,8 +19,8 @@ class Caller:
     the call. `user`: the user of the conversation, who pays.
 
     `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`:
-    whether this conversation is the only one that works in the sandbox. `events`: the number of events of the
-    conversation.
+    whether no other conversation works in the sandbox; then the call needs no proof of its conversation.
+    `events`: the number of events of the conversation, which a quota may limit.
     """
 
     user: User

@@ -34,8 +34,9 @@ async def completed(
     and returns the reply. Charges the cost to the user who pays (`payer`). If the model supports only
     OpenAI's Responses protocol, the request and the reply are translated.
 
-    `size`: the size of the request's body in bytes. `working_dir`: the conversation's working directory. Only
-    recordings (stored replies that replace a real model) need it, because their texts contain this directory.
+    `size`: the size of the request's body in bytes; the likely cost is estimated from it. `working_dir`: the
+    conversation's working directory. It is needed only if a recording (stored replies) replaces the model,
+    because it is inserted into the stored replies.
     """
     vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
     if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):
@@ -55,8 +56,9 @@ async def settled(
     size: int,
     request: Request,
 ) -> Response:
-    """Reserves the likely cost of a model call, calls `reply` to get the vendor's reply, and returns this
-    reply. When the reply ends, its real cost replaces the reservation.
+    """Makes a model call and charges its cost. Reserves the likely cost in the payer's spending accounts,
+    calls `reply` to get the vendor's reply, and returns this reply. When the reply ends, its real cost
+    replaces the reservation. If `reply` raises an error, the reservation is released at no cost.
 
     `payer`: the user who pays. `body`, `size`: the body of the request, and its size in bytes; the likely
     cost is estimated from both.

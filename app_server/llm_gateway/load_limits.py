@@ -63,8 +63,8 @@ class CallCapacity:
         self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
     ) -> AsyncIterator["CallSlot"]:
         """Waits until one more model call may run, and yields the slot (the permission) of the call. The
-        caller must free the slot when the reply has ended. If the `with` block raises an error, this function
-        frees the slot.
+        reply usually ends after the `with` block. Therefore the caller must free the slot when the reply has
+        ended. Only if the `with` block raises an error, this function frees the slot.
 
         `quota`: the user's quota of parallel calls; None means no quota. Raises TooManyRequests if no slot
         becomes free in time. The code is `quota_reached` if the quota is used up, and `too_many_model_calls`
@@ -117,11 +117,12 @@ class CallCapacity:
 
     async def body_of(self, request: Request, *shares: "_Share") -> tuple[dict[str, Any], int]:
         """Reads the body of the request. Returns the body as a JSON object, and its size in bytes. `shares`:
-        the limits of the sandbox and of the user for large bodies.
+        the limits that apply to the call, such as those of the sandbox and of the user.
 
-        A large body is read only when the number of large bodies is below these limits and below the limit of
-        the whole server. A body of unknown size counts as large. Raises BadRequest `malformed_json` if the
-        body is not a JSON object. Raises BadRequest `body_too_slow` if the body does not arrive in time.
+        Each limit, and the whole server, has a maximum number of large bodies that are read and decoded at
+        the same time. A large body (over LARGE_BYTES, or of unknown size) waits until all these numbers allow
+        it. Raises BadRequest `malformed_json` if the body is not a JSON object. Raises BadRequest
+        `body_too_slow` if the body does not arrive in time.
         """
         content_length = request.headers.get("content-length", "")
         if content_length.isdecimal() and int(content_length) <= LARGE_BYTES:
@@ -136,7 +137,8 @@ class CallCapacity:
     async def _decoded(self, content: bytearray) -> dict[str, Any]:
         """Decodes a large JSON body in a thread and returns the JSON object. Even in a thread, the library
         orjson stops all other Python code of the process while it decodes. Therefore only one large body is
-        decoded at a time, with a pause before the next one.
+        decoded at a time. A pause follows, so that decoding takes at most the share `decoding_share` of the
+        time.
         """
         loop = asyncio.get_running_loop()
         await self._decoding.acquire()
@@ -173,10 +175,10 @@ class CallSlot:
 
 class _Share:
     """One limit for parallel model calls: the limit of a sandbox, the limit of a user, or the quota of a
-    user. It has as many slots (permissions for one call) as the limit allows.
+    user. `limit`: the number of slots; each slot is the permission for one call.
 
-    `refusal`: a function that returns the error for a call that gets no slot. `large`: how many large request
-    bodies may be read at the same time under this limit.
+    `refusal`: a function that returns the error for a call that gets no slot. `large`: how many of these
+    calls may read and decode a large request body at the same time.
     """
 
     def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:

@@ -23,8 +23,9 @@ Words = Annotated[str | None, Query(max_length=200)]
 class LLMModel(BaseModel):
     """A model of the model catalogue (the server's list of known models with their features and prices), as
     the HTTP routes return it. A model profile (a saved model with its options) names the model as
-    `PROVIDER/NAME`. `verified`: the catalogue says that the model supports tool calls, and contains its
-    price. `hidden` is always false, and `canonical` is always null.
+    `PROVIDER/NAME`. `verified`: whether the model supports tool calls and its price is known, according to
+    the catalogue. `hidden` is always false and `canonical` is always null, because this server does not use
+    them.
     """
 
     provider: str | None

@@ -65,17 +65,20 @@ async def respond_with_proof(
 async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a chat completion for a conversation to its model and returns the reply. The URL contains no
-    secret text that proves which conversation calls, so the conversation must be the only one in its
-    sandbox. Only conversations that were created before Slipway had such proofs use this URL.
+    """Sends a chat completion for a conversation to the model of the profile and returns the reply. This URL
+    is used only by conversations that were created before the URL contained a proof. A proof is a secret text
+    that shows which conversation makes the call.
+
+    403 `conversation_proof_missing` if other conversations also work in the sandbox.
     """
     return await _call(completion, profile_name, conversation_id, sandbox, request)
 
 
 @router.post("/{profile_name}/v1/chat/completions")
 async def complete(profile_name: str, sandbox: CurrentSandbox, request: Request) -> Response:
-    """Sends a chat completion and returns the reply. The user of the conversation for which the sandbox was
-    created pays for the call.
+    """Sends a chat completion to the model of the profile and returns the reply. The URL names no
+    conversation. Therefore the call counts as a call of the conversation for which the sandbox was created,
+    and the user of this conversation pays.
     """
     return await _call(completion, profile_name, sandbox.id, sandbox, request)
 
@@ -173,7 +176,7 @@ async def counted(
 ) -> Response:
     """Returns the number of input tokens of a call in Anthropic's Messages protocol, without making the call.
     For Anthropic's own models, Anthropic counts the tokens at no cost. For other models, and for servers that
-    cannot count, the number is estimated. `slot`: the slot (the permission) of the call.
+    cannot count, the number is estimated. `slot`: the permission to handle this request, as for a model call.
     """
     body, _ = await slot.body_of(request)
     fields.check(body, messages.CountFields)

@@ -27,12 +27,12 @@ _LINES = 400
 
 
 def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a test call. The call asks the model to call the tool of the test and to give it a
-    colour as its argument. The reply shows whether the model can call tools, and whether it can see images.
+    """Returns the body of a test call. The call asks the model to call the tool of the test with a colour as
+    the argument. The reply shows whether the model can call tools, and whether it can see images.
 
     `with_image`: True means that an image shows the colour; False means that the text names it. `is_native`:
-    True means that the tool is in the body's field `tools`; False means that a system prompt describes the
-    tool, as in the prompts of agents for models without tool calls.
+    True means that the tool is in the body's field `tools`. False means that a system prompt describes the
+    tool, as agents do it for models without tool calls.
     """
     seen = "Which colour fills this image?" if with_image else f"The colour is {COLOUR_IN_TEXT}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
@@ -44,8 +44,8 @@ def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[s
 
 
 def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a test call with a long system prompt. If this call is sent twice, the vendor can
-    read the prompt from its cache the second time.
+    """Returns the body of a test call with a long system prompt. The test sends this call several times, to
+    find out whether the vendor reads the prompt from its cache.
 
     `key`: the text at the beginning of the prompt; with a new text, the prompt is not yet in any cache.
     `is_native`: whether the body offers the tool of the test in its field `tools`; if False, the body has no
@@ -88,9 +88,9 @@ class Heard:
     """The parsed content of the reply to a test call.
 
     `reasoning`: whether the reply contains thoughts of the model or counts tokens for them. `pieces`: the
-    number of pieces of the stream; 1 for a reply that is not streamed. `colour`: the colour that the model
-    gave to the test's tool; None if the model did not call the tool. `calls_in_text`: whether the model wrote
-    the tool call into the text of its reply.
+    number of pieces of the stream; 1 for a reply that is not streamed. `colour`: the argument with which the
+    model called the test's tool, in lower case; None if the model did not call the tool. `calls_in_text`:
+    whether the model wrote the tool call into the text of its reply.
     """
 
     text: str = ""

@@ -47,15 +47,19 @@ class ProfileTrial(BaseModel):
 
     `answers`: whether the model replied. `tool_calls`: how the model called the tool of the test: `native`
     (in the field for tool calls), `in_text` (in the text of its reply) or `none`. `native_tool_calling`: the
-    profile's setting for tool calls; agents run tool calls that a model writes into its text only if this
-    setting is false. `images`: whether the model recognised the colour in the image; null if no image was
-    sent, because the model does not accept images. `caching`: whether a repeated call read tokens from the
-    vendor's prompt cache; null if this was not tested. `caching_skipped`: why caching was not tested:
-    `no_answer` (the model did not reply) or `no_cache` (the model catalogue, the server's list of known
-    models, has no price for cached input); null if it was tested. `cached_tokens`: the number of tokens that
-    were read from the cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together.
-    `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the vendor's error text
-    if it refused a call or the image in it; otherwise null.
+    profile's setting for tool calls. Only if it is false, agents run tool calls that a model writes into its
+    text. `streams`: whether the reply arrived in several pieces. `reasons`: whether the model reasoned before
+    its reply. `images`: whether the model recognised the colour in the image; null if no image was sent,
+    because the model does not accept images.
+
+    `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
+    tested. `caching_skipped`: why caching was not tested; null if it was tested. `no_answer`: the model did
+    not reply. `no_cache`: the model catalogue (the server's list of known models) has prices of the model,
+    but none for cached input. `cached_tokens`: the number of tokens that were read from the cache.
+
+    `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all
+    calls; null if the model's price is not known. `seconds`: the duration of the test. `refusal`: the
+    vendor's error text if it refused a call or the image in it; otherwise null.
     """
 
     answers: bool
@@ -76,16 +80,21 @@ class ProfileTrial(BaseModel):
 
 @router.post("/{name}/test")
 async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Request) -> ProfileTrial:
-    """Tests a model profile (a model with its address, API key and options) by real calls. The first call
-    contains a tool, and an image if the model is known to accept images. If the vendor refuses the image,
-    a second call is made without the image. If the model does not call the tool, or if the vendor refuses
-    tools, another call describes the tool in the prompt. The test then searches the text of the reply for
-    a tool call. If the profile's `native_tool_calling` is false, all calls only describe the tool. At the
-    end, a long prompt is sent twice to test whether the vendor caches it. If the second call reads nothing
-    from the cache, the prompt is sent a third time.
+    """Tests by real calls which features of a model profile (a model with its address, API key and options)
+    work.
 
-    502 if the model cannot be reached, or if it sends nothing for as long as the profile's timeout. Also 502
-    if the reply takes longer than two minutes and longer than the profile's timeout.
+    The first call contains a tool, and an image if the model is known to accept images. If the vendor refuses
+    the image, a second call is made without the image. If the model does not call the tool, or if the vendor
+    refuses tools, a further call only describes the tool in the prompt. The test then searches the text of
+    the reply for a tool call. If the profile's `native_tool_calling` is false, all calls describe the tool in
+    this way.
+
+    At the end, a long prompt is sent twice to test whether the vendor caches it. If the second call reads
+    nothing from the cache, the prompt is sent a third time.
+
+    400 `llm_profile_recorded` if the profile names a recorded model. 502 if the model cannot be reached, or
+    if it sends nothing for as long as the profile's timeout. Also 502 if the reply takes longer than two
+    minutes and longer than the profile's timeout.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -226,9 +235,9 @@ def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_
 
 
 async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
-    """Sends a long prompt up to three times. Stops when a reply reports tokens from the vendor's cache, or
-    when the vendor refuses the call. Returns the last reply. More than two calls can be necessary, because
-    some vendors fill their caches only after a reply.
+    """Sends the same long prompt up to three times, and returns the last reply. Stops earlier when a reply
+    reports tokens from the vendor's cache, or when the vendor refuses the call. The third call can be
+    necessary, because some vendors fill their caches only after a reply.
 
     `is_native`: whether the calls offer the tool of the test in their field `tools`; if False, the calls have
     no tool.

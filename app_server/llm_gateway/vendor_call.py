@@ -76,9 +76,9 @@ async def passed(
     own_headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Sends a request body to the vendor without translation, and returns the vendor's reply. `path`: the
-    path of the protocol's endpoint below the base URL. `own_headers`: the additional headers of Anthropic's
-    protocol; the API key is then sent in the header `x-api-key`. None means one of OpenAI's protocols, in
-    which the API key is sent as a bearer token.
+    path of the protocol's endpoint below the base URL. `own_headers`: for a call in Anthropic's protocol, the
+    additional headers of this protocol; the API key is then sent in the header `x-api-key`. For a call in one
+    of OpenAI's protocols, `own_headers` is None; the API key is then sent as a bearer token.
 
     Raises the errors of the function `pass_through`, for example if the vendor does not reply. Raises
     Forbidden `private_address` if the base URL is a private address and no administrator of the installation
@@ -98,18 +98,18 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """Returns whether the model profile (a saved model with its options) belongs to another user. In this
-    case an administrator of the organisation shares the profile with `user`, because users can only call
-    their own profiles and shared ones.
+    """Returns whether the model profile (a saved model with its options) is shared with the user and does not
+    belong to the user. `profile`: a profile that the user can call. Users can call only their own profiles
+    and those that an administrator of their organisation shares with them.
     """
     return profile.user_id != user.id
 
 
 def _is_trusted(user: User, profile: LLMProfile) -> bool:
     """Returns whether the base URL of the model profile (a saved model with its address and key) may be a
-    private network address. This is allowed if two conditions are met: an administrator shares the profile
-    with this user, and the user is in the default organisation. The administrators of that organisation
-    manage the installation.
+    private network address. This is so only for a profile that an administrator shares with a user of the
+    default organisation. The administrators of this organisation manage the installation, so they may use its
+    private network.
     """
     return _is_shared_with(user, profile) and user.is_of_default_organisation
 

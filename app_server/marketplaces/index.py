@@ -83,12 +83,12 @@ class _Lenient(BaseModel):
 
 
 class _PluginLocation(_Lenient):
-    """The location of a plugin, which says in which git repository the plugin is. In the marketplace's list,
+    """The git repository in which a plugin is, and the place of the plugin in it. In the marketplace's list,
     this object is the value of the field `source` of a plugin's entry.
 
-    `source`: the kind of location. The kind `github` needs `repo` (`OWNER/REPO`). The kinds `url` and
-    `git-subdir` need `url`. `ref`: a branch or tag. `sha`: a commit; if it is given, `ref` is ignored.
-    `path`: the directory of the plugin in the repository; None means the top directory.
+    `source`: which kind of repository the object names. The kind `github` needs `repo` (`OWNER/REPO`). The
+    kinds `url` and `git-subdir` need `url`. `ref`: a branch or tag. `sha`: a commit; if it is given, `ref` is
+    ignored. `path`: the directory of the plugin in the repository; None means the top directory.
     """
 
     source: str
@@ -210,9 +210,9 @@ def _skill(marketplace: Marketplace, entry: _Entry, files: Files) -> SkillFile:
 
 
 def _inside(path: str) -> str:
-    """Returns `path`, the directory of a plugin or the path of a skill in the list, without a leading `./`.
-    Raises _Unusable if the path leads out of the marketplace's repository, for example because it contains
-    `..`.
+    """Checks that `path` does not lead out of the marketplace's repository, and returns it without a leading
+    `./`. `path`: the directory of a plugin or the path of a skill in the list. Raises _Unusable if the path
+    contains `..` or begins with `/` or `~`.
     """
     parts = PurePosixPath(path).parts
     if path.startswith(("/", "~")) or ".." in parts:

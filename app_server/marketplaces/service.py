@@ -68,8 +68,8 @@ def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
 
 
 def stored(wanted: Iterable[MarketplaceRegistration]) -> list[dict[str, object]]:
-    """Converts marketplaces to the dictionaries that are stored in a user's settings. The dictionaries do not
-    contain `scope`.
+    """Converts marketplaces to the dictionaries that are stored in a user's settings. Leaves out `scope`,
+    because all marketplaces in a user's settings have the scope `personal`.
     """
     return [each.without_scope().model_dump() for each in wanted]
 
@@ -87,11 +87,11 @@ class Loaded:
 
 
 async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Marketplace]:
-    """Returns the marketplaces with `auto_load`. Every new conversation of this user gets the plugins and
-    skills of these marketplaces.
+    """Returns the marketplaces whose plugins and skills every new conversation of this user gets: those with
+    `auto_load`.
 
-    The result contains shared marketplaces and marketplaces that only this user has registered. If a
-    marketplace of the user has the same name as a shared marketplace, the shared marketplace is ignored.
+    These are marketplaces that an administrator has registered for all users, and marketplaces that this user
+    has registered. If a user's marketplace and a shared one have the same name, the shared one is ignored.
     """
     by_name = {each.name: each for each in await shared(session)}
     by_name |= {each.name: each for each in own(await session.get(UserSettings, user_id))}
@@ -102,8 +102,7 @@ async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Load
     """Fetches the marketplaces and returns all their plugins and skills. If a marketplace cannot be read, the
     field `problems` of the returned object says why.
 
-    guard: checks that the repositories' hosts are not in the server's private network; None means that every
-    host is allowed.
+    guard: refuses to fetch from hosts in the server's private network; None means that every host is allowed.
     """
     plugins: list[MarketplacePlugin] = []
     skills: list[SkillFile] = []
@@ -125,8 +124,7 @@ async def preview(
     preview route. If a marketplace cannot be read, `errors` in the returned object contains a sentence with
     the reason.
 
-    guard: checks that the repositories' hosts are not in the server's private network; None means that every
-    host is allowed.
+    guard: refuses to fetch from hosts in the server's private network; None means that every host is allowed.
     """
     found = MarketplaceSkillsPreviewResponse(skills=[], plugins=[], marketplace_skills={}, errors=[])
     for marketplace, contents in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):

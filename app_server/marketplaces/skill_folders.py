@@ -59,8 +59,9 @@ class _Refused(Exception):
 
 
 def skill_folders(files: Files) -> SkillFolders:
-    """Returns the usable skills in the files of a repository, at most MAX_SKILLS, and sentences about the
-    other skills. If several skills have the same name, none of them can be used.
+    """Finds the skills in the files of a repository. Returns the usable skills, at most MAX_SKILLS, and
+    sentences that say why the other skills cannot be used. A skill cannot be used if another skill in the
+    repository has the same name.
     """
     found: dict[str, FoundSkill] = {}
     doubled: dict[str, list[str]] = {}
@@ -89,9 +90,11 @@ def skill_folders(files: Files) -> SkillFolders:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    """Yields one sentence for each path that was not read although it may belong to a skill. The sentence
-    says why the path was not read. A path may belong to a skill if it is a SKILL.md file. It may also belong
-    to one if its last part has no dot, because it can then be a link to a directory or a submodule.
+    """Yields one sentence for each file that was not read and may belong to a skill. The sentence names the
+    file and says why it was not read.
+
+    Such a file is a SKILL.md, or its name has no dot. A name without a dot can belong to a symbolic link to
+    the directory of a skill, or to a git submodule.
     """
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name

@@ -26,9 +26,9 @@ INSTRUCTIONS = "Tools of Slipway, the place where this agent works. They act for
 class AgentTool:
     """An MCP tool that agents in sandboxes can call, and the condition under which an agent gets the tool.
 
-    `is_offered(config, providers)`: returns whether an agent gets the tool. `providers`: the kinds of git
-    hosts, such as GitHub, where the repositories of the agent's conversation are. Only hosts for which the
-    user has a token are listed.
+    `is_offered(config, providers)`: returns whether an agent gets the tool. `providers`: kinds of git hosts,
+    such as GitHub. A kind is included if a repository of the agent's conversation is at such a host and the
+    user has a token for this host.
     """
 
     tool: McpTool
@@ -55,36 +55,37 @@ def add(tool: McpTool, is_offered: Callable[[Config, Collection[GitProvider]], b
     """Adds an MCP tool to AGENT_TOOLS, the list of tools that agents in sandboxes can get. Call this function
     at the top level of a module, so that the list is complete before the first request.
 
-    `is_offered`: returns whether an agent gets the tool. Its arguments are the configuration and the kinds of
-    git hosts, such as GitHub, of the conversation's repositories.
+    `is_offered`: a function that returns whether an agent gets the tool (see AgentTool).
     """
     AGENT_TOOLS.append(AgentTool(tool, is_offered))
 
 
 def tools_for(config: Config, providers: Collection[GitProvider]) -> Sequence[McpTool]:
-    """Returns the MCP tools that an agent gets. `providers`: the kinds of git hosts, such as GitHub, where
-    the repositories of the agent's conversation are and for which the user has a token.
+    """Returns the MCP tools that an agent gets. `providers`: kinds of git hosts, such as GitHub. A kind is
+    included if a repository of the agent's conversation is at such a host and the user has a token for this
+    host.
     """
     return [one.tool for one in AGENT_TOOLS if one.is_offered(config, providers)]
 
 
 def has_tools(config: Config, providers: Collection[GitProvider]) -> bool:
-    """Returns whether an agent gets at least one MCP tool. `providers`: the kinds of git hosts, such as
-    GitHub, where the repositories of the agent's conversation are and for which the user has a token.
+    """Returns whether an agent gets at least one MCP tool. `providers`: kinds of git hosts, such as GitHub. A
+    kind is included if a repository of the agent's conversation is at such a host and the user has a token
+    for this host.
     """
     return bool(tools_for(config, providers))
 
 
 def tell_agent(request: Request, agent: CallingAgent) -> None:
-    """Stores in the MCP request which agent sends it. While the request is processed, `current_agent` returns
-    this agent.
+    """Records in `request` that `agent` has sent this MCP request. While a tool processes the request,
+    `current_agent` returns `agent`.
     """
     request.scope[_AGENT] = agent
 
 
 def current_agent() -> CallingAgent:
-    """Returns the agent that has sent the MCP request which is processed now. Tools call this function to
-    learn for which conversation they act.
+    """Returns the agent that has sent the current MCP request. A tool calls this function to find out for
+    which conversation it was called.
     """
     agent: CallingAgent = caller.current_request().scope[_AGENT]
     return agent

@@ -23,10 +23,10 @@ _TIMEOUT_SECONDS = 120.0
 
 
 class CallRefused(AppError):
-    """The error that is raised when a route of the REST API refuses a call that an MCP tool makes. Its HTTP
-    status and its `code` are those of the route's reply.
+    """The error that is raised when a route of the REST API refuses a call that an MCP tool makes. The error
+    has the same HTTP status and the same `code` as the route's reply.
 
-    `problem`: the JSON object that the route has replied with. `status`: the HTTP status of the reply.
+    `problem`: the JSON object in the route's reply. `status`: the HTTP status of the reply.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int) -> None:
@@ -37,9 +37,10 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Stores `request` as the current request while the `with` block runs. `request`: the MCP request that
-    calls a tool. The tool gets it from `current_request` and calls routes of the REST API with its
-    credentials.
+    """Makes `current_request` return `request` while the `with` block runs. `request`: the MCP request that
+    calls a tool.
+
+    When the tool calls a route of the REST API, the call contains the credentials of `request`.
     """
     token = _request.set(request)
     try:

@@ -40,9 +40,11 @@ _EVENTS_LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class _Problem:
-    """The reason why the agent of a conversation does not continue its work. `code`: a stable identifier of
-    the reason. `text`: what has happened and what the user can do. `is_limit`: whether a cost limit was
-    reached.
+    """The reason why the agent of a conversation cannot continue its work, for example an error or a cost
+    limit.
+
+    `code`: the stable error code. `text`: a text for users that says what has happened and what they can do.
+    `is_limit`: whether the reason is that a cost limit is reached.
     """
 
     code: str
@@ -134,9 +136,9 @@ async def get_conversation_status(conversation_id: ConversationId) -> Conversati
 
 
 def _cost(shown: dict[str, Any]) -> float | None:
-    """Returns the cost of a conversation in dollars: the cost of the model calls of its agent and of the
-    programs in its sandbox. Returns None if no cost is recorded yet. `shown`: the conversation as the REST
-    API returns it.
+    """Returns the cost of a conversation in dollars. This is the cost of all model calls that the agent, and
+    the programs in the agent's sandbox, have made. Returns None if no cost is recorded yet. `shown`: the
+    conversation as the REST API returns it.
     """
     parts = [(shown["metrics"] or {}).get("accumulated_cost"), (shown["program_usage"] or {}).get("cost")]
     known = [part for part in parts if part is not None]
@@ -320,8 +322,8 @@ def _waiting_actions(events: Sequence[Mapping[str, Any]]) -> list[WaitingAction]
 
 
 def _last_problem(events: Sequence[Mapping[str, Any]]) -> _Problem | None:
-    """Returns the error with which the agent's last run (its work after a message) ended. Returns None if a
-    message or an action comes after the error, or if there is no error. `events`: the latest events of the
+    """Returns the error that has stopped the agent. Returns None if there is no error, or if the conversation
+    has continued after the error with a message or an action. `events`: the latest events of the
     conversation, the newest first.
     """
     for event in events:

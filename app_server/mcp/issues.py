@@ -72,8 +72,9 @@ TOOLS = (
 
 
 def are_offered(_config: Config, providers: Collection[GitProvider]) -> bool:
-    """Returns whether an agent gets the tools for issues. It gets them if a repository of its conversation is
-    at a git host that has issues. `providers`: the kinds of these git hosts, such as GitHub; only hosts for
-    which the user has a token.
+    """Returns whether an agent gets the tools for issues: whether at least one of `providers` has issues.
+
+    `providers`: kinds of git hosts, such as GitHub. A kind is included if a repository of the agent's
+    conversation is at such a host and the user has a token for this host.
     """
     return not _WITH_ISSUES.isdisjoint(providers)

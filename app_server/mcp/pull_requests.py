@@ -153,9 +153,10 @@ async def hosted_repository(
 ) -> HostedRepository:
     """Returns a repository of the agent's conversation, together with the client for its git host.
 
-    `wanted`: the directory, name or URL of the repository. If `wanted` is None, the function returns the
-    first repository at a git host of the kind `at`, such as GitHub. If no repository is at such a host, or if
-    `at` is None, it returns the first repository of the conversation.
+    `wanted`: the directory, name or URL of the repository; None if the caller names no repository. `at`: the
+    kind of git host that is preferred if `wanted` is None, such as GitHub. In this case, returns the first
+    repository at a host of this kind for which the user has a token. If there is none, or if `at` is None
+    too, returns the first repository of the conversation.
 
     Raises BadRequest `repository_not_in_conversation` if `wanted` matches no repository of the conversation.
     Raises Conflict `repository_has_no_host` if the conversation has no repository, or if the repository is

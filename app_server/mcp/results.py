@@ -54,11 +54,13 @@ class WaitingAction(BaseModel):
 
 
 class ConversationStatus(ConversationLine):
-    """The status of a conversation. `needs`: what the agent needs to continue. nothing: the agent works;
-    wait: the conversation is being started; confirmation: an answer to `waiting_actions`; message: the agent
-    has ended its work and can get another message; budget: a cost limit is reached, `problem` says which one;
-    help: `problem` says what is wrong. `cost`: the cost until now, in dollars; null if no cost is recorded
-    yet.
+    """The status of a conversation. `cost`: the cost until now, in dollars; null if no cost is recorded yet.
+    `needs`: what the agent needs to continue. It has one of these values:
+
+    "nothing": the agent works. "wait": the conversation is being started. "confirmation": the user must
+    approve or reject `waiting_actions`. "message": the agent has ended its work and can get another message.
+    "budget": a cost limit is reached; `problem` says which one. "help": an error has occurred; `problem`
+    describes it.
     """
 
     start_status: str
@@ -71,8 +73,8 @@ class ConversationStatus(ConversationLine):
 
 
 class SentMessage(BaseModel):
-    """A message that was sent. `is_queued`: whether the message is stored until the sandbox runs; the agent
-    gets it then.
+    """A message that was sent. `is_queued`: true if the agent does not get the message yet, because the
+    sandbox does not run. The message is stored, and the agent gets it when the sandbox runs.
     """
 
     is_queued: bool
@@ -95,8 +97,8 @@ class ChangedFiles(BaseModel):
 
 
 class Patch(BaseModel):
-    """A unified diff, which includes untracked files. `is_cut`: whether `patch` contains only the beginning
-    of the diff.
+    """A unified diff of all changes. It also contains new files that are not yet in git. `is_cut`: whether
+    the diff was too long, so that `patch` contains only its beginning.
     """
 
     patch: str
@@ -149,7 +151,7 @@ class SearchHits(BaseModel):
 
 class OpenedPullRequestInfo(BaseModel):
     """A pull request that a tool has opened. `is_new`: false if the branch already had an open pull request.
-    `left_out`: sentences about the parts of the request, such as labels, that the git host has not accepted.
+    `left_out`: sentences about values, such as labels, that the caller wanted and the git host has refused.
     """
 
     number: int
@@ -174,8 +176,8 @@ class PullRequestFeedback(BaseModel):
 
 class IssueText(BaseModel):
     """An issue with its first comments. `text`: the issue and the comments, as people at the git host have
-    written them. Markers at the beginning and the end of `text` show the model that the user has not written
-    it.
+    written them. A marker at the beginning and another one at the end tell the model that the user did not
+    write this text.
     """
 
     number: int

@@ -25,8 +25,8 @@ START_SECONDS = 60.0
 
 
 class ServedTools:
-    """An MCP server that provides a set of tools, which can differ for each request. It stores no sessions:
-    each request is complete by itself, so any of several app servers can reply to it.
+    """An MCP server that can provide different tools for each request. It stores no sessions, so each of
+    several app servers can reply to every request.
 
     `instructions`: a text for the model that uses the tools.
     """
@@ -54,9 +54,11 @@ class ServedTools:
         return _Answered(app, request, body)
 
     async def _serve(self, names: tuple[str, ...], tools: Sequence[McpTool]) -> None:
-        """Runs a fastmcp server that provides these tools, until this background task is cancelled. Requests
-        that arrive while the server starts wait for it. They get the server's ASGI app, or an error if the
-        start fails. `names`: the names of the tools.
+        """Starts a fastmcp server with these tools and keeps it running until this background task is
+        cancelled. `names`: the names of the tools.
+
+        When the server has started, its ASGI app is set as the result of the future in `_started`. If the
+        start fails, the future gets an error. Requests that arrive during the start wait for this future.
         """
         started = self._started[names]
         try:
@@ -73,9 +75,11 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """An HTTP response that the fastmcp server writes. The fastmcp server is an ASGI app. It gets the request
-    with the body that Slipway has already read from the connection. While it runs, tools get the request from
-    `caller.current_request`.
+    """The HTTP response to an MCP request. The fastmcp server, an ASGI app, processes the request and writes
+    the response.
+
+    `body`: the request's body. Slipway has already read it from the connection, so the fastmcp server gets it
+    from here. While the fastmcp server runs, `caller.current_request` returns `request`.
     """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:

@@ -15,11 +15,12 @@ class McpTool:
 
     `run`: an async function that runs when the tool is called. The function's name, docstring, parameters and
     return type are the tool's name, description, input and output. The function raises AppError for errors
-    that the caller can correct. `title`: a name for people. `changes`: whether a call changes anything.
-    `is_destructive`: whether a call can undo or end work. `is_repeatable`: whether a second call with the
-    same arguments changes nothing more. `reaches_out`: whether a call reaches services outside of this
-    installation. `permission`: the permission that a caller needs. API keys without this permission cannot
-    list or call the tool.
+    that the caller can correct. `title`: the tool's name that people see. `permission`: API keys without this
+    permission cannot list or call the tool.
+
+    The other fields describe the effects of a call. `changes`: whether it changes data. `is_destructive`:
+    whether it can undo or end work. `is_repeatable`: whether a second call with the same arguments has no
+    further effect. `reaches_out`: whether it uses services outside of this installation.
     """
 
     title: str

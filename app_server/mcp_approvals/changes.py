@@ -13,12 +13,13 @@ Definitions = Mapping[str, ToolDefinition]
 def with_answers(
     known: Definitions, reported: Definitions, approved: Collection[str]
 ) -> dict[str, ToolDefinition]:
-    """Returns the tool definitions that count as approved now: those in `known`, changed by the approved
-    changes. A change adds a tool, removes a tool, or replaces its old definition by the one in `reported`.
+    """Returns the tool definitions of an MCP server that count as approved now. These are the definitions in
+    `known` after all approved changes. A change adds, removes, renames or redefines a tool. Changes that are
+    not approved have no effect.
 
     `known`: the tool definitions that were approved before. `reported`: the tool definitions that the sandbox
-    reports now. `approved`: the fingerprints (hashes that identify a change, see fingerprint_of_change) of
-    the changes that the user has approved.
+    reports now. `approved`: the fingerprints of the changes that the user has approved. A fingerprint is a
+    hash that identifies a change (see fingerprint_of_change).
     """
 
     def may(old: ToolDefinition | None, new: ToolDefinition | None) -> bool:

@@ -1,10 +1,11 @@
 """Stores which tools of MCP servers a user has approved. An approval in one conversation also counts in the
 user's next conversations about the same repository.
 
-A sandbox reports which tools the user has approved. The app server stores reported tools in two cases. First:
-the MCP server has no stored tools yet, and the user has accepted the server. A user accepts a server by
-adding it in the settings, or by allowing a server that a repository defines. Second: the tools have changed,
-and the user has approved the changes through the app server.
+A sandbox reports which tools the user has approved, but the app server does not trust this report. If no
+tools of the MCP server are stored yet, the reported tools are stored only if the user has accepted the
+server. A user accepts a server by adding it in the settings, or by allowing a server that a repository
+defines. If the server's tools have changed, only the changes that the user has approved through the app
+server are stored.
 """
 
 from collections import defaultdict
@@ -97,14 +98,14 @@ async def take_over(
     approved: Mapping[str, Any],
 ) -> None:
     """Stores the approved tools that a sandbox reports, so that they also count in the user's next
-    conversations about the repository. Ignores those reported tools that the user cannot have approved.
+    conversations about the repository.
 
-    The first report about an MCP server is stored if `servers` contains the server. From later reports about
-    the server, only those changes are stored that the user has approved in this conversation. Invalid tool
-    definitions, and definitions that exceed MAX_SERVERS or MAX_TOOLS_BYTES, are ignored. Nothing is stored if
-    `repository` has more than MAX_REPOSITORY_CHARACTERS characters.
+    The first report about an MCP server is stored if `servers` contains the server. From later reports, only
+    the changes that the user has approved in this conversation are stored. Invalid tool definitions, and
+    definitions that exceed MAX_SERVERS or MAX_TOOLS_BYTES, are ignored. Nothing is stored if `repository` has
+    more than MAX_REPOSITORY_CHARACTERS characters.
 
-    `servers`: the names of the MCP servers that the user has accepted. The user has added them in the
+    `servers`: the names of the MCP servers that the user has accepted: the user has added them in the
     settings, or has allowed them after a repository defined them. `approved`: the reported tools by server
     name and tool name.
     """

@@ -44,10 +44,12 @@ class UpstreamServer:
     """An MCP server and the credentials with which the app server calls it.
 
     `headers`: all headers that the server needs. `timeout_seconds`: a call fails if the server sends no data
-    for this time. `renewed`: a function that returns new headers after the server has refused the current
-    ones; None if the headers cannot be renewed. `want`: a function that the app server calls if the server
-    refuses a call because the user's token lacks an OAuth scope. It stores this scope, so that the next
-    sign-in asks for it. None if the server has no OAuth sign-in.
+    for this time.
+
+    `renewed`: a function that returns new headers; it is called if the server refuses the current ones. None
+    if the headers cannot be renewed. `want`: a function that stores an OAuth scope for the next sign-in. It
+    is called with the missing scope if the server refuses a call because the user's token lacks a scope. None
+    if the server has no OAuth sign-in.
     """
 
     name: str
@@ -96,8 +98,9 @@ class ReplySlot:
     """The permission of a sandbox for one open request to an MCP server. A sandbox has at most MAX_EXCHANGES
     slots at a time.
 
-    `give_back`: a function that releases the slot. `is_taken`: True means that the slot is released at the
-    end of a streamed reply. False means that it is released as soon as the request has been handled.
+    `give_back`: a function that releases the slot. `is_taken`: true if a reply is streamed, so that the slot
+    must be released when the stream ends. False if the slot must be released when the `with` block of
+    `Exchanges.of` ends.
     """
 
     def __init__(self, give_back: Callable[[], None]) -> None:
@@ -111,12 +114,12 @@ async def pass_through(
     """Sends the request of the sandbox to the MCP server `target` and returns the server's reply as a stream.
     `slot`: the permission for one open request of the sandbox; it is released at the end of the reply.
 
-    If the server replies 401, gets new headers from `target.renewed` and sends the request once more. Errors
-    of `target.renewed` are not caught.
+    If the server replies 401, gets new headers from `target.renewed` and sends the request once more.
 
     Raises BadGateway in four cases. `mcp_server_unreachable`: the server does not reply.
     `mcp_server_redirected`: the reply is a redirect. `mcp_credentials_refused`: the server refuses the user's
-    credentials. `mcp_scope_needed`: the server asks for an OAuth scope that the user's token lacks.
+    credentials. `mcp_scope_needed`: the server asks for an OAuth scope that the user's token lacks. Also
+    raises the errors of `target.renewed`.
     """
     headers = target.headers
     reply = await _send(http, target, headers, request)

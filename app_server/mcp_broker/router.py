@@ -47,9 +47,10 @@ async def exchange(
     `name`: the name under which the sandbox's user, a team of the user or the organisation has added the
     server.
 
-    A server of the default organisation (whose administrators run the installation) or of one of its teams
-    may have a private address, because an administrator of the installation has set the address. 404
-    `mcp_server_not_found` if there is no server with this name. 404 `mcp_server_off` if the server is
+    The server may have a private address if it belongs to the default organisation or to a team of this
+    organisation. Such addresses are trusted, because administrators of the installation have set them.
+
+    404 `mcp_server_not_found` if there is no server with this name. 404 `mcp_server_off` if the server is
     switched off, or if it is a command in the sandbox and so has no address.
     """
     # The session is closed before the server is called: a stream may stay open for hours.

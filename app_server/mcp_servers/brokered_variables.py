@@ -34,8 +34,9 @@ class BrokeredVariable:
     """An environment variable whose value stays in the app server, and the hosts to which the value may be
     sent.
 
-    `stand_ins`: all placeholders that stand for the value, without their prefix. A placeholder in the sandbox
-    begins with the same prefix as the value, such as `ghp_`, because programs check this prefix.
+    `stand_ins`: texts of which each can stand for the value. The placeholder in a sandbox is one of these
+    texts. If the value begins with a well-known prefix such as `ghp_`, the placeholder has this prefix in
+    front of the text, because programs check the prefix.
     """
 
     hosts: Sequence[HostRule]
@@ -47,8 +48,8 @@ class BrokeredVariable:
 
     def put_into(self, text: str) -> str:
         """Returns `text` (the text of a request's header) with each placeholder replaced by the value of the
-        variable. A prefix in front of the placeholder, such as `ghp_`, is replaced too, because the value
-        contains its prefix.
+        variable. Also removes a prefix such as `ghp_` in front of the placeholder, because the value begins
+        with its prefix.
         """
         for core in self.stand_ins:
             if core in text:
@@ -109,13 +110,13 @@ def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
 
 
 def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
-    """Returns the placeholders that a command in the sandbox may have in place of the value of the
-    environment variable `name`. They are without the prefix of the value, such as `ghp_`. Each encryption key
-    of the app server gives one placeholder; the placeholder of the newest key comes first. `server_id`: the
-    id of the MCP server to which the variable belongs.
+    """Returns the placeholders for the value of the environment variable `name`, without a prefix such as
+    `ghp_`. New sandboxes get the first placeholder. `server_id`: the id of the MCP server to which the
+    variable belongs.
 
-    A placeholder does not depend on the value. So if the user changes the value, running conversations use
-    the new value at once.
+    Each encryption key of the app server gives one placeholder, the newest key the first one. So placeholders
+    that running sandboxes got before a change of the key stay valid. A placeholder does not depend on the
+    value. So if the user changes the value, running conversations use the new value at once.
     """
     text = f"{server_id.hex}:{name}".encode()
     keys = cipher.signing_keys(_PURPOSE)

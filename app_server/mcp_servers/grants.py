@@ -46,9 +46,10 @@ class OAuthGrant(BaseModel):
     the address where the tokens are renewed. `resource`: the MCP server's address, which is sent with the
     request to renew the tokens (RFC 8707); None if no address is sent. `client_id`, `client_secret`:
     Slipway's registration at the authorization server. `client_auth_method`: how Slipway authenticates at the
-    token endpoint. `scope`: the permissions of the tokens; None if they are not known. `wanted_scope`: the
-    scope that the next sign-in must ask for, because the MCP server has refused a call without it; empty if
-    the server did not say which scope it needs; None if no call was refused.
+    token endpoint. `scope`: the permissions of the tokens; None if they are not known.
+
+    `wanted_scope`: the scope that the next sign-in must ask for. It is set when the MCP server refuses a call
+    because the tokens lack a permission; before that, it is None. It is empty if the scope is not known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -125,9 +126,9 @@ class Grants:
         if it has not expired. None if no token was refused.
 
         Raises SignInNeeded if there is no token or it cannot be renewed. Raises BadGateway
-        `mcp_sign_in_unreachable` if the token endpoint (the address where tokens are renewed) does not reply.
-        Raises Forbidden `private_address` if `http` refuses the private address of the token endpoint. A
-        private address is always refused if its origin (scheme, host and port) differs from that of `url`.
+        `mcp_sign_in_unreachable` if the token endpoint (the address where tokens are renewed) does not reply
+        correctly. Raises Forbidden `private_address` if the token endpoint has a private address that `http`
+        does not allow. `http` allows at most private addresses with the same scheme, host and port as `url`.
         """
         while True:
             row = await self._row(server_id)
@@ -145,9 +146,11 @@ class Grants:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def want(self, server_id: UUID, scope: str) -> None:
-        """Stores that the MCP server has refused a call because the user's tokens lack this OAuth scope. The
-        next sign-in asks for the scope. Other calls continue to use the stored tokens. Does nothing if no
-        tokens are stored for the server.
+        """Stores the OAuth scope that the MCP server has asked for when it refused a call, so that the next
+        sign-in asks for it too. `scope`: empty if the server has named no scope.
+
+        Until the next sign-in, calls continue to use the stored tokens. Does nothing if no tokens are stored
+        for the server.
         """
         while (row := await self._row(server_id)) is not None:
             grant = OAuthGrant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
@@ -264,9 +267,10 @@ def _form(grant: OAuthGrant) -> dict[str, str]:
 
 
 def _client_auth(grant: OAuthGrant) -> httpx.Auth:
-    """Returns the HTTP authentication of the request with which Slipway renews tokens (RFC 6749, section
-    2.3.1). If the authorization server expects HTTP Basic, the authentication contains Slipway's client id
-    and client secret. Otherwise the authentication adds no header to the request.
+    """Returns the HTTP authentication with which Slipway identifies itself when it renews tokens (RFC 6749,
+    section 2.3.1). If the authorization server expects HTTP Basic, this is a header with Slipway's client id
+    and secret. Otherwise it adds nothing, because the request's form contains the id and the secret (see
+    `_form`).
     """
     if not _says_who_in_header(grant):
         return httpx.Auth()

@@ -2,8 +2,9 @@
 addresses, with one exception: if the user is an administrator of the installation, the MCP server itself may
 have a private address.
 
-The client checks every address, because the MCP server also names other addresses: for the sign-in, for the
-registration of clients and for tokens. The library uses httpx2, which shares no types with httpx.
+The client checks the address of each request. One check of the MCP server's address is not enough, because
+the server also names addresses for the sign-in, for the registration of clients and for tokens. The MCP
+library needs a client of httpx2, so the app server's clients of httpx cannot be used here.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -80,12 +80,13 @@ async def save_for_level(
     """Adds or replaces an MCP server of the organisation or a team. Returns the stored server, and whether it
     is new. `owner`: the organisation or team. `set_by`: the id of the user who saves the server.
 
-    Raises BadRequest `mcp_sign_in_is_personal` if the server needs an OAuth sign-in. Raises BadRequest
-    `mcp_headers_needed` (for a header) or `mcp_variables_needed` (for a variable) if a value is MASK
-    (asterisks) but no value is stored. Raises Conflict `mcp_headers_needed` if the change would send a stored
-    header to a new address. Raises Conflict `mcp_variables_needed` if the stored value of a variable would go
-    to more hosts, or into the sandbox. Raises Conflict `too_many_items` if the organisation or team already
-    has the maximum number of MCP servers.
+    A header or variable whose value is MASK (asterisks) keeps its stored value. The error code for headers is
+    `mcp_headers_needed`, and for variables `mcp_variables_needed`. Raises BadRequest with this code if there
+    is no stored value. Raises Conflict with this code if a stored header would be sent to a new address. Does
+    the same if the stored value of a variable may be sent to more hosts, or would be given to the sandbox.
+
+    Raises BadRequest `mcp_sign_in_is_personal` if the server needs an OAuth sign-in. Raises Conflict
+    `too_many_items` if the organisation or team already has the maximum number of MCP servers.
     """
     if body.auth is not None:
         raise BadRequest(

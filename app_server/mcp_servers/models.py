@@ -31,10 +31,10 @@ class McpServer(Base):
 
 class McpGrant(Base):
     """The database row of the tokens of a user's sign-in to an MCP server. `grant_encrypted`: the encrypted
-    OAuthGrant as JSON.
+    OAuthGrant as JSON. `is_refused`: whether the tokens cannot be renewed any more.
 
-    `is_refused`: whether the tokens cannot be renewed any more. `claimed_until`: until this time one app
-    server renews the tokens, and other app servers must wait. None if no app server renews them.
+    `claimed_until`: the end of the time in which only one app server may renew the tokens. Other app servers
+    must wait until then. None if no app server renews the tokens.
     """
 
     __tablename__ = "mcp_grants"

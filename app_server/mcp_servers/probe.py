@@ -62,8 +62,10 @@ async def list_tools(
 
     `auth`: adds the credentials of an OAuth sign-in to each request; None means that only `headers` are sent.
     `guard`: decides which addresses may be called; None allows every address. `refusals`: a list to which the
-    function adds the server's error responses. Raises ExceptionGroup, MCPError or httpx2.HTTPError if the
-    connection fails or the server replies with an error.
+    function adds the server's error responses, because the raised errors do not contain them.
+
+    Raises ExceptionGroup, MCPError or httpx2.HTTPError if the connection fails or the server replies with an
+    error.
     """
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client

@@ -1,6 +1,6 @@
-"""Schemas of the requests and replies about MCP servers, with the field names of OpenHands' MCP settings,
-because Slipway accepts OpenHands' clients. Requests can contain the values of headers and variables. Replies
-never contain them.
+"""Schemas of the requests and replies about MCP servers. Requests can contain the values of headers and
+variables. Replies never contain them. The fields have the same names as in OpenHands' MCP settings, because
+clients of OpenHands can use Slipway.
 """
 
 import re
@@ -99,8 +99,8 @@ Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=4000)]
 
 
 class OAuth(BaseModel):
-    """The setting which says that the user must sign in to an MCP server. `strategy`: the kind of the
-    sign-in. The tokens of the sign-in are stored separately.
+    """Says that the user must sign in to the MCP server with OAuth before agents can use it. `strategy`:
+    always `oauth2`. The tokens of the sign-in are stored separately.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -115,11 +115,12 @@ class Definition(BaseModel):
     the working directory of the command. `env`: the environment variables of the command. Replies do not show
     their values.
 
-    `env_hosts`: for each variable, the hosts (`name` or `name:port`) to which its value may be sent. The
-    value of a variable with hosts stays in the app server: the command gets a placeholder, and the value
-    replaces the placeholder in headers of https requests to these hosts. The sandbox may call these hosts. A
-    variable without hosts is not protected: everything in the sandbox can read it. If a well-known variable
-    is not in `env_hosts`, the hosts of its service are used.
+    `env_hosts`: for each variable, the hosts (`name` or `name:port`) to which its value may be sent. If a
+    variable has hosts, its value stays in the app server, and the command gets a placeholder. When the
+    sandbox sends an https request to one of these hosts, the app server replaces the placeholder in the
+    headers by the value. The sandbox is also allowed to reach these hosts. If a variable has no hosts,
+    everything in the sandbox can read its value. A well-known variable that is missing in `env_hosts` gets
+    the hosts of its service.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -159,8 +160,11 @@ class Definition(BaseModel):
 
 def can_be_brokered(value: str) -> bool:
     """Returns whether the value of a variable can stay in the app server, so that the sandbox gets only a
-    placeholder. An HTTP header must be able to contain the value. The value must also have at least
-    MIN_CHARACTERS characters, so that it can be recognised in replies.
+    placeholder.
+
+    The value must be allowed in an HTTP header, because the app server puts it into the headers of requests.
+    It must also have at least MIN_CHARACTERS characters, so that the app server can find and remove it in
+    replies.
     """
     is_plain = value.isascii() and value.isprintable() and value == value.strip()
     return is_plain and len(value) >= MIN_CHARACTERS
@@ -204,16 +208,17 @@ class SaveMcpServer(Definition):
 
 
 class SaveMcpServerOfLevel(SaveMcpServer):
-    """A request to add or replace an MCP server of the organisation or a team. `enforced`: whether this
-    server is used even if a person has added a server with the same name.
+    """A request to add or replace an MCP server of the organisation or a team. `enforced`: if true, people
+    get this server even if they have added a server with the same name.
     """
 
     enforced: bool = False
 
 
 class ChangeMcpServer(BaseModel):
-    """A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out are not
-    changed. A field that is null gets its default value. The result is validated as a complete definition.
+    """A request to change an MCP server. It can contain any fields of SaveMcpServer. A field that is left out
+    does not change. A field that is null gets its default value. The changed server must be a valid
+    SaveMcpServer.
     """
 
     model_config = ConfigDict(extra="allow")

@@ -33,16 +33,18 @@ def requested_scope(challenge: str) -> str | None:
 
 
 def union(*scopes: str | None) -> str:
-    """Returns one OAuth scope that contains the permissions of all given scopes, each once and in the given
-    order. The permissions are the words of a scope. Scopes that are None are ignored. A sign-in must ask for
-    the old and the new permissions, because its tokens replace the old tokens.
+    """Returns one OAuth scope that contains all permissions of the given scopes. A scope is a text of
+    permissions, separated by spaces. Permissions that occur several times are listed once. Scopes that are
+    None are ignored.
+
+    A sign-in must ask for the old and the new permissions, because its tokens replace the old tokens.
     """
     return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """Returns an authentication for httpx2 that works like `auth` but requests the OAuth scope `scope`, even
-    if the MCP server names another scope. `auth`: an OAuth sign-in of the MCP library.
+    """Returns an authentication object that works like `auth` but always asks for the OAuth scope `scope`,
+    even if the MCP server names another scope. `auth`: an OAuth sign-in of the MCP library.
     """
     import httpx2
 

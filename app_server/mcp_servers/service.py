@@ -89,13 +89,14 @@ async def change_server(
     `changes` are not changed. If the address or the kind of sign-in changes, the tokens of the user's sign-in
     are deleted.
 
+    A header or variable whose value is MASK (asterisks) keeps its stored value. The error code for headers is
+    `mcp_headers_needed`, and for variables `mcp_variables_needed`. Raises BadRequest with this code if there
+    is no stored value. Raises Conflict with this code if a stored header would be sent to a new address. Does
+    the same if the stored value of a variable may be sent to more hosts, or would be given to the sandbox.
+
     Raises NotFound `mcp_server_not_found` if the user has no server with this name. Raises
     RequestValidationError if the changed server is not valid. Raises Forbidden `setting_enforced` if the
-    organisation or a team has a server with this name that users cannot override. Raises Conflict
-    `mcp_headers_needed` if stored headers would be sent to a new address. Raises Conflict
-    `mcp_variables_needed` if the stored value of a variable would go to more hosts, or into the sandbox.
-    Raises BadRequest `mcp_headers_needed` (for a header) or `mcp_variables_needed` (for a variable) if a
-    value is MASK (asterisks) but no value is stored.
+    organisation or a team has a server with this name that users cannot override.
     """
     server = await get_server(session, user_id, name)
     await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
@@ -158,8 +159,9 @@ async def info_of(session: AsyncSession, cipher: Cipher, server: McpServer) -> M
 
 
 async def wanted_scope(session: AsyncSession, cipher: Cipher, server: McpServer) -> str | None:
-    """Returns the OAuth scope that the next sign-in to the MCP server must ask for. Returns None if the
-    sign-in must ask for the scope that the server itself names.
+    """Returns the OAuth scope that the next sign-in to the MCP server must ask for, because the server has
+    refused a call that needs it. Returns None if no call was refused, or if the needed scope is not known.
+    Then the sign-in asks for the scope that the server names during the sign-in.
     """
     row = await session.get(McpGrant, server.id)
     return _wanted(cipher, row) or None
@@ -217,9 +219,7 @@ def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -
 
 
 def _masked(definition: Definition) -> dict[str, dict[str, str]]:
-    """Returns the headers and the variables of the definition, as its fields `headers` and `env`. Asterisks
-    replace their values.
-    """
+    """Returns the fields `headers` and `env` of the definition, with asterisks in place of all values."""
     return {
         "headers": dict.fromkeys(definition.headers, MASK),
         "env": dict.fromkeys(definition.env, MASK),
@@ -234,9 +234,9 @@ def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, before: Def
 
 
 def whole_definition(definition: Definition, *, before: Definition) -> Definition:
-    """Returns the definition of an MCP server with its missing parts added. Each value that is MASK
-    (asterisks) is replaced by the value in `before`, the definition of the server before the change.
-    Well-known variables get the hosts of their service.
+    """Completes the definition of an MCP server that a user has sent. Replaces each value that is MASK
+    (asterisks) by the stored value in `before`, the definition of the server before the change. Adds the
+    hosts of well-known variables.
 
     Raises BadRequest `mcp_headers_needed` (for a header) or `mcp_variables_needed` (for a variable) if
     `before` has no value in place of a MASK. Raises RequestValidationError if the result is not valid.

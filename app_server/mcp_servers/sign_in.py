@@ -1,8 +1,8 @@
 """Signs users in to MCP servers by OAuth 2.1 in the user's browser.
 
 The MCP library implements the protocol: discovery, registration, PKCE and the exchange of the authorization
-code. A task of the library waits for the data that the browser brings back. Therefore a sign-in must be
-finished at the app server where it was started.
+code. A sign-in is a running task in the memory of one app server. This task waits until the browser brings
+back the authorization code. So the browser must return to the app server where the sign-in was started.
 """
 
 import asyncio
@@ -165,8 +165,8 @@ class NotWanted(Exception):
 
 
 class _Storage:
-    """The storage that the MCP library needs for the tokens and the client data of one sign-in. All this is
-    stored in memory. Each sign-in has a new storage, so each sign-in registers a new client.
+    """Stores the tokens and the client data of one sign-in in memory, for the MCP library. The storage is
+    empty when a sign-in begins, so Slipway registers as a new client for each sign-in.
     """
 
     def __init__(self) -> None:
@@ -187,8 +187,10 @@ class _Storage:
 
 
 async def _obtain(sign_in: _SignIn) -> OAuthGrant:
-    """Signs the user in to an MCP server and returns the granted tokens. Requests the list of the server's
-    tools, because this makes the MCP library carry out the sign-in.
+    """Signs the user in to an MCP server and returns the granted tokens.
+
+    Requests the list of the server's tools. If the server refuses this request without a sign-in, the MCP
+    library carries out the sign-in and repeats the request.
     """
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):

@@ -1,8 +1,8 @@
-"""Stores the memory notes that agents propose, until the user accepts or rejects them.
+"""Stores the memory notes that agents propose, until the user accepts or rejects them. A new proposal
+replaces an earlier proposal for the same user, repository and note name.
 
-Every later conversation about a repository gets the accepted notes. A sandbox can report any text as the
-words of its agent. Therefore an agent only proposes notes, and the user decides. A new proposal replaces an
-earlier proposal for the same user, repository and note name.
+Every later conversation about a repository gets the accepted notes. Proposals come from sandboxes, and
+sandboxes are not trusted. Therefore the user must accept a note before other conversations get it.
 """
 
 from collections.abc import Sequence
@@ -108,12 +108,14 @@ def _proposed(
     written: MemoryWrite, waiting: MemoryProposal | None, note: MemoryNote | None
 ) -> tuple[str, str | None]:
     """Returns the title and the text that an agent proposes for a note. The text is None if the agent
-    proposes a deletion, or if no text is known.
+    proposes a deletion, or if neither the tool call nor an earlier version contains a text.
 
-    `written`: the agent's tool call that writes the note. `waiting`: the earlier proposal for the same note.
-    `note`: the note that the user has accepted. Both are None if they do not exist. If the tool call lacks
-    the title or the text, it is taken from `waiting`, or from `note` if `waiting` is None or proposes a
-    deletion. If no title is known, the note's name is used.
+    `written`: the arguments of the agent's tool call. `waiting`: the waiting proposal for the same note, if
+    there is one. `note`: the accepted note, if there is one.
+
+    A title or text that the tool call does not contain is copied from the earlier version of the note. This
+    is `waiting`, or `note` if `waiting` is None or a deletion. If there is no earlier version, the title is
+    the note's name. For a deletion, the title is that of `note`, or the note's name.
     """
     if written.command == "delete":
         return (note.title if note else written.name), None

@@ -22,8 +22,8 @@ class MemoryWrite(BaseModel):
 
 
 def succeeded(event: Mapping[str, Any]) -> str | None:
-    """If `event` reports that an agent has written or deleted a memory note successfully, returns the id of
-    the action event that contains the tool call. Returns None for every other event.
+    """Returns the id of the action event whose tool call has written or deleted a memory note. Returns None
+    if `event` does not report that such a call was successful.
     """
     match event:
         case {

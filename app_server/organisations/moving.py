@@ -28,17 +28,18 @@ from app_server.users.provisioning import ProvisionedPerson
 async def move_person(
     session: AsyncSession, trail: AuditTrail, person_id: UUID, to: Organisation, role: GivenRole
 ) -> tuple[User, Sequence[UUID]]:
-    """Moves a person to the organisation `to`. `role`: the person's role there. Returns the person, and the
-    ids of people, teams and organisations who may have lost access to conversations. The live streams (open
-    connections that send events to browsers) of these people, and of the members of these teams and
-    organisations, must check the access again.
+    """Moves a person to the organisation `to`. `role`: the person's role there.
 
     Deletes the person's memberships of teams. Ends all sharing of conversations and model profiles with the
-    person and by the person. Some callbacks of the person (such as webhooks) ran for the conversations of all
-    users; from now on, they run only for the person's conversations. SCIM no longer manages the person.
-    Deletes all credentials that administrators of the former organisation may know: one-time links,
-    invitations, browser sessions, and the API keys of a service account. Public links to conversations stay
-    valid.
+    person and by the person. Callbacks of the person (such as webhooks) that ran for the conversations of all
+    users of the former organisation run only for the person's conversations from now on. SCIM no longer
+    manages the person. Deletes all credentials that administrators of the former organisation may know:
+    one-time links, invitations, browser sessions, and the API keys of a service account. Public links to
+    conversations stay valid.
+
+    Returns the person, and the ids of the people, teams and organisations whose access to conversations may
+    have changed. The caller must notify their open connections, so that each connection checks its access
+    again.
 
     Raises NotFound `person_not_found` if there is no person with this id. Raises Forbidden
     `role_not_manageable` if the person is the owner of the default organisation. Raises Conflict
@@ -102,16 +103,13 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
 
 
 async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:
-    """Ends the connections between the former organisation and the person's model profiles, callbacks and
-    account.
+    """Ends what the person and the people of the former organisation share: model profiles, and callbacks
+    (such as webhooks) that run for each other's conversations. SCIM no longer manages the person's account.
 
-    Ends the sharing of model profiles with the person and by the person. Some callbacks of the person (such
-    as webhooks) ran for the conversations of all users; from now on, they run only for the person's
-    conversations. SCIM no longer manages the person's account.
-
-    Also deletes waiting deliveries (events that a callback has not processed yet). A delivery is deleted if
-    its callback belongs to the person and its conversation does not. It is also deleted if its conversation
-    belongs to the person and its callback does not.
+    A callback of the person that ran for the conversations of all users of the former organisation runs only
+    for the person's conversations from now on. Deliveries are events that a callback has not processed yet.
+    Deletes the deliveries of other people's conversations to callbacks of the person. Also deletes the
+    deliveries of the person's conversations to callbacks of other people.
     """
     theirs = select(LLMProfile.id).where(LLMProfile.user_id == person_id)
     in_use = or_(UserSettings.user_id == person_id, UserSettings.shared_profile_id.in_(theirs))

@@ -126,9 +126,9 @@ async def move_person_to_organisation(
     pubsub: ServerPubSub,
 ) -> User:
     """Moves a person to an organisation. The person keeps everything that the person owns, such as
-    conversations. The person's memberships of teams end, and so does all sharing by and with the person. Open
-    connections that send events of a conversation to a browser are closed within two seconds if their reader
-    had access only by such a membership or sharing.
+    conversations. The person's memberships of teams end, and so does all sharing by and with the person. If a
+    browser thereby loses access to a conversation, its connection that receives the conversation's events is
+    closed within two seconds.
 
     403 `role_not_manageable` if the person is the owner of the default organisation. 404
     `organisation_not_found` if there is no organisation with the given id. 404 `person_not_found` if there is

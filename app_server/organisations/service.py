@@ -25,8 +25,9 @@ def require_installation_owner(user: User) -> None:
     """Checks that the user owns the installation. Raises Forbidden `owner_of_installation_only` if the user
     does not.
 
-    The role of administrator is not enough. An administrator could move a person into the administrator's own
-    organisation, and then sign in as that person.
+    The role of administrator is not enough, because administrators can create sign-in links for people of
+    their organisation. An administrator who could also move people into this organisation could take over
+    their accounts.
     """
     if user.role is not Role.OWNER or not user.is_of_default_organisation:
         raise Forbidden(
@@ -85,9 +86,10 @@ async def rename_organisation(
 
 
 async def delete_organisation(session: AsyncSession, trail: AuditTrail, organisation: Organisation) -> None:
-    """Deletes an organisation that has no people, together with its teams and settings. organisation: the
-    result of `find_organisation` with `to_change=True`. The call of `find_organisation` has locked the
-    database row, so no person can join the organisation before the transaction ends.
+    """Deletes an organisation that has no people, together with its teams and settings.
+
+    organisation: must come from a call of `find_organisation` with `to_change=True` in this transaction. This
+    call locks the database row, so that no person can join the organisation before the transaction ends.
 
     Raises Conflict `organisation_is_default` if it is the default organisation, whose administrators run the
     installation. Raises Conflict `organisation_has_people` if a person is in the organisation.
@@ -142,12 +144,13 @@ async def invite_into(
 
 
 async def find_by_name(session: AsyncSession, name: str, *, to_change: bool = False) -> Organisation:
-    """Returns the organisation with this name. Upper and lower case do not matter. Locks the organisation's
-    database row, so that no other transaction can delete the organisation until this transaction ends.
+    """Returns the organisation with this name and locks its database row. So no other transaction can delete
+    the organisation before this transaction ends. Upper and lower case in the name do not matter.
 
-    to_change: whether this transaction renames or deletes the organisation. If True, the lock is stronger:
-    other transactions that look up the organisation with a lock also wait until this transaction ends. Raises
-    NotFound `organisation_not_found` if no organisation has this name.
+    to_change: True if this transaction renames or deletes the organisation. Then all other transactions that
+    call this function or `find_organisation` for the organisation wait until this transaction ends.
+
+    Raises NotFound `organisation_not_found` if no organisation has this name.
     """
     found = await session.scalar(select(Organisation.id).where(Organisation.name_key == name.casefold()))
     if found is None:

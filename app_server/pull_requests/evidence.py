@@ -17,8 +17,8 @@ def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str, templa
 
     events: the newest events of the conversation, the oldest first. statistics: the list of changed files, as
     `git diff --stat` prints it. link: the address of the conversation's page. template: empty if the
-    repository has none. If the agent's last message has all headings of the template, the message is used in
-    place of the template.
+    repository has none. The template is left out if the agent's last message contains all its headings,
+    because then the agent has filled in the template.
     """
     summary = summary_of(events)
     sections = [template] if template and not _follows(summary, template) else []
@@ -33,8 +33,8 @@ def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str, templa
 
 
 def _follows(summary: str, template: str) -> bool:
-    """Returns whether `summary` contains all headings of the template, which means that the agent has filled
-    in the template.
+    """Returns whether the agent has filled in the template: whether `summary`, the agent's last message,
+    contains all headings of the template. Returns False if the template has no headings.
     """
     headings = [line.strip() for line in template.splitlines() if line.startswith("#")]
     lines = {line.strip() for line in summary.splitlines()}

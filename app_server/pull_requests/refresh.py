@@ -34,12 +34,12 @@ async def refresh(
     answers: bool = True,
     said: str | None = None,
 ) -> None:
-    """Requests the state of the pull request from the git host and stores the state.
+    """Requests the state of the pull request from the git host and stores the state. If the host fails,
+    stores the reason in the field `problem` of the row and raises no error.
 
-    `answers`: whether Slipway also replies to the review threads that the agent was asked to address. Slipway
-    replies if the branch has a new commit, or if the agent has ended its run (its work since the last message
-    that it got). `said`: the agent's last message if the agent has ended its run, otherwise None. If the host
-    fails, the failure is stored in the field `problem` of the row and not raised.
+    `answers`: whether to reply also to the review threads that the agent was asked to address. A reply is
+    written only if the branch has a new commit or the agent has ended its work. `said`: the agent's last
+    message if the agent has ended its work, otherwise None.
     """
     async with database.read() as session:
         row = await session.get(ConversationPullRequest, pull_request_id)

@@ -21,9 +21,10 @@ from app_server.git_hosts.repository_names import name_in
 class HostedRepository:
     """A repository of a conversation and its git host. `name`: the full name of the repository at the host.
     `branch`: the branch from which the work on this repository began; None for the default branch.
-    `directory`: None for the first repository of the conversation; for each other repository, the name of its
-    directory. `base_commit`: the commit of this repository at which the conversation started; None for the
-    first repository, because the conversation's row stores this commit.
+
+    `directory`: the name of the repository's directory in the sandbox. `base_commit`: the commit of this
+    repository at which the conversation started. Both are None for the first repository of the conversation,
+    because `own_workplace` gets them from the conversation's Workplace.
     """
 
     host: ConnectedHost
@@ -33,8 +34,8 @@ class HostedRepository:
     base_commit: str | None = None
 
     def own_workplace(self, workplace: Workplace) -> Workplace:
-        """Returns access to the directory of this repository in the sandbox. `workplace`: the access to the
-        directory of the conversation's first repository, in the same sandbox.
+        """Returns the Workplace of this repository: the object that runs commands in the repository's
+        directory in the sandbox. `workplace`: the Workplace of the conversation's first repository.
         """
         if self.directory is None:
             return workplace
@@ -51,9 +52,10 @@ async def repository_of(
 ) -> HostedRepository:
     """Returns one of the conversation's repositories, together with a client of the git host where it is.
 
-    `wanted`: the directory, name or URL of the repository. If `wanted` is None, returns the first repository
-    at a git host of the kind `at`. If there is none, or if `at` is None, returns the first repository of the
-    conversation.
+    `wanted`: the directory, name or URL of the repository; None if the caller names no repository. `at`: the
+    kind of git host that is preferred if `wanted` is None, such as GitHub. In this case, returns the first
+    repository at a host of this kind for which the user has a token. If there is none, or if `at` is None
+    too, returns the first repository of the conversation.
 
     Raises Conflict `repository_has_no_host` if the conversation has no repository, or if the repository is
     not at a git host. Raises Forbidden `no_git_credential` if the user has no token for the host. Raises
@@ -82,9 +84,9 @@ async def repository_of(
 async def _first_at(
     session: AsyncSession, conversation: Conversation, host: GitProvider, addresses: Sequence[Address]
 ) -> str | None:
-    """Finds the first of `addresses` that is at a git host of the kind `host`. Returns its host and path,
-    such as github.com/owner/name. Returns None if there is no such address, or if the user has no token for
-    this host.
+    """Returns the host and path, such as github.com/owner/name, of the first repository in `addresses` that
+    is at a git host of the kind `host`. Ignores git hosts for which the user has no token. Returns None if
+    there is no such repository.
     """
     for address in addresses:
         if await provider_with_token(session, conversation.user_id, address.public_url, None) is host:

@@ -17,9 +17,9 @@ logger = logging.getLogger(__name__)
 
 
 def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: str | None) -> None:
-    """Stores in `row` that the agent was asked to address these review threads. Threads that were stored
-    earlier stay in `row`; if there are more than MAX_THREADS, the earliest are removed. `head_commit`: the
-    last commit of the pull request's branch at this moment.
+    """Stores in `row` that the agent was asked to address these review threads. Adds them to the threads that
+    are stored already. If there are more than MAX_THREADS then, the earliest are removed. `head_commit`: the
+    last commit of the pull request's branch now. It is stored only if no threads were stored before.
     """
     if not row.asked_threads:
         row.asked_at_commit = head_commit
@@ -29,15 +29,16 @@ def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: st
 def take(
     row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
 ) -> list[str]:
-    """Returns the ids of the review threads to which Slipway must reply now. These are the threads that the
-    agent was asked to address and that are not resolved. Also removes from `row` all threads that the agent
-    was asked to address. So each thread gets at most one reply, even if several app servers update the same
-    pull request.
+    """Returns the ids of the review threads to which Slipway must reply now, and removes all threads from the
+    list in `row`. The list contains the threads that the agent was asked to address. Resolved threads get no
+    reply.
 
-    Returns an empty list and removes nothing if the agent still runs and the branch has no new commit since
-    the agent was asked. `found`, `threads`: the pull request and all its review threads, as the git host
-    shows them now. `has_ended`: whether the agent has ended its run (its work since the last message that it
-    got).
+    If the agent still runs and the branch has no new commit since the agent was asked, returns no ids and
+    removes nothing. `found`, `threads`: the pull request and all its review threads, as the git host shows
+    them now. `has_ended`: whether the agent has ended its work.
+
+    Several app servers may update the same pull request. Each thread gets at most one reply, because the
+    first of them empties the list.
     """
     if not row.asked_threads or not (has_ended or has_moved(row.asked_at_commit, found)):
         return []
@@ -58,13 +59,13 @@ async def answer(
     said: str | None,
 ) -> None:
     """Adds the same reply to each of these review threads at the git host. The reply says whether the agent's
-    work has led to new commits, and contains the agent's last message.
+    work has led to new commits, and contains the agent's last message. If a reply fails, logs the failure and
+    raises no error.
 
-    `row`: the database row of the pull request, copied before the function `take` changed it. It contains the
-    last commit at the time when the agent was asked to address the threads. `found`: the pull request as the
-    git host shows it now. `said`: the agent's last message, of which at most 2000 characters are used; if it
-    is None, the reply contains only the sentence about commits. If a reply fails, the failure is logged and
-    no error is raised.
+    `row`: the database row of the pull request, as it was before the call of `take`. It must still contain
+    the commit at which the agent was asked, because `take` removes this commit. `found`: the pull request as
+    the git host shows it now. `said`: the agent's last message, of which at most 2000 characters are used;
+    None if the reply must contain no message.
     """
     commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
     first = commit if has_moved(row.asked_at_commit, found) else "This led to no commit."

@@ -20,8 +20,8 @@ Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Fie
 
 class PullRequestInfo(BaseModel):
     """The reply about a pull request of the conversation, with the state that the git host reported last.
-    `problem`: why the last request to the host failed, so that the other fields contain an older state; null
-    if it succeeded.
+    `problem`: why the last request to the host failed; null if it succeeded. If it failed, the other fields
+    contain the state from an earlier request.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -75,8 +75,8 @@ class PullRequestProposal(BaseModel):
     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
     request is created. is_pushed: whether the git host has the current commit of the branch. commits:
     subjects of the commits since the conversation began, the newest first, at most 20. screenshots: at most
-    6, the oldest first. takes_screenshots: whether the git host's API accepts images; if it does not, the
-    description links to the chosen screenshots in the conversation.
+    6, the oldest first. takes_screenshots: whether the chosen screenshots can be uploaded to the git host. If
+    not, the description of the pull request contains links to them.
     """
 
     repository: str

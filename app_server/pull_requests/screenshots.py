@@ -59,7 +59,7 @@ def screenshots_of(events: Sequence[dict[str, Any]]) -> list[Screenshot]:
 
 def chosen_of(events: Sequence[dict[str, Any]], event_ids: Sequence[str]) -> list[Screenshot]:
     """Returns the screenshots in the events with these ids, in the order of the ids. Raises BadRequest
-    `screenshot_not_found` if one of the ids belongs to no event in `events` with a screenshot.
+    `screenshot_not_found` if `events` contains no screenshot for one of the ids.
     """
     known = {shot.event_id: shot for event in events if (shot := _screenshot(event))}
     if missing := [one for one in event_ids if one not in known]:
@@ -82,8 +82,11 @@ async def address_of(session: AsyncSession, conversation_id: UUID, shot: Screens
 
 @dataclass(frozen=True)
 class ChosenScreenshots:
-    """The screenshots that a user has chosen for the description of a pull request. The methods add the
-    images, or links to them, to the description. `link`: the address of the conversation's page.
+    """The screenshots that a user has chosen for the description of a pull request. `link`: the address of
+    the conversation's page.
+
+    Call `in_new` before the pull request is opened, and `in_opened` after that. `in_new` adds links, for git
+    hosts that accept no images. `in_opened` uploads images, for all other git hosts.
     """
 
     shots: Sequence[Screenshot]
@@ -91,8 +94,9 @@ class ChosenScreenshots:
 
     def in_new(self, client: GitHostClient, body: str) -> str:
         """Returns the description with which a pull request is opened. `body`: the description without the
-        screenshots. If the git host does not accept images, appends a link to each chosen screenshot to
-        `body`. Otherwise returns `body` unchanged, because `in_opened` adds the images later.
+        screenshots. If the git host accepts no images, adds a link to each chosen screenshot. Otherwise
+        returns `body` unchanged, because images can be uploaded only after the pull request is open (see
+        `in_opened`).
         """
         if image_host(client):
             return body
@@ -102,12 +106,12 @@ class ChosenScreenshots:
         self, client: GitHostClient, repository: str, opened: OpenedPullRequest, body: str
     ) -> list[str]:
         """Uploads the chosen screenshots to the git host and adds them to the description of the new pull
-        request. If the git host refuses a screenshot, adds a link to the screenshot instead. Changes nothing
-        if the git host accepts no images or if the pull request was open already. `body`: the description so
-        far.
+        request. If the git host refuses a screenshot, adds a link to the screenshot instead. `body`: the
+        description so far.
 
-        Returns sentences about screenshots that could not be added as images. The list is empty if there are
-        none. Raises no errors of the git host, because the pull request is already open.
+        Changes nothing if the git host accepts no images, or if the pull request was open already. Returns a
+        sentence about each problem; the list is empty if there was no problem. Raises no errors of the git
+        host, because the pull request is already open.
         """
         if not self.shots:
             return []

@@ -116,8 +116,8 @@ async def keep(
 
 
 def describe(row: ConversationPullRequest, found: PullRequest) -> None:
-    """Copies the pull request's state at the git host (title, branches, last commit and so on) into the
-    database row. `found`: this state, as just read from the host.
+    """Updates the database row with the state of the pull request at the git host, such as its title, its
+    branches and its last commit. `found`: this state, as just read from the host.
     """
     row.url, row.title, row.state = found.url, found.title, found.state
     row.is_draft, row.head, row.base = found.is_draft, found.head, found.base

@@ -64,10 +64,9 @@ async def look_at(workplace: Workplace) -> WorkingTree:
 async def push(workplace: Workplace, branch: str, message: str) -> None:
     """Commits all uncommitted changes in the sandbox and pushes the commits to `branch` at the git host.
 
-    `message`: the message of the commit. `branch`: if the sandbox has no branch with this name, the branch is
-    created from the current commit. The push fails if the branch exists but is not checked out, because then
-    it does not contain the changes. Raises Conflict `git_failed` with git's message if the git proxy or the
-    host refuses the push.
+    `message`: the message of the commit. `branch`: if this branch is not checked out in the sandbox, it is
+    created from the current commit. Raises Conflict `git_failed` with git's message if the sandbox has a
+    branch with this name that is not checked out, or if the git proxy or the host refuses the push.
     """
     name = shlex.quote(branch)
     script = (

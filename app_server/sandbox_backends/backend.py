@@ -23,8 +23,8 @@ class WorkspaceCapacity:
 
     `bytes`: the limit; None means no limit. `kept_by`: how the limit is enforced. "disk": each workspace is a
     separate disk of that size. "watch": the app server measures workspaces and stops a sandbox whose
-    workspace is too large. "none": there is no limit. `reason`: why workspaces are not separate disks; None
-    if they are separate disks, or if there is no limit.
+    workspace is too large. "none": there is no limit. `reason`: with "watch", why workspaces are not separate
+    disks; None if the sandboxes are on other hosts. None with "disk" and "none".
     """
 
     bytes: int | None
@@ -60,8 +60,8 @@ class SandboxKind:
 @dataclass(frozen=True)
 class Machine:
     """The running container or process of one sandbox, with its addresses. `spec_id`: the name of the
-    sandbox's image (with the prefix `remote:` if the container is on another host), or `process` for a
-    process, which has no image. `url`: the address at which the app server reaches the agent server.
+    sandbox's image. For a container on another host, it has the prefix `remote:`. For a process, which has no
+    image, it is `process`. `url`: the address at which the app server reaches the agent server.
     `working_root`: the directory in the sandbox that contains the files on which agents work.
     """
 
@@ -81,10 +81,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class MemoryCapacity:
-    """The memory available for sandboxes on the machine where a given sandbox would start.
+    """The memory for sandboxes on one machine: the machine where a given sandbox will start.
 
     `beside`: the ids of the other sandboxes that use memory on that machine. `capacity_bytes`: the maximum
-    for the sum of the memory limits of all sandboxes on that machine; None means no maximum.
+    for the sum of the memory limits of all sandboxes on that machine. None means that there is no maximum, or
+    that it is not known because the machine cannot be reached.
     """
 
     beside: Collection[UUID]
@@ -93,9 +94,8 @@ class MemoryCapacity:
 
 @dataclass(frozen=True)
 class LastWords:
-    """The reason why the container or process of a sandbox does not answer, and the last output of the
-    container or process. The fields are copied into a StartFailure, the error that says why a sandbox does
-    not start.
+    """Why the container or process of a sandbox does not answer, and the end of its output. A StartFailure,
+    the error that says why a sandbox does not start, gets these data.
     """
 
     cause: str
@@ -161,21 +161,22 @@ class Backend(Protocol):
         """Starts the sandbox and returns its container or process. Returns the existing container or process
         if it already runs. A new container or process uses the sandbox's existing workspace.
 
-        Does not wait until the agent server answers. session_key: the text that the agent server gets at its
-        start. This is either the key that clients of the agent server must send, or a JSON text with this key
-        and the keys that sign the stored settings of conversations. base: the name of the base image that
-        `prepare` has prepared; None means the default base image.
+        Does not wait until the agent server answers. session_key: a text for the agent server. It is the
+        session key, with which the app server and the sandbox authenticate to each other. It can also be a
+        JSON text with this key and further keys, with which the agent server signs stored settings of
+        conversations. base: the name of the base image that `prepare` has prepared; None means the default
+        base image.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns the ids of those given sandboxes whose container or process does not run. The method must
-        be fast, because it is called every second.
+        """Returns the ids of those of the given sandboxes whose container or process does not run. The method
+        must be fast, because it is called every second.
         """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Returns the ids of those given sandboxes whose sandbox host (another machine that runs sandboxes)
-        cannot be reached, each with the error that says why. The containers of these sandboxes may still be
-        running.
+        """Returns those of the given sandboxes whose sandbox host (another machine that runs sandboxes)
+        cannot be reached. For each, the result contains the id of the sandbox and the error that says why.
+        The containers of these sandboxes may still be running.
         """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
@@ -206,9 +207,11 @@ class Backend(Protocol):
         contains only directories, regular files and links (see workspace_tar.py). Reads the files in a
         separate thread.
 
-        folder: a directory in each part; if given, only the content of this directory is written, and not the
-        whole part. The sandbox's processes are paused during the export if the backend can do that. Call
-        `prepare` first. Raises StartFailure `workspace_missing` if there is no workspace.
+        folder: a directory in each part; None for the whole part. If given, only the content of this
+        directory is written, and the directory's name is left out of the paths: for the folder `src`, the
+        file `project/src/a.py` becomes `project/a.py`. The sandbox's processes are paused during the export
+        if the backend can do that. Call `prepare` first. Raises StartFailure `workspace_missing` if there is
+        no workspace.
         """
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
@@ -226,11 +229,11 @@ class Backend(Protocol):
         """
 
     async def watched_bytes(self, sandbox_id: UUID) -> int | None:
-        """Measures the size in bytes of a running sandbox's workspace, for backends where the app server
-        enforces the size limit by measuring.
+        """Measures the workspace of a running sandbox and returns its size in bytes. The app server calls
+        this method if it enforces the size limit of workspaces itself. May take seconds.
 
-        May take seconds. Returns None if the workspace is a separate disk of limited size, or if the
-        measurement takes too long.
+        Returns None if the workspace has no size limit or is a separate disk, or if the measurement fails or
+        takes too long.
         """
 
     async def delete(self, sandbox_id: UUID) -> None:
@@ -244,8 +247,9 @@ class Backend(Protocol):
         """
 
     async def forget(self, sandbox_id: UUID, /) -> None:
-        """Removes the data that a deleted sandbox has left on its former sandbox hosts. These are the hosts
-        to which the sandbox was assigned until `abandon` was called. Called after `delete`.
+        """Removes the data of a deleted sandbox from sandbox hosts on which it ran earlier. `delete` removes
+        the data only from the current host. Other hosts can still have data if `abandon` was called when they
+        could not be reached. Call this method after `delete`.
         """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:

@@ -13,12 +13,11 @@ logger = logging.getLogger(__name__)
 
 
 async def choose_backend(config: Config) -> tuple[Backend, bool]:
-    """Chooses and opens the sandbox backend that the configuration asks for. Returns the backend, and whether
-    its container engine is missing.
+    """Chooses and opens the sandbox backend that the configuration asks for. Returns the backend, and a bool:
+    True if the configuration asks for Docker, but the container engine does not answer.
 
-    If the configuration asks for Docker, a missing engine is no error, because the engine may become
-    available later. If the configuration asks for no backend, Docker is chosen if the engine is there, and
-    otherwise processes on this machine.
+    A missing engine is then no error, because the engine may become available later. If the configuration
+    asks for no backend, Docker is chosen if its engine answers, and otherwise processes on this machine.
     """
     process = ProcessBackend(config)
     if config.sandbox == "process":

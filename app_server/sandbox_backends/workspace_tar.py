@@ -71,9 +71,10 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds the top directories `parts` of `workspace` to `tar`. Files may change meanwhile. `owner`: the user
-    id that the members get. `folder`: a directory in each part; if given, only its content is added, as the
-    content of the part. Raises StartFailure `archive_failed` if a file cannot be read.
+    """Adds those top directories `parts` of `workspace` that exist to `tar`. Files may change meanwhile.
+    `owner`: the user id that the members get. `folder`: a directory in each part; if given, only its content
+    is added: for the folder `src`, `project/src/a.py` becomes `project/a.py`. Raises StartFailure
+    `archive_failed` if there are too many files or a path is too long, and OSError if a file cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -135,9 +136,7 @@ def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 @contextmanager
 def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
-    """Opens a tar for writing to `sink` in a `with` block. The tar is complete only if the block raises no
-    error.
-    """
+    """Opens a tar for writing to `sink` in a `with` block. If the block fails, the tar is incomplete."""
     gate = _Gate(sink)
     tar = tarfile.open(  # noqa: SIM115 (closed only when all went well)
         fileobj=gate, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_BUFFER_BYTES
@@ -173,7 +172,7 @@ class ChunkReader(io.RawIOBase):
 
 class _Gate:
     """A file-like object that passes writes on to `sink` until `writing` sets `is_open` to False. Ignores
-    later writes of the tar library: they would make a tar whose creation has failed look complete.
+    later writes, so that after an error the tar library cannot write the end of an incomplete tar.
     """
 
     def __init__(self, sink: TarSink) -> None:
@@ -258,8 +257,9 @@ class _Packing:
 
 
 class _Exactly(io.RawIOBase):
-    """A reader that returns exactly `size` bytes of a file, because the tar has already stated this size. If
-    the file has become shorter, zeros replace the missing bytes.
+    """A reader that returns exactly `size` bytes of a file, because the tar already contains this size. If
+    the file has become shorter, zeros replace the missing bytes. If it has become longer, the additional
+    bytes are left out.
     """
 
     def __init__(self, file: IO[bytes], size: int) -> None:

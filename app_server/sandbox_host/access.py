@@ -77,8 +77,9 @@ class HostAuthentication:
         """Returns whether the calling app server may use this host. `installation`: the id of the calling app
         server, or an empty text if the request contains no id.
 
-        The first id that is sent to this host is stored. From then on, other ids are refused, because two app
-        servers that use one host end each other's sandboxes. A request without an id is accepted.
+        Stores the first id that is sent to this host. From then on, other ids are refused, because two app
+        servers that use one host would end each other's sandboxes. A request without an id is accepted, and
+        no id is stored.
         """
         return not installation or _read_or_create(self._home / "installation", installation) == installation
 

@@ -18,8 +18,10 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 def base_by_name(name: str, config: Config) -> BaseImage:
     """Returns the description of the base image with this name. A base image is the image on which a sandbox
-    image is built. The description contains no files for building the base image. So the base image must be
-    on this host already, or in a registry.
+    image is built.
+
+    The description says that the image is not built from files. So this host must have the base image
+    already, or must be able to pull it from a registry.
     """
 
     async def no_files() -> None:

@@ -61,8 +61,8 @@ class EgressRelay:
 
     async def fetch(self, socket: WebSocket, name: str) -> None:
         """Carries one network connection of a sandbox over a WebSocket that the app server has opened for it.
-        This host has sent the name of the connection to the app server before; the connection waits for the
-        WebSocket.
+        This host has sent the connection's name to the app server before. Since then, the connection has
+        waited for this WebSocket.
 
         `socket`: the WebSocket. `name`: the name of the connection. Returns when the connection has ended.
         Closes the WebSocket at once if no connection with this name is waiting.

@@ -99,7 +99,7 @@ async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage
     """Returns all sandbox images on this host, including images of earlier versions of Slipway.
 
     `base`: the names of base images that users have chosen. Sandbox images that this version has built on
-    these base images are marked as current (still needed).
+    these base images, or on the base images of this host's sandboxes, are marked as current (still needed).
     """
     found = await work.images(stored_images, base or ())
     return [HostedImage(**asdict(each)) for each in found]
@@ -107,12 +107,11 @@ async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage
 
 @router.post("/images/prune")
 async def prune_unneeded_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
-    """Removes sandbox images that are no longer needed, and returns the removed images. An image is removed
-    if it was built on this host, is not current (needed by this version of Slipway), and is needed by no
-    container and no sandbox.
+    """Removes sandbox images that are no longer needed, and returns the removed images. An image is needed if
+    it is current (this version of Slipway uses it for new sandboxes), or if a container uses it.
 
     `base`: the names of base images that users have chosen. Sandbox images that this version has built on
-    these base images count as current.
+    these base images, or on the base images of this host's sandboxes, are also current.
     """
     removed = await work.images(prune_images, base or ())
     return [HostedImage(**asdict(each)) for each in removed]
@@ -186,8 +185,8 @@ async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRe
 
 @router.get("/sandboxes/{sandbox_id}/last-words")
 async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
-    """Returns why the container of a sandbox has ended, and the last lines of the container's output. Can
-    also be called while the container runs.
+    """Returns why the container of a sandbox has ended, and the last lines of the container's output. If the
+    container still runs, the reply says that its agent server does not answer.
     """
     words = await work.backend.last_words(sandbox_id)
     return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)
@@ -245,8 +244,9 @@ async def export_workspace(
     export.
 
     `part`: the names of the parts (top directories) to export; without this parameter, all parts. `folder`: a
-    directory in each part; if given, only the content of this directory is exported instead of the whole
-    part. If the reply ends before the tar is complete, the export has failed.
+    directory in each part; if given, only its content is exported, and the paths in the tar do not contain
+    its name. For the folder `src`, `project/src/a.py` becomes `project/a.py`. If the reply ends before the
+    tar is complete, the export has failed.
     """
     if sandbox_id not in work.inventory:
         raise workspace_missing()

@@ -55,10 +55,10 @@ class HostServices:
         """Lists the sandbox images in this host's Docker engine, or removes those that are not needed.
         Returns the listed or the removed images.
 
-        `ask_store`: the function that lists or removes: `stored_images` or `prune_images`. `bases`: the names
-        of base images that users have chosen. This method also includes the base images of the sandboxes on
-        this host. The sandbox images that this version of Slipway builds on all these base images count as
-        needed, so they are not removed.
+        `ask_store`: the function `stored_images` to list the images, or `prune_images` to remove images.
+        `bases`: the names of base images that users have chosen. The images that this version of Slipway
+        builds on these base images are needed. The same is true for the base images of this host's sandboxes
+        and for the default base image.
         """
         chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)

@@ -40,9 +40,9 @@ class SinkOfReply:
         """Runs `work` and yields the bytes that `work` writes to this object in a thread. The bytes are
         collected into pieces of at least PIECE_BYTES; only the last piece may be smaller.
 
-        If `work` raises an error, this generator raises the same error after the last complete piece. Bytes
-        that do not fill a piece are then lost. If no piece is complete yet, the error is raised before
-        anything is yielded.
+        If `work` raises an error, this generator first yields the complete pieces and then raises the same
+        error. Bytes that do not fill a piece are lost. If there is no complete piece, the error comes before
+        the first piece, so that the caller can still reply with an error status.
         """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:

@@ -41,15 +41,16 @@ class BuildLimits:
 
     @classmethod
     def of(cls, config: Config) -> "BuildLimits":
-        """Returns the limits in the server's configuration for builds of base images that users have chosen.
-        A sandbox image is built on a base image.
+        """Returns the limits that the server's configuration sets for builds of base images that users have
+        chosen.
         """
         network = "none" if config.sandbox_build_network == "none" else None
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
         """Returns new limits that obey both this object and `other`: the smaller timeout and the smaller
-        maximum size. The network of this object has priority over the network of `other`.
+        maximum size. The network is the network of this object; if this is None, it is the network of
+        `other`.
         """
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(
@@ -63,8 +64,9 @@ class BuildLimits:
 class BaseImage:
     """A base image that a user has chosen.
 
-    `files`: an async function that returns what the image is built from: a gzipped tar of the files, and the
-    BuildFiles that describe the tar. It returns None if the image is not built but pulled from a registry.
+    `name`: the name of the image. `limits`: the limits for its build. `files`: an async function that returns
+    what the image is built from: the BuildFiles that describe the files, and a gzipped tar of the files. The
+    function returns None if the image is not built from files, but pulled from a registry or already there.
     """
 
     name: str

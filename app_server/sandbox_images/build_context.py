@@ -140,7 +140,7 @@ def _head(member: tarfile.TarInfo) -> bytes:
 
 def _member(path: Path, name: str) -> tarfile.TarInfo | None:
     """Returns the tar entry, called `name`, for the file, folder or symbolic link at `path`. Returns None for
-    sockets and other special files, which no image build can copy.
+    sockets and other special files, because `docker build` cannot copy them into an image.
     """
     status = path.lstat()
     member = tarfile.TarInfo(name)

@@ -109,9 +109,12 @@ def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
 
 
 def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
-    """Returns the description of the packed files, which includes the name of the base image that will be
-    built from these files. The name contains a hash of the files, the build arguments and `target`. `target`:
-    the build stage of the Dockerfile; None means the last stage.
+    """Computes the name of the base image that will be built from the packed files. Returns the description
+    of the build, which includes this name. The name contains a hash of the files and the build options, so
+    equal files and options give an equal name.
+
+    `packed`: the description of the packed files. `arguments`, `target`: the options `--build-arg` and
+    `--target` of `docker build`; `target` is None if the option is not used.
     """
     parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

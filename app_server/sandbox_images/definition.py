@@ -116,9 +116,10 @@ def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[st
     """Returns the names of all images that this version of Slipway needs. All other images of Slipway can be
     removed. Blocks the thread.
 
-    The result contains the images that sandboxes start from and the images with the dependencies, each with
-    and without a browser and fonts. It also contains the base images that Slipway has built. `chosen`: the
-    names of the base images that users have chosen.
+    `chosen`: the names of the base images that users have chosen. For each of them and for the configured
+    base image, the result contains the image that sandboxes start from and the image with the dependencies.
+    Both are contained with and without a browser and fonts. The result also contains those of the base images
+    that Slipway has built, and the image that `config` names for sandboxes.
     """
     bases = {config.sandbox_base_image, *chosen}
     pairs = [(flavour, base) for flavour in FLAVOURS for base in bases] if _has_build_files() else []

@@ -93,8 +93,9 @@ class _Content(BaseModel):
 
 @dataclass
 class _Plain:
-    """A function object that replaces each variable in a text of a devcontainer.json by the default value
-    that the text gives. It never reads this machine's environment.
+    """A function object that replaces the variables in a text of a devcontainer.json by their default values:
+    in place of `${localEnv:NAME:value}`, the result contains `value`. It never reads this machine's
+    environment.
 
     `file`: the path of the file, for error messages. `taken`: the variables that were replaced, each with the
     reason why its default value was used. Raises BadRequest `devcontainer_variable` for a variable without a

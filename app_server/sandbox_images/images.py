@@ -60,9 +60,10 @@ async def ensure_image(
     must be present.
 
     `has_image`: returns whether the machine has an image of this name. `report`: receives the progress lines.
-    `base`: the base image that a user has chosen for Slipway's own image; None means that `config` decides.
-    `builds`: the running builds; if one of them builds the same image, this call waits for it. None means the
-    running builds of this process.
+    `base`: the base image that a user has chosen. If it is given, Slipway's own image is built on it, even if
+    `config` names another image. If it is None, `config` names the base image or the image. `builds`: the
+    running builds; if one of them builds the same image, this call waits for it. None means the running
+    builds of this process.
 
     Raises StartFailure `sandbox_image_missing` if the image that `config` names is missing. Raises
     StartFailure `sandbox_base_missing` if the base image is missing and cannot be pulled. Raises StartFailure

@@ -43,9 +43,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BaseImageInspection:
-    """The facts about a base image that were found by running commands in it. `distribution`, `release`: such
-    as `debian` and `12`. `libc`: `glibc`, or empty if the image has no glibc. `packages`: `apt`, or empty if
-    the image has no apt-get. `distribution` and `release` are empty if they are not known.
+    """The facts about a base image that were found by running commands in it.
+
+    `distribution`, `release`: the name and the version of the Linux distribution, such as `debian` and `12`;
+    empty if they are not known. `libc`: `glibc`, or empty if the image has no glibc. `packages`: `apt`, or
+    empty if the image has no apt-get.
     """
 
     distribution: str = ""
@@ -113,9 +115,10 @@ async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour,
     of the base image for a short time. Raises StartFailure `sandbox_base_…` for the first requirement that is
     not met.
 
-    `flavour`: "full" is the variant with a browser and fonts, "slim" the variant without them. `owner`: the
-    value of a label on the container. If this process is killed during the check, an app server with the same
-    `owner` may remove the container.
+    `flavour`: "full" is the variant with a browser and fonts, "slim" the variant without them. `owner`: a
+    text that identifies this app server (see `owner_of_helpers`). The container gets it as a Docker label. If
+    the app server is killed during the check, it finds the container by this label at its next start and
+    removes it.
     """
     await _require_architecture(docker, base)
     # The image is not trusted, so the container gets no rights, and it is removed after a timeout.

@@ -75,8 +75,8 @@ class Builds:
 
     def _forget(self, image: str, running: _Running) -> None:
         """Removes the build `running` of this image from the collection of running builds, so that later
-        sandbox starts begin a new build. Does nothing if the collection already has a newer build of the
-        image, or none.
+        sandbox starts begin a new build. Does nothing if the collection does not contain `running`, for
+        example because a newer build of the image has replaced it.
         """
         if self._running.get(image) is running:
             del self._running[image]

@@ -109,9 +109,11 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """Runs one round of the background task for sandbox starts that wait for memory. Admits the starts
-        for which there is enough memory now. If no start waits, may start one container in advance for a
-        later sandbox. Does this only if there is enough memory and too few such containers are ready.
+        """Runs one round of the background task for sandbox starts that wait for memory. If starts wait,
+        admits those for which there is enough memory now.
+
+        If no start waits or runs, the round starts at most one container in advance for a later sandbox. It
+        does this if too few such containers are ready and there is enough memory.
         """
         try:
             if self._queue:
@@ -135,8 +137,9 @@ class Admission:
         """Admits the next start in the queue if there is enough memory for its sandbox. `capacities`: the
         memory of each host in bytes; None means no limit.
 
-        Returns False if no start can be admitted now. Returns True if the caller must call this method again:
-        a start was admitted, or the queue or the reservations have changed during the call.
+        Returns False if no start can be admitted now. Returns True if the caller must call this method again.
+        This is so if a start was admitted, if another app server has made a reservation meanwhile, or if the
+        start has left the queue meanwhile.
         """
         if capacities is None:
             return bool(self._queue) and self._serve(self._queue.in_order()[0])
@@ -203,10 +206,10 @@ class Admission:
         """Returns the ids of the sandboxes that use memory: those that run, are paused, or are about to
         start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
 
-        To save time, the method does not ask the container engine if there is only one host, and this host
-        has enough memory for all sandboxes of this server and one more. In this case, it returns all these
-        sandboxes, also those that do not run. If there are several hosts, the method always asks the
-        container engines, because the containers on each host determine where the next sandbox starts.
+        If there is only one host, its memory may be enough for all sandboxes of this server and one more.
+        Then the method returns the ids of all these sandboxes, even of those that do not run. This saves a
+        call to the container engine. If there are several hosts, the method always asks the container
+        engines, because the containers on each host determine where the next sandbox starts.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)
@@ -233,7 +236,7 @@ class Admission:
         sandbox, the third that of an idle sandbox. The files of sandboxes are kept. Returns False if nothing
         can be ended.
 
-        `held`: the ids of the sandboxes whose container or process may be ended.
+        `held`: the ids of the sandboxes from which the second and the third choice are taken.
         """
         if await self._machines.backend.yield_spare():
             return True

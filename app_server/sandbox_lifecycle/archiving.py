@@ -151,7 +151,7 @@ class Archiving:
     async def tidy(self) -> None:
         """Runs one round of the background task that archives sandboxes. Archives each sandbox that has slept
         (was paused) for the configured number of days. Also removes the containers, processes and workspaces
-        of archived sandboxes that a killed app server has not removed.
+        of archived sandboxes whose removal has failed or was interrupted before.
         """
         if self._machines.is_absent:
             return

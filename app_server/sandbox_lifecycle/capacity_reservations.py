@@ -29,8 +29,10 @@ RENEW_SECONDS = 15.0
 @dataclass(frozen=True)
 class ReservationState:
     """The reservations of memory for starting sandboxes, at the time when they were read from the database.
+
     `last`: the number of the newest reservation; 0 if there is none. `sandbox_ids`: the sandboxes whose
-    reservation has not expired.
+    reservation has not expired. A reservation expires if its app server does not renew it, for example after
+    a crash.
     """
 
     last: int
@@ -42,9 +44,12 @@ class CapacityReservations:
         self._database = database
 
     async def read(self) -> ReservationState:
-        """Returns the current memory reservations. To find all sandboxes that use memory, call this method
-        before you ask the backend which sandboxes run. If the backend is asked first, a sandbox whose start
-        ends between the two calls is missing in both results.
+        """Returns the current memory reservations. To find all sandboxes that use memory, first call this
+        method, and then ask the backend which sandboxes run.
+
+        The order is important, because the reservation ends when the sandbox runs. In the other order, a
+        sandbox could be missing in both results: it does not run yet when the backend is asked, and has no
+        reservation any more after that.
         """
         async with self._database.read() as session:
             reservations = list(await session.scalars(select(CapacityReservation)))
@@ -77,8 +82,9 @@ class CapacityReservations:
 
     @asynccontextmanager
     async def renewing(self, number: int | None) -> AsyncIterator[None]:
-        """Renews a memory reservation regularly while the `with` block runs, so that the reservation does not
-        expire. `number`: the number of the reservation; None means that there is no reservation to renew.
+        """Renews a memory reservation regularly while the `with` block runs. Otherwise the reservation would
+        expire, so that a killed app server does not reserve memory for a long time. `number`: the number of
+        the reservation; None means that there is no reservation to renew.
         """
         renewal = asyncio.create_task(self._renew(number), name="keep memory") if number is not None else None
         try:

@@ -33,10 +33,11 @@ class DiskQuota:
 
     async def look(self) -> None:
         """Measures the workspaces of all running sandboxes, one after the other. Stops each sandbox whose
-        workspace is larger than the limit. Does nothing if there is no limit.
+        workspace is larger than the limit. If the sandbox was stopped for this reason before, stops it only
+        if its workspace has become larger since then. Does nothing if there is no limit.
 
-        Also does nothing if the last round of measurements has ended too recently. The time between two
-        rounds is at least _REST_FACTOR times as long as the earlier round took.
+        Also does nothing if too little time has passed since the last round. A round that took `t` seconds is
+        followed by a pause of _REST_FACTOR times `t` seconds.
         """
         limit = self._machines.backend.workspace_limit.bytes
         began = time.monotonic()

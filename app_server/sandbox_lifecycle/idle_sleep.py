@@ -37,8 +37,8 @@ class Sleep:
         """Pauses the sandbox until it is started again. Does nothing if the sandbox is archived.
 
         Raises NotFound if there is no such sandbox. Raises Unavailable if the sandbox belongs to another app
-        server. Raises StartFailure if the sandbox backend (such as Docker) fails. The method `pause` differs
-        only in this last case: it raises Unavailable.
+        server. Raises StartFailure if the sandbox backend (such as Docker) fails; the method `pause` raises
+        Unavailable in place of this error.
         """
         machines = self._machines
         await machines.require(sandbox_id)
@@ -64,8 +64,8 @@ class Sleep:
 
     async def idle_for(self, seconds: float) -> list[UUID]:
         """Returns the ids of the running sandboxes that have been idle (no agent has worked in them) for
-        longer than `seconds`. The sandbox that has been idle longest comes first. Leaves out the sandboxes in
-        `keep_awake_counts` of the Machines object, which must not be put to sleep.
+        longer than `seconds`. The sandbox that has been idle longest comes first. Leaves out sandboxes that
+        must not be put to sleep at present (see `keep_awake_counts` of Machines).
         """
         machines = self._machines
         running = [each for each in machines.running.values() if each.id not in machines.keep_awake_counts]

@@ -49,8 +49,9 @@ class Machines:
     process of a sandbox.
 
     `backend`: the sandbox backend, which the method `open` sets according to the configuration. `running`:
-    the sandboxes whose agent server has answered this process. `keep_awake_counts`: for each sandbox that
-    must not be put to sleep, even if it is idle, the number of tasks that need this.
+    the sandboxes whose agent server has answered this process. `keep_awake_counts`: the sandboxes that must
+    not be put to sleep even if they are idle. The value is the number of tasks for which the sandbox must
+    stay awake.
     """
 
     def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:
@@ -325,9 +326,9 @@ class Machines:
         return running
 
     async def _is_taken(self, sandbox: RunningSandbox, new_key: NewSessionKey, report: Report) -> bool:
-        """Gives the agent server the new session key, with which it and the app server authenticate to each
-        other. Sends the key again and again until the agent server answers. Returns whether the agent server
-        has accepted the key.
+        """Sends the new session key to the agent server, again and again until the agent server answers.
+        Returns whether the agent server has accepted the key. With this key, the agent server and the app
+        server authenticate to each other.
 
         Raises StartFailure if the agent server does not answer in time, if the sandbox's container or process
         ends, or if the sandbox is deleted.

@@ -117,7 +117,9 @@ class Monitor:
             return  # deleted meanwhile
 
     def forgive(self, sandbox_id: UUID) -> None:
-        """Sets the number of counted crashes of the sandbox back to zero."""
+        """Sets the number of counted crashes of the sandbox back to zero. Called when a user continues the
+        sandbox, and after the sandbox was deleted.
+        """
         self._crashes.pop(sandbox_id, None)
 
     async def _forget(self, sandbox_ids: set[UUID]) -> None:

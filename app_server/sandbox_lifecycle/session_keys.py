@@ -48,11 +48,12 @@ class NewSessionKey:
 
 @dataclass(frozen=True)
 class _Moment:
-    """A point in time on two clocks: the wall clock and the monotonic clock. `is_over` returns True as soon
-    as one of the two clocks has passed this point.
+    """A point in time that is measured with two clocks: the wall clock and the monotonic clock. `is_over`
+    returns True as soon as one of the two clocks has passed this point.
 
-    The expiry times in database rows use the wall clock, which can jump and also runs while the computer
-    sleeps. Agent servers use the monotonic clock.
+    Both clocks are needed, because session keys can expire by either of them. The expiry times in database
+    rows use the wall clock, which can jump and also runs while the computer sleeps. Agent servers use the
+    monotonic clock.
     """
 
     wall: datetime
@@ -126,8 +127,8 @@ class SessionKeys:
         "taken" if the agent server has accepted the key, "refused" if it has refused the key, and "absent" if
         it has not answered.
 
-        If the agent server has accepted the new key, the old key stays valid for the time OVERLAP. Raises
-        NotFound if there is no such sandbox.
+        If the agent server has accepted the new key, the app server still accepts the old key for a short
+        time (OVERLAP). Raises NotFound if there is no such sandbox.
         """
         self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
         outcome = await client.hand_over(new_key.key, new_key.known, self._period.total_seconds())

@@ -50,7 +50,8 @@ async def given_files(session: AsyncSession, base: str) -> tuple[dict[str, Any],
     organisations and teams. Returns the build settings and the gzipped tar of the files. Returns None if no
     spec contains these files.
 
-    The build settings are the fields of BuildFiles except `name`, such as the build arguments.
+    The build settings are a dict with all fields of the class BuildFiles except `name`, such as the build
+    arguments.
     """
     for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC):
         spec = GivenSpec.of(item)

@@ -36,11 +36,12 @@ class Sandbox(Base):
     """The database row of a sandbox: an isolated machine that runs one agent server. The sandbox's id is the
     id of the conversation for which the sandbox was created.
 
-    `status`: the state in which the sandbox should be. RUNNING: the app server starts the sandbox again after
-    a restart, or when its agent server has died. ARCHIVED: only an archive file is left, without a container,
-    process or workspace. `session_key_hash`: the SHA-256 of the session key (the secret with which the
-    sandbox authenticates), to find the sandbox that sends a request. `encrypted_session_key`: the encrypted
-    session key, which the app server sends with its requests to the agent server.
+    `status`: the state in which the sandbox should be. For example, RUNNING means that the app server starts
+    the sandbox again after a restart, or when its agent server has died. ARCHIVED means that only an archive
+    file is left, without a container, process or workspace. `session_key_hash`: the SHA-256 of the session
+    key, the secret with which the sandbox authenticates. By this hash, the app server finds the sandbox that
+    has sent a request. `encrypted_session_key`: the encrypted session key, which the app server sends with
+    its requests to the agent server.
     """
 
     __tablename__ = "sandboxes"
@@ -106,9 +107,9 @@ class ServerLease(Base):
     """The database row that says which process uses a server id, the id of one app server.
 
     `nonce`: a random text that identifies the process; None means that the process has released the id.
-    `renewals`: a number that the process increases regularly while it runs. The other columns say where the
-    process runs. Users can see them in error messages, and a restarted app server recognises its own row by
-    them.
+    `renewals`: a number that the process increases regularly while it runs, so that other processes know that
+    it still runs. The columns from `boot_id` to `host` say where the process runs. A restarted app server
+    recognises its own row by them, and error messages show `home` and `host` to users.
     """
 
     __tablename__ = "server_leases"
@@ -210,8 +211,11 @@ class Archive(Base):
 
 class CapacityReservation(Base):
     """The database row of a reservation of memory for a sandbox that is starting. So two app servers do not
-    use the same free memory for two sandboxes (see capacity_reservations.py). `number`: reservations have
-    consecutive numbers. `until`: the time at which the reservation expires.
+    use the same free memory for two sandboxes.
+
+    `number`: the number of the reservation, one more than that of the reservation before it; see
+    capacity_reservations.py for the reason. `until`: the time at which the reservation expires if the app
+    server does not renew it.
     """
 
     __tablename__ = "memory_places"

@@ -43,7 +43,10 @@ class Ownership:
     def is_mine(self) -> ColumnElement[bool]:
         """The SQL condition that is true for the sandboxes that this app server may start, stop and remove.
         These are the sandboxes of this app server, and those that belong to no app server, such as container
-        sandboxes. True for all sandboxes if no other app server uses the database.
+        sandboxes.
+
+        If no other app server uses the database, the condition is true for all sandboxes. If another app
+        server uses the id of this app server, it is true only for the sandboxes that belong to no app server.
         """
         if self.server_id is None:
             return true()
@@ -79,8 +82,10 @@ class Ownership:
 
     def _may_be_here(self, sandbox: Sandbox) -> bool:
         """Returns whether the files of a process sandbox (which runs as a process on one machine) may be on
-        this machine. Used for database rows that an earlier version has written, because these rows do not
-        name the app server to which the sandbox belongs.
+        this machine: its folder exists here, or it needs no folder yet (status STARTING or ARCHIVED).
+
+        Used for database rows that an earlier version has written, because these rows do not name the app
+        server to which the sandbox belongs.
         """
         folder = self._home / "sandboxes" / sandbox.id.hex
         return sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED} or folder.exists()

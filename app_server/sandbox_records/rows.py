@@ -62,10 +62,11 @@ class Rows:
 
     async def wanted(self, backend: str) -> set[UUID]:
         """Returns the ids of the sandboxes of this backend whose stored status is RUNNING and that this app
-        server may start, stop and remove. These are the process sandboxes (processes on one machine) that
-        belong to this app server, and the sandboxes that belong to no app server, such as containers. If
-        another app server uses the id of this app server, returns only the sandboxes that belong to no app
-        server.
+        server may start, stop and remove.
+
+        These are the sandboxes that belong to no app server, such as containers, and the process sandboxes
+        (processes on one machine) of this app server. If another app server uses the id of this app server,
+        leaves out the process sandboxes of this id.
         """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
@@ -113,7 +114,7 @@ class Rows:
 
     async def with_leftovers(self) -> list[UUID]:
         """Returns the ids of the archived sandboxes whose container, process or workspace may still have to
-        be removed.
+        be removed. This is so if an earlier removal has failed or was interrupted.
         """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.ARCHIVED,
@@ -132,8 +133,8 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def begin_from(self, sandbox_id: UUID, archive_id: UUID) -> None:
-        """Sets the sandbox's status to ARCHIVED with this archive, so that the next start of the sandbox
-        restores its workspace from the archive.
+        """Stores that the sandbox is archived (status ARCHIVED) and that its workspace is in the archive
+        `archive_id`. The next start of the sandbox then restores its workspace from this archive.
         """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "archive_id": archive_id}
         async with self._database.session() as session:
@@ -192,9 +193,9 @@ class Rows:
 def kind_of(spec_id: str) -> str:
     """Returns the name of the backend that runs a sandbox: "process", "remote" or "docker".
 
-    `spec_id`: the text that is stored with the sandbox. It is the name of the backend before the first
-    start. Later, it is `process` for a process and the name of the image for a container. The name of the
-    image has the prefix `remote:` if the container is on another host.
+    `spec_id`: a text that is stored with the sandbox. Before the sandbox's first start, this text is the name
+    of the backend. After that, it is `process` for a process, the image's name for a container, and `remote:`
+    with the image's name for a container on another host.
     """
     return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
 

@@ -41,11 +41,13 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class _HomeLocation:
     """The location of a server's home directory: the machine and the directory. A restarted app server
-    compares its location with the location in the database row, and so recognises its own row. This is safe,
-    because a lock in the directory prevents two processes on one machine from using the same directory.
+    compares its location with the location in the database row. If they are equal, the row is its own, and
+    the process that wrote the row has ended. This is certain, because a lock in the directory prevents two
+    processes on one machine from using the same directory.
 
-    `boot_id`: changes with each boot of the machine. `home_id`: the device number and the inode number of the
-    directory. `home`: the path of the directory. `host`: the network name of the machine.
+    `boot_id`: changes with each boot of the machine. `machine_id`: the content of `/etc/machine-id`.
+    `home_id`: the device number and the inode number of the directory. `home`: the path of the directory.
+    `host`: the network name of the machine.
     """
 
     boot_id: str
@@ -72,8 +74,8 @@ class _HomeLocation:
 
 class Lease:
     """The right of this process to use a server id (the id of one app server, stored in its home directory).
-    The right is stored in the database. No other process may use the same id at the same time. All methods do
-    nothing if no other app server uses the database.
+    The right is stored in the database. No other process may use the same id at the same time. If no other
+    app server uses the database, no such right is needed, and all methods do nothing.
     """
 
     def __init__(

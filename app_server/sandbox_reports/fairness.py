@@ -23,8 +23,8 @@ class Fairness:
     """A limiter for the event reports of sandboxes. It lets only one report of each sandbox be decoded at a
     time. After a report that takes long to decode, the next report of the same sandbox must wait.
 
-    Decoding in another thread would still block the event loop, because decoding holds the lock of the Python
-    interpreter all the time.
+    Without this limit, a sandbox could block the event loop for a long time. Decoding in another thread would
+    not help, because decoding holds the lock of the Python interpreter all the time.
     """
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class Fairness:
         """Waits until the next report of the sandbox may be decoded. The caller then decodes the report in
         the `with` block. The block must not await anything, because its duration is measured.
 
-        If the block took longer than FREE_SECONDS, the end of the block is delayed by a multiple of this
-        time. The sandbox's next report must wait for this end.
+        If the block took longer than FREE_SECONDS, a pause of PAUSE_FACTOR times its duration follows. The
+        caller and the sandbox's next report must wait until this pause has ended.
         """
         async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
             began = time.perf_counter()

@@ -52,8 +52,8 @@ class PackedSpec:
 
 
 def pack_text(dockerfile: str) -> PackedSpec:
-    """Packs the text of a Dockerfile that copies no files. Returns the name of the base image and the packed
-    Dockerfile. Blocks the thread.
+    """Packs a Dockerfile that copies no files. Returns the base image that is built from it, with the packed
+    Dockerfile. `dockerfile`: the text of the Dockerfile. Blocks the thread.
     """
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")

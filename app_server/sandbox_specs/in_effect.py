@@ -48,9 +48,10 @@ class SpecInEffect:
 class Specs:
     """All sandbox specs (base image and plugins of sandboxes) that a user can choose from.
 
-    `by_name`: the specs by their names. `default`: the name of the spec that applies if the user has chosen
-    none, and the team or organisation that has made it the default. `default` is None if there is no such
-    spec; then the image in the server's configuration applies.
+    `by_name`: the specs by their names. `default`: the spec that an administrator has made the default for
+    this user. It applies if the user has chosen no spec. Its field `value` is the name of the spec; its other
+    fields say which team or organisation has set it. None means that the image in the server's configuration
+    is the default.
     """
 
     by_name: Mapping[str, SpecInEffect]
@@ -92,11 +93,12 @@ async def save_for_level(
     session: AsyncSession, owner: LevelOwner, name: str, body: SaveSandboxSpecOfLevel, set_by: UUID
 ) -> LevelItem:
     """Adds a sandbox spec (base image and plugins of sandboxes) to the organisation or a team, or replaces
-    the spec of the same name. Returns the stored spec. If the new spec is the default, the spec that was the
-    default of this organisation or team before is no longer the default.
+    the spec with the name `name`. Returns the stored spec. If `body` makes this spec the default, the
+    previous default spec of this organisation or team is no longer the default.
 
-    `owner`: the organisation or the team. `set_by`: the id of the administrator who saves the spec. Raises
-    BadRequest `image_not_allowed` for the name of one of Slipway's own images. Raises Conflict
+    `owner`: the organisation or the team. `set_by`: the id of the administrator who saves the spec.
+
+    Raises BadRequest `image_not_allowed` if the base image is one of Slipway's own images. Raises Conflict
     `too_many_items` if the organisation or team already has the maximum number of specs.
     """
     packed = await pack_named(body.image, body.dockerfile)

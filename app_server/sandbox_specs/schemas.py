@@ -26,14 +26,14 @@ configuration.
 class SandboxSpecInfo(BaseModel):
     """A sandbox spec: the image and the settings from which a sandbox starts.
 
-    `base`: the base image on which the sandbox image is built; null for the spec in the server's
-    configuration if sandboxes are processes or run on other hosts. `origin`: the repository and the path from
-    which the build files come; null if they do not come from a repository. `dockerfile`: the text of the
-    Dockerfile; null if the image is given by name. `ignored`: the parts of the devcontainer.json that Slipway
-    ignores, each with a reason. `runtime_plugins`: the runtime plugins (programs such as VS Code) that
-    sandboxes with this spec offer; null means all plugins of the image. `level`: whether the spec belongs to
-    the organisation, a team or the user; null for the spec in the server's configuration. `team_name`: the
-    name of the team that the spec belongs to; null if it belongs to no team.
+    `base`: the base image on which the sandbox image is built. It is null only for the spec in the server's
+    configuration, and only if sandboxes run as processes or on other hosts. `origin`: the repository and the
+    path from which the build files come; null if they do not come from a repository. `dockerfile`: the text
+    of the Dockerfile; null if the image is given by name. `ignored`: the parts of the devcontainer.json that
+    Slipway ignores, each with a reason. `runtime_plugins`: the runtime plugins (programs such as VS Code)
+    that sandboxes with this spec offer; null means all plugins of the image. `level`: whether the spec
+    belongs to the organisation, a team or the user; null for the spec in the server's configuration.
+    `team_name`: the name of the team that the spec belongs to; null if it belongs to no team.
     """
 
     id: str
@@ -123,9 +123,10 @@ class SaveSandboxSpecOfLevel(BaseModel):
 
     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files.
     `runtime_plugins`: the runtime plugins (programs such as VS Code) of the image that sandboxes with this
-    spec offer; null means all. `is_default`: whether new sandboxes of a member start from the spec if the
-    member has chosen no other spec. `enforced`: whether a member's own spec of the same name is ignored. If
-    `is_default` and `enforced` are both true, all new sandboxes of the members start from the spec.
+    spec offer; null means all. `is_default`: if true, new sandboxes of a member start from this spec, unless
+    the member has chosen another spec. `enforced`: if true, and a member has a personal spec with the same
+    name, this spec is used in its place. If `is_default` and `enforced` are both true, members cannot choose:
+    all their new sandboxes start from this spec.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -146,8 +147,8 @@ class SaveSandboxSpecOfLevel(BaseModel):
 
 class GivenSandboxSpec(BaseModel):
     """The content of a sandbox spec (the image and settings for new sandboxes) that an organisation or a team
-    shares with its members. It is the field `sandbox_spec` in replies that list shared objects of all kinds,
-    such as secrets and MCP servers.
+    shares with its members. Replies that list shared items contain it in the field `sandbox_spec`. In these
+    replies, this field is null for secrets, MCP servers and network rules.
 
     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the spec names an
     image. `runtime_plugins`: the runtime plugins (programs such as VS Code) that are available in the

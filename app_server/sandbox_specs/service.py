@@ -221,11 +221,11 @@ async def _by_choices(
 
 
 async def _stored_choices(session: AsyncSession, user_id: UUID, specs: Specs) -> dict[str, str | None]:
-    """Returns the user's stored choices of sandbox specs (base image and plugins of sandboxes): for each
-    repository, the id of the chosen spec, or None if this spec no longer exists for the user.
+    """Returns the user's stored choices of sandbox specs (base image and plugins of sandboxes). The key is
+    the repository. The value is the id of the chosen spec, or None if the user can no longer use this spec.
 
-    A choice is found by the name of the spec. So if the organisation or a team enforces a spec of the same
-    name, the result contains the id of the enforced spec.
+    The function looks up the name of the chosen spec in `specs`. If the user has chosen a personal spec, and
+    the organisation or a team enforces another spec with this name, the value is the id of the enforced spec.
     """
     query = (
         select(SpecChoice, SandboxSpec.name)

@@ -93,8 +93,9 @@ async def authenticate_patiently(database: Database, session_key: str) -> Sandbo
 
 
 def is_revoked(sandbox: Sandbox) -> bool:
-    """Returns whether all session keys of this sandbox (the secrets with which it authenticates) are invalid.
-    This is the case if the sandbox has failed, or if the machine on which it runs cannot be reached.
+    """Returns whether the sandbox may no longer authenticate, so that each of its session keys (secrets that
+    it sends with its requests) is refused. This is the case if the sandbox has failed, or if the machine on
+    which it runs cannot be reached. A sandbox can have several keys while a key is renewed.
     """
     return sandbox.status in _REVOKED
 

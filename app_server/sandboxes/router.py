@@ -88,10 +88,10 @@ async def resume_sandbox(
     """Starts a sandbox that sleeps, is archived or has failed. The reply is sent before the sandbox runs.
 
     If the host of the sandbox cannot be reached, the sandbox starts on another host, with the files of its
-    last backup. If the conversation has events that are later than the backup, the request is refused with
-    status 409 `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The
-    user can then repeat the request with `from_backup` to accept the loss of all file changes that were made
-    after the backup.
+    last backup. If the conversations in the sandbox have events that are later than the backup, the request
+    is refused with status 409 `backup_outdated`. In this reply, `backup_at` and `later_events` say how old
+    the backup is. The user can then repeat the request with `from_backup` to accept the loss of all file
+    changes that were made after the backup.
 
     Status 429 `quota_reached`: the user or the organisation already has the maximum number of running
     sandboxes.

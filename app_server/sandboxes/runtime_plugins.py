@@ -62,9 +62,10 @@ async def list_runtime_plugins(
 
 
 async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
-    """Stores in the sandbox's row which runtime plugins (programs such as VS Code) the sandbox has. So the
-    plugins can be listed while the sandbox does not run. `found`: the plugins that the agent server reports.
-    Plugins that this version of the app server does not know are left out.
+    """Stores in the database which runtime plugins (programs such as VS Code) the sandbox contains, so that
+    they can be listed while the sandbox does not run. `found`: the plugins that the agent server of the
+    sandbox reports. Does not store unavailable plugins and plugins that this version of the app server does
+    not know.
     """
     present = {one.name for one in found if one.status != "unavailable"}
     names = [one.name for one in _AT_REST if one.name in present]
@@ -131,8 +132,9 @@ def require_offered(sandbox: Sandbox, name: str) -> None:
 
 
 def is_offered(sandbox: Sandbox, name: str) -> bool:
-    """Returns whether the sandbox offers the runtime plugin (a program such as VS Code) with this name to
-    users and agents. A sandbox with no stored list of plugins (None) offers all plugins.
+    """Returns whether users and agents may use the runtime plugin (a program such as VS Code) with this name
+    in the sandbox. The sandbox spec can limit which plugins a sandbox offers; without this limit, all plugins
+    are offered. Does not check whether the image contains the plugin.
     """
     return sandbox.runtime_plugins is None or name in sandbox.runtime_plugins
 
@@ -160,11 +162,11 @@ def _why_not(name: str) -> str:
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
     """Returns a text that tells an administrator how to make a missing runtime plugin (a program such as VS
-    Code) available in sandboxes. Returns None for sandboxes that run as processes: they have no image, and
-    their agent server gives the text.
+    Code) available in sandboxes. Returns None if sandboxes run as processes. They have no image, and the
+    agent server itself reports what to install.
 
-    `spec_id`: the image of the sandbox, or `process` for a sandbox that runs as processes. Only whether it is
-    `process` matters.
+    `spec_id`: `process` if the sandbox runs as a process; any other text, such as the name of an image, means
+    that it runs in a container.
     """
     if spec_id == PROCESS:
         return None

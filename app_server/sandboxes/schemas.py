@@ -28,11 +28,11 @@ class SandboxInfo(BaseModel):
     """A sandbox, as the API shows it to a client.
 
     `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller has no
-    permission to work in it. The URLs expire in the same way as links that are created with `POST …/links`.
-    `session_api_key`: a key for the URL `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for
-    11 to 12 hours. It becomes invalid earlier if the sandbox is deleted, or if the caller's sign-in or API
-    key ends. It is a different key from the sandbox's session key, which only the app server and the sandbox
-    use.
+    permission to work in it. URLs that need no key expire after 12 hours. `session_api_key`: a key for the
+    URL `AGENT_SERVER`; null if `exposed_urls` is null. The key expires at a full hour, so it is valid for 11
+    to 12 hours. The key and the URLs without key become invalid earlier if the sandbox is deleted, the caller
+    signs out, or the caller's API key is deleted. This key is not the sandbox's session key, which only the
+    app server and the sandbox use.
     """
 
     id: Id
@@ -69,9 +69,10 @@ class RuntimePluginStarted(RuntimePluginInfo):
 class ResumeSandbox(BaseModel):
     """A request to start a sandbox that sleeps, is archived or has failed.
 
-    `from_backup`: has an effect only if the host of the sandbox cannot be reached and the conversation has
-    events that are later than the last backup. If true, the sandbox starts from this backup. The events are
-    kept, but file changes that were made after the backup are lost. If false, the request is refused.
+    `from_backup`: has an effect only if the host of the sandbox cannot be reached, and the sandbox's
+    conversations have events that are later than its last backup. If true, the sandbox starts from this
+    backup. The events are kept, but file changes that were made after the backup are lost. If false, the
+    request is refused.
     """
 
     from_backup: bool = False

@@ -78,15 +78,21 @@ class Sandboxes:
         argument is None, the function that was set before is kept.
 
         `on_change(sandbox_id)`: called when a sandbox has stopped, runs again, or has failed and is not
-        restarted. `on_address(addresses)`: called when a missing container engine becomes available. The
-        function makes the app server's inner listener (its port for sandboxes) accept connections at these
-        network addresses. It raises StartFailure if this is not possible. `on_return(sandbox_id)`: called
-        when an archived sandbox must run again; the function begins the restore of this sandbox.
-        `on_restored(running, backup)`: called after a sandbox was restored from a backup, before the sandbox
-        is used. `running` is the sandbox, `backup` the archive. The function adds the events that are later
-        than the backup to the sandbox's event logs. `position(sandbox_id)`: returns how many events the app
-        server has of all conversations in the sandbox, added together. Each backup stores this number, so
-        that later events can be counted.
+        restarted.
+
+        `on_address(addresses)`: called when a container engine that was missing at the server's start becomes
+        available. The function opens the app server's port for sandboxes at these network addresses. It
+        raises StartFailure if this is not possible.
+
+        `on_return(sandbox_id)`: called when an archived sandbox must run again. The function begins the
+        restore.
+
+        `on_restored(running, backup)`: called after the sandbox `running` was restored from `backup`, before
+        the sandbox is used. The function adds the events that are later than the backup to the sandbox's
+        event logs.
+
+        `position(sandbox_id)`: returns the total number of events of all conversations in the sandbox. Each
+        backup stores this number, so that events after the backup can be counted.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -101,16 +107,17 @@ class Sandboxes:
         await self._machines.open()
 
     async def close(self) -> None:
-        """Ends the containers and processes of sandboxes that cannot run without this app server. The status
-        of these sandboxes stays RUNNING, so that they are started again when the app server starts.
+        """Stops the sandboxes that must not run without this app server. These are all sandboxes that run as
+        processes. Sandboxes in containers are stopped only if the configuration demands it. The status of
+        stopped sandboxes stays RUNNING, so that they are started again when the app server starts.
         """
         await self._machines.close()
 
     @property
     def server_id(self) -> str | None:
-        """The id of this app server; None if it is the only app server that uses the database. The id is
-        stored with each sandbox that runs as a process on this machine, because only this app server can
-        reach it.
+        """The id of this app server; None if no other app server uses the same database. The id is stored
+        with each sandbox that runs as a process on this machine, because only this app server can reach such
+        a sandbox.
         """
         return self._rows.ownership.server_id
 
@@ -283,13 +290,15 @@ class Sandboxes:
             ) from crowded
 
     async def is_awake(self, sandbox_id: UUID) -> bool:
-        """Starts a sleeping (paused) sandbox, and returns whether the caller can continue. Returns False if
-        the sandbox does not run yet, for example because there is not enough memory; the caller must then
-        wait and call this method again.
+        """Returns whether the caller can continue its work with the sandbox. If the sandbox sleeps (is
+        paused), first starts it.
 
         Returns True if the sandbox runs. Also returns True if the sandbox has failed or is deleted, because
-        then the caller need not wait. Raises Unavailable if the start fails. Raises TooManyRequests
-        `quota_reached` if the user or the organisation already has the maximum number of running sandboxes.
+        then the caller would wait in vain. Returns False if the sandbox does not run yet, for example because
+        there is not enough memory; the caller must then wait and call this method again.
+
+        Raises Unavailable if the start fails. Raises TooManyRequests `quota_reached` if the user or the
+        organisation already has the maximum number of running sandboxes.
         """
         try:
             await self._wake(sandbox_id, MESSAGE_PATIENCE_SECONDS, has_quota=True)
@@ -300,9 +309,9 @@ class Sandboxes:
         return gave_up or sandbox_id in self._machines.running
 
     async def require_quota(self, sandbox_id: UUID) -> None:
-        """Checks that the quotas of the user and the organisation allow the start of this sandbox. A quota is
-        a maximum number of running sandboxes. Raises TooManyRequests `quota_reached` if the quotas do not
-        allow the start. Does nothing if the sandbox already runs.
+        """Checks that the user and the organisation may start this sandbox. Their quotas limit how many
+        sandboxes may run at the same time. Raises TooManyRequests `quota_reached` if a quota is reached. Does
+        nothing if the sandbox already runs.
         """
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
@@ -317,8 +326,8 @@ class Sandboxes:
         """Starts a sleeping (paused) sandbox and waits until it runs. Does nothing if the sandbox does not
         sleep or does not exist.
 
-        `patience_seconds`: the maximum time to wait for memory. `has_quota`: whether the quotas are checked
-        before the start (the maximum numbers of running sandboxes of the user and of the organisation).
+        `patience_seconds`: the maximum time to wait for memory. `has_quota`: if true, the method first checks
+        the quotas, which limit how many sandboxes of the user and of the organisation may run.
 
         Raises NoCapacityError if there is no memory within `patience_seconds`. Raises Unavailable if the
         start fails. Raises TooManyRequests `quota_reached` if `has_quota` is true and a quota is reached.
@@ -342,12 +351,12 @@ class Sandboxes:
         the sandbox. This method returns before the sandbox runs.
 
         If the host of the sandbox cannot be reached, the sandbox starts on another host from its last backup.
-        `from_backup`: whether the backup may be used even if the conversation has events that are later than
-        the backup.
+        `from_backup`: whether the backup may be used even if the conversations in the sandbox have events
+        that are later than the backup.
 
         Raises NotFound if there is no such sandbox. Raises Conflict `sandbox_host_lost` if the host cannot be
-        reached and there is no backup. Raises Conflict `backup_outdated` if the host cannot be reached, the
-        conversation has events that are later than the backup, and `from_backup` is false.
+        reached and there is no backup. Raises Conflict `backup_outdated` if the host cannot be reached, there
+        are later events, and `from_backup` is false.
         """
         if await self._machines.backend.find_lost([sandbox_id]):
             await self.backups.go_on_elsewhere(sandbox_id, from_backup=from_backup)

@@ -65,8 +65,9 @@ async def reply_to(
 ) -> Response:
     """Carries out a SCIM request and returns the reply. Errors become replies in the format of SCIM.
 
-    `path`: the part of the request's path after `/scim/v2`. `principal`: the user whose API key the identity
-    provider uses. `base`: the URL of Slipway's SCIM service.
+    `path`: the part of the request's path after `/scim/v2`. `principal`: the user, the permissions and the
+    API key with which the identity provider sends the request. `trail`: the audit log. `base`: the URL of
+    Slipway's SCIM service.
     """
     try:
         with POLICY:
@@ -88,9 +89,10 @@ async def reply_to(
 
 
 def _of(message: Any, model: Any) -> Any:
-    """Returns the class `message[model]`: the generic SCIM message class `message` for resources of the class
-    `model`, such as `ListResponse[ScimGroup]`. The return type is `Any`, because type checkers cannot check
-    models that are known only at run time.
+    """Returns the class of SCIM messages that contain resources of the class `model`. `message`: the generic
+    message class, such as ListResponse. For example, `_of(ListResponse, ScimGroup)` returns
+    `ListResponse[ScimGroup]`. Type checkers reject this expression if `model` is a variable; therefore all
+    types here are `Any`.
     """
     return message[model]
 

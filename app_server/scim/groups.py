@@ -85,8 +85,9 @@ class Groups:
         return team.id
 
     async def replace(self, id_: UUID, _patched: Any | None, given: Any) -> None:
-        """Changes the name and the members of a team to those of the SCIM group `given`. Members of the team
-        whose accounts the identity provider does not manage remain members. `_patched` is not used.
+        """Changes the name, the external id and the members of a team to those of the SCIM group `given`.
+        Members of the team whose accounts the identity provider does not manage remain members. `_patched`:
+        not used; the common interface of people and teams (endpoint.Collection) requires this parameter.
 
         Raises UniquenessException if another team has the name. Raises InvalidValueException if the group is
         not valid. Raises Conflict `too_many_members` if the group has more members than a team can have.

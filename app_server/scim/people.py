@@ -40,7 +40,8 @@ class People:
     """The operations on the people whose accounts the identity provider manages. In SCIM, a person is a User
     resource.
 
-    `manager`: the user whose API key the identity provider uses. `base`: the URL of Slipway's SCIM service.
+    `manager`: the user whose API key the identity provider uses. The provider may assign only the roles that
+    this user may manage. `base`: the URL of Slipway's SCIM service.
     """
 
     session: AsyncSession
@@ -70,9 +71,10 @@ class People:
     async def create(self, given: Any) -> UUID:
         """Creates an account for a new SCIM person and returns the id of the account.
 
-        If the identity provider has removed a person with this user name earlier, enables that person's
-        account instead. If a user of Slipway signs in with an e-mail address that equals the user name, uses
-        that user's account.
+        No new account is created in two cases. If the identity provider has removed a person with this user
+        name earlier, this person's account is used again. If exactly one user has the user name as verified
+        e-mail address, and this user is in the default organisation, the provider manages this user's account
+        from now on.
 
         Raises UniquenessException if the provider already manages a person with this user name. Raises
         InvalidValueException if the person's data is not valid. Raises Forbidden `role_not_manageable` if the
@@ -95,17 +97,18 @@ class People:
         return user.id
 
     async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None:
-        """Replaces the data of a person by the data in the SCIM resource `given`. `patched`: the person's
-        resource before a PATCH request, which shows whether the request has changed the role; None for a PUT
-        request, which contains the whole person.
+        """Replaces the data of a person by the data in the SCIM resource `given`.
+
+        `patched`: for a PATCH request, the person's resource before the request; None for a PUT request. If
+        the roles in `patched` and `given` are equal, the PATCH request has not changed the role.
 
         If the identity provider takes away a role that it has assigned before, the role becomes `member`. A
         role that an administrator of Slipway has assigned does not change, unless the provider assigns a new
         role.
 
         Raises UniquenessException if another person has the user name. Raises InvalidValueException if the
-        person's data is not valid. Raises Forbidden `role_not_manageable` if the provider may not manage
-        people with the person's current role or with the new role.
+        person's data is not valid. Raises Forbidden `role_not_manageable` if the API key's user may not
+        manage the person's current role or the new role.
         """
         user_name = _checked(given)
         other = await person_of_user_name(self.session, user_name)
@@ -134,10 +137,13 @@ class People:
         row.removed_at = now()
 
     async def _account(self, given: Any, user_name: str) -> User:
-        """Returns the account of a person that an identity provider adds through SCIM. Uses the account of an
-        existing user under three conditions: only this user has the verified e-mail address `user_name`, the
-        account is in the default organisation (whose administrators run the installation), and it was never
-        managed through SCIM. Otherwise, creates an account.
+        """Returns the account for a person that an identity provider adds through SCIM. Takes the account of
+        an existing user, or creates an account.
+
+        The existing account must meet three conditions. Its user is the only one whose verified e-mail
+        address is `user_name` (identity providers often use the e-mail address as user name). The account is
+        in the default organisation, whose administrators run the installation. It was never managed through
+        SCIM.
 
         `given`: the person's data in the request, such as name and role. Raises Forbidden
         `role_not_manageable` if the identity provider may not give this role to a new account.
@@ -242,8 +248,8 @@ def _name(given: Any) -> str:
 
 
 def _role(given: Any) -> Role | None:
-    """Returns the role that the identity provider assigns in a SCIM person: the role that is marked as
-    primary, or else the first role. Returns None if there is no role.
+    """Returns the role that the SCIM resource of a person contains. If it contains several roles, returns the
+    one that is marked as primary, or else the first one. Returns None if there is no role.
     """
     roles = [role for role in given.roles or () if role.value]
     chosen = next((role for role in roles if role.primary), roles[0] if roles else None)

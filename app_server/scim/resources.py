@@ -137,8 +137,8 @@ RESOURCE_TYPES = (ResourceType.from_resource(PersonResource), ResourceType.from_
 
 
 def schemas() -> list[Schema]:
-    """Returns the SCIM schemas that the service publishes. Each has the name from RFC 7643: User, Group or
-    EnterpriseUser.
+    """Returns the SCIM schemas that the service publishes, for User, Group and EnterpriseUser. Sets the name
+    of each schema to the name in RFC 7643, because the classes here have other names, such as ScimUser.
     """
     found = [model.to_schema() for model in (ScimUser, ScimGroup, EnterpriseUser)]
     for schema, name in zip(found, ("User", "Group", "EnterpriseUser"), strict=True):

@@ -33,8 +33,8 @@ async def search_secrets(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[SecretInfo]:
-    """Returns a page of the user's secrets, sorted by name. `name__contains`: only secrets whose names
-    contain this text are returned, also if upper and lower case differ; null returns all secrets.
+    """Returns a page of the user's secrets, sorted by name. `name__contains`: returns only secrets whose
+    names contain this text; upper and lower case are not distinguished. Null returns all secrets.
     """
     rows, next_page_id = await service.search_secrets(
         session, user.id, name_contains=name__contains, page_id=page_id, limit=limit

@@ -49,8 +49,8 @@ class ChangeSecret(BaseModel):
 
 class SaveSecretOfLevel(BaseModel):
     """The request body that saves a secret of the organisation or a team. If `value` is left out, the stored
-    value does not change. `enforced`: if true, a person's own secret with this name does not override this
-    secret.
+    value does not change. `enforced`: if true, and a person also has a secret with this name, the person's
+    agents get this secret and not the person's own one.
     """
 
     model_config = ConfigDict(extra="forbid")

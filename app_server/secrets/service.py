@@ -31,9 +31,9 @@ async def search_secrets(
     """Returns a page of the user's secrets, sorted by name, and the id of the next page. The id is None on
     the last page.
 
-    `name_contains`: only secrets whose name contains this text are returned, also if upper and lower case
-    differ; None returns all secrets. `page_id`: the page to return; None means the first page. `limit`: the
-    maximum number of secrets on the page.
+    `name_contains`: returns only secrets whose names contain this text; upper and lower case are not
+    distinguished. None returns all secrets. `page_id`: the page to return; None means the first page.
+    `limit`: the maximum number of secrets on the page.
     """
     query = select(Secret).where(Secret.user_id == user_id)
     if name_contains:

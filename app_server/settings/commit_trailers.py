@@ -7,8 +7,10 @@ from enum import StrEnum
 
 
 class CommitTrailer(StrEnum):
-    """The kind of the last line in agents' commit messages, which names the agent. CO_AUTHORED_BY,
-    ASSISTED_BY: the line begins with `Co-authored-by:` or `Assisted-by:`. NONE: there is no such line.
+    """The kind of the last line in agents' commit messages, which names the agent.
+
+    CO_AUTHORED_BY: the line begins with `Co-authored-by:`. ASSISTED_BY: the line begins with `Assisted-by:`.
+    NONE: there is no such line.
     """
 
     NONE = "none"
@@ -18,11 +20,10 @@ class CommitTrailer(StrEnum):
 
 def trailer_for(trailers: Mapping[str, str] | None, identity: str | None) -> CommitTrailer | None:
     """Returns the kind of last line in commit messages that the user has chosen for one repository. Returns
-    None if the user has chosen none for this repository.
+    None if the user has chosen none for this repository, or if `identity` is None.
 
-    `trailers`: the user's choices. The key is the repository, as `host/owner/name`. `identity`: the
-    repository, also as `host/owner/name`; None means no repository, so that the result is None. Upper and
-    lower case do not matter.
+    `trailers`: the user's choices by repository. `identity`: the repository, or None if there is no
+    repository. Repositories have the form `host/owner/name`; upper and lower case are not distinguished.
     """
     if not trailers or identity is None:
         return None

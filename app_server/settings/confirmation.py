@@ -68,9 +68,9 @@ async def mode_of_task(
     the user's confirmation. `wanted`: the mode in the request that starts the conversation; None if the
     request names none.
 
-    If the organisation or a team enforces a mode (so that users cannot choose another), returns the enforced
-    mode. Otherwise returns `wanted`. If `wanted` is None, returns the mode that the user, a team or the
-    organisation has set, or None if none of them has set one.
+    The result is the first of these modes that is set: the mode that the organisation or a team enforces (so
+    that users cannot choose another); `wanted`; the mode that the user, a team or the organisation has set.
+    Returns None if there is none of them.
     """
     value = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     if wanted is not None and (value is None or not value.enforced):

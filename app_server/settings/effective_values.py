@@ -19,10 +19,11 @@ class Effective:
     """The values that apply to the calls of a profile's model. They come from the profile and from the model
     catalogue.
 
-    `facts`: the entry of the model in the catalogue, unchanged. `options`: the options of the profile.
-    `window`: the context window in tokens. `price`: None if the price is not known. `asks_responses`: whether
-    agents call the model through OpenAI's Responses API. `calls_tools`: whether the model has native tool
-    calls. If not, agents read tool calls from the text of the model's replies.
+    `facts`: the entry of the model in the catalogue, unchanged. `options`: the options that the profile sets,
+    such as the temperature. `window`: the context window in tokens. `price`: None if the price is not known.
+    `sees_images`: whether the model accepts images. `asks_responses`: whether agents call the model through
+    OpenAI's Responses API. `calls_tools`: whether the API of the model supports tool calls. If it does not,
+    agents read tool calls from the text of the model's replies.
     """
 
     facts: Facts
@@ -35,10 +36,10 @@ class Effective:
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
-        """The capabilities of the model: for each capability, such as `supports_vision`, whether the model
-        has it. The keys are those of the field `capability_overrides` in the class LLM of OpenHands, because
-        the agent server uses the protocol of OpenHands. The capabilities are sent to the agent server with
-        the profile, because the agent server may have an older model catalogue.
+        """Returns for each capability, such as `supports_vision`, whether the model has it. The app server
+        sends the result to the agent server together with the profile, because the agent server may have an
+        older model catalogue. The agent server uses the protocol of OpenHands, so the keys are the names that
+        OpenHands uses (in `LLM.capability_overrides`).
         """
         return {
             "supports_vision": self.sees_images,

@@ -12,12 +12,12 @@ from app_server.settings.profile_lookup import callable_names, list_profiles
 
 
 async def fallbacks_of(session: AsyncSession, user_id: UUID, profile: LLMProfile) -> Sequence[LLMProfile]:
-    """Returns the LLM profiles that the user's agents use in place of `profile` if its model fails, in the
-    order in which they are tried.
+    """Returns the fallbacks of `profile`: the LLM profiles whose models are called, in this order, if the
+    model of `profile` fails.
 
-    `profile` lists its fallbacks by name. The result leaves out names that the user has no profile for,
-    profiles that the user's agents may not call, profiles that replay stored model replies, and `profile`
-    itself.
+    `profile` lists its fallbacks by name. Names are left out if the user has no such profile, if agents may
+    not call its model, or if the name is that of `profile` itself. Profiles that replay stored model replies
+    are left out too.
     """
     if not profile.chosen.fallbacks:
         return []

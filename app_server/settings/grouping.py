@@ -20,11 +20,11 @@ router = APIRouter(prefix="/api/v1/settings/sandbox-grouping", tags=["Settings"]
 class GroupingStrategy(StrEnum):
     """The way in which a sandbox is chosen for a new conversation.
 
-    `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation gets one of
-    the user's existing sandboxes that can take one more conversation, or a new sandbox if there is none.
-    `GROUP_BY_NEWEST`: the newest sandbox. `LEAST_RECENTLY_USED`: the sandbox that was not used for the
-    longest time. `FEWEST_CONVERSATIONS`: the sandbox with the fewest conversations. `ADD_TO_ANY`: any of
-    these sandboxes.
+    `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation shares an
+    existing sandbox of the user that is not full. If there is none, it gets a new sandbox. Sandboxes that
+    sleep are chosen only if no other sandbox can be used. `GROUP_BY_NEWEST`: the newest sandbox.
+    `LEAST_RECENTLY_USED`: the sandbox that was not used for the longest time. `FEWEST_CONVERSATIONS`: the
+    sandbox with the fewest conversations. `ADD_TO_ANY`: the oldest sandbox.
     """
 
     NO_GROUPING = "NO_GROUPING"

@@ -39,8 +39,10 @@ administration_router = APIRouter(prefix="/api/v1/administration/settings", tags
 
 @router.get("")
 async def list_effective_settings(user: CurrentUser, session: ReadSession) -> list[EffectiveSetting]:
-    """Returns all settings that the organisation, teams and users can set. Each has the value that applies to
-    the current user, and says whether the user, a team or the organisation has set this value.
+    """Returns the settings that the organisation, teams and users can set, except the monthly budget. Each
+    setting has the value that applies to the current user, and says whether the user, a team or the
+    organisation has set this value. The monthly budget is left out, because the budgets of the organisation
+    and of all the user's teams apply together.
     """
     values = await service.values_for(session, user.id)
     # Monthly budgets of all levels apply together, so none of them is the effective value.
@@ -51,8 +53,8 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
 @administration_router.get("")
 async def list_administered_settings(user: CurrentUser, session: ReadSession) -> list[AdministeredValue]:
     """Returns all setting values of the organisation and of its teams, and all quotas of single people. For
-    each value, the reply also says which teams and how many people do not get this value, because they have
-    set a different value for the same setting.
+    each value, the reply also says which teams and how many people have another value of the same setting,
+    which applies in its place.
     """
     rows = await service.all_values(session, user.organisation_id)
     of_organisation = User.organisation_id == user.organisation_id
@@ -74,11 +76,13 @@ async def set_setting_of_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName, body: SaveLevelValue
 ) -> LevelValueInfo:
     """Sets a setting for all users of the organisation. The value applies to conversations that are started
-    from now on. An enforced model profile (which users cannot replace by another) also applies to existing
-    conversations, from their next model call on. Errors: 400 `setting_must_be_enforced` if `enforced` is
-    false, but the setting (such as the model profile) can only be set with `enforced`; 404
-    `llm_profile_not_found` if there is no shared model profile with the name that the value contains; 422
-    `invalid_request` if the value is not valid.
+    from now on. Quotas, the monthly budget and the model profile also apply to existing conversations. The
+    model profile and the monthly budget can only be set with `enforced`, so that users cannot choose another
+    value.
+
+    Errors: 400 `setting_must_be_enforced` if such a setting is sent without `enforced`; 404
+    `llm_profile_not_found` if the setting is the model profile and the value is not the name of a shared
+    profile; 422 `invalid_request` if the value is not valid.
     """
     return await _save(user, trail, session, LevelOwner(user.organisation_id), name, body)
 
@@ -102,12 +106,13 @@ async def set_setting_of_team(
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    """Sets a setting for all members of a team.
+    """Sets a setting for all members of a team. The model profile and the monthly budget can only be set with
+    `enforced`, so that members cannot choose another value.
 
-    Errors: 400 `setting_must_be_enforced` if `enforced` is false, but the setting (such as the model profile)
-    can only be set with `enforced`; 400 `setting_not_at_level` if the setting cannot be set for a team; 404
-    `team_not_found` if there is no such team; 404 `llm_profile_not_found` if there is no shared model profile
-    with the name that the value contains; 422 `invalid_request` if the value is not valid.
+    Errors: 400 `setting_must_be_enforced` if such a setting is sent without `enforced`; 400
+    `setting_not_at_level` if the setting cannot be set for a team; 404 `team_not_found` if there is no such
+    team; 404 `llm_profile_not_found` if the setting is the model profile and the value is not the name of a
+    shared profile; 422 `invalid_request` if the value is not valid.
     """
     return await _save(user, trail, session, await _team(user, session, team_id), name, body)
 
@@ -116,8 +121,8 @@ async def set_setting_of_team(
 async def delete_setting_of_team(
     user: CurrentUser, trail: CurrentTrail, session: Session, team_id: UUID, name: SettingName
 ) -> None:
-    """Deletes the value that is set for a team's setting. Errors: 404 `team_not_found` if there is no such
-    team; 404 `setting_not_set` if the team has no value for this setting.
+    """Deletes the value that an administrator has set for all members of a team. Errors: 404 `team_not_found`
+    if there is no such team; 404 `setting_not_set` if the team has no value for this setting.
     """
     await _delete(trail, session, await _team(user, session, team_id), name)
 

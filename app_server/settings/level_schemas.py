@@ -40,9 +40,10 @@ SettingValue = bool | int | float | str
 class LevelValueInfo(BaseModel):
     """The value of a setting that the organisation, a team or a user has set, in an HTTP reply.
 
-    `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
-    null if the value is not a team's. `enforced`: true if the value of the organisation cannot be overridden
-    by teams and users, or if the value of a team cannot be overridden by the members of the team.
+    `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team
+    that has set the value; null if no team has set it. `enforced`: whether the value cannot be overridden.
+    Teams and users cannot override an enforced value of the organisation. Members of a team cannot override
+    an enforced value of the team.
     """
 
     level: Level
@@ -71,7 +72,8 @@ class EffectiveSetting(BaseModel):
 
 class SaveLevelValue(BaseModel):
     """A request to set the value of a setting for the organisation or a team, or a quota for a person.
-    `enforced`: if true, teams and users cannot override the value.
+    `enforced`: if true, teams and users cannot override a value of the organisation, and members cannot
+    override a value of their team.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -86,8 +88,8 @@ class AdministeredValue(LevelValueInfo):
 
     `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the
     name of the user who has set the value; null if the account is deleted. `overriding_teams`: the names of
-    the teams that have set another value, which applies to their members instead. `overriding_people`: the
-    number of people who have set another value, which applies to them instead.
+    the teams that have set another value for this setting. `overriding_people`: the number of people who have
+    another value for it. For these teams and people, the other value applies.
     """
 
     name: SettingName

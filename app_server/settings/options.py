@@ -16,14 +16,14 @@ class ProfileOptions(BaseModel):
     """The options of a model profile. `reasoning_effort`, `thinking_budget` (in tokens), `temperature`,
     `top_p` and `max_output_tokens` are sent with each model call.
 
-    `max_input_tokens`: the context window of the model. `timeout`: how many seconds to wait while the model's
-    server sends nothing. `supports_images`: whether the model accepts images. `native_tool_calling`: false
-    means that agents describe their tools in the prompt and read tool calls from the text of the model's
-    replies; None means that the model catalogue decides. The prices are in dollars per token. `extra_body`:
-    fields that the app server adds to each call; sandboxes do not see them. `fallbacks`: the names of other
-    profiles that are called in this order if the model is not available; names for which the user has no
-    profile are ignored. `location`: the region where Vertex AI runs the model, such as `europe-west4`; None
-    means `global`.
+    `max_input_tokens`: the context window of the model. `timeout`: a model call fails if the model's server
+    sends nothing for this number of seconds. `supports_images`: whether the model accepts images.
+    `native_tool_calling`: false means that agents describe their tools in the prompt and read tool calls from
+    the text of the model's replies; None means that the model catalogue decides. `cache_read_cost_per_token`,
+    `cache_write_cost_per_token`: prices in dollars per token. `extra_body`: fields that the app server adds
+    to each call; sandboxes do not see them. `fallbacks`: the names of other profiles that are called in this
+    order if the model is not available; names for which the user has no profile are ignored. `location`: the
+    region where Vertex AI runs the model, such as `europe-west4`; None means `global`.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

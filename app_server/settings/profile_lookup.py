@@ -184,10 +184,12 @@ async def _profile_with_model(session: AsyncSession, user_id: UUID, model: str) 
 
 
 async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) -> LLMSettings:
-    """Returns the settings of the user's active profile, with the decrypted API key and headers.
+    """Returns the settings of the user's active profile, with the decrypted API key and headers, so that they
+    can be copied to another profile.
 
-    Raises Conflict `llm_profile_shared` if the active profile belongs to another user, because the user may
-    not read that user's key. Raises NotFound `llm_profile_not_found` if there is no active profile.
+    Raises Conflict `llm_profile_shared` if the active profile belongs to another user. It must not be copied,
+    because the copy would contain that user's key. Raises NotFound `llm_profile_not_found` if there is no
+    active profile.
     """
     profile = await get_profile(session, user_id, None)
     if profile.user_id != user_id:

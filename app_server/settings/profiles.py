@@ -30,13 +30,13 @@ async def save_profile(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
 ) -> LLMProfile:
     """Adds or changes the user's profile with this name and returns it. A new profile becomes the active one
-    if all other profiles of the user are recordings (profiles that play back stored model replies) and the
-    new profile is none.
+    if it is the user's first profile that is not a recording. A recording is a profile that plays back stored
+    model replies. If the active profile is a shared one that is not a recording, it stays active.
 
     If `api_key` in `llm` is None, the stored key is not changed. An empty key deletes the stored key. The
     stored key and headers are never sent to another server. Therefore, if the base URL or the vendor of the
-    model changes, the request must contain the key and the headers again or delete them. Otherwise raises
-    Conflict `api_key_needed` or `extra_headers_needed`.
+    model changes, the request must contain the key and the headers again, or delete them. If it does not,
+    raises Conflict `api_key_needed` or `extra_headers_needed`.
 
     Raises Conflict `llm_profile_built_in` if `name` is the name of the built-in demo profile. Raises Conflict
     `too_many_llm_profiles` if the user has the maximum number of profiles. Raises BadRequest
@@ -73,8 +73,9 @@ async def save_profile(
 
 
 async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
-    """Returns whether the user's own profiles and the active profile (which may be a shared profile) are all
-    recordings. A recording replays stored model replies.
+    """Returns whether the user has no profile with a real model: all of the user's own profiles are
+    recordings, and the active profile, which may be a shared one, is a recording too. A recording replays
+    stored model replies.
     """
     with session.no_autoflush:
         own = await list_own_profiles(session, user_id)
@@ -193,8 +194,8 @@ async def _flush(session: AsyncSession, name: str) -> None:
 
 async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
     """Raises Conflict `llm_profile_enforced` if the organisation or a team enforces this shared profile, so
-    that its users cannot choose another. An enforced profile must not be deleted, renamed or unshared,
-    because users could then call no model.
+    that its users cannot choose another. Such a profile must not be deleted, renamed or unshared: its users
+    may call no other model, so they could then call no model at all.
     """
     is_model = LevelSetting.name == SettingName.LLM_PROFILE
     if profile.shared_in is None:

@@ -23,13 +23,14 @@ class FallbackStrategy(BaseModel):
 
 
 class ProtocolLLM(LLMSettings):
-    """The settings of a model profile in a request. They include the fields that only the OpenHands API has.
+    """The settings of a model profile in a request. They include the fields that only the OpenHands API has,
+    so that OpenHands clients can send all their fields.
 
     `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
-    same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
-    `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other fields
-    that this class adds have no effect and accept only null or the API's default value. So clients can send
-    all fields of the API.
+    same as `thinking_budget`; the value 200,000 is ignored, because clients send it as the API's default.
+    `disable_vision`: true means that `supports_images` is false. `stream`: has no effect, because replies are
+    always streamed. The fields from `auth_type` on have no effect. They accept only null or the API's default
+    value, because Slipway does not support other values.
     """
 
     litellm_extra_body: Annotated[dict[str, JsonValue], Field(max_length=_MAX_ENTRIES)] | None = None
@@ -105,9 +106,9 @@ class ProtocolLLM(LLMSettings):
 class SaveProfile(BaseModel):
     """A request to save a model profile. If `llm` is null, the settings of the active profile are copied.
 
-    `include_secrets`: if false, the API key and the extra headers in the request are not saved, and the
-    stored key and headers are deleted. `preserve_existing_api_key`: if true, the stored key and headers are
-    not deleted even if `include_secrets` is false.
+    `include_secrets`: if true, the API key and the extra headers of these settings are saved. If false, they
+    are not saved, and `preserve_existing_api_key` decides about the key and headers that the profile already
+    has: true keeps them, false deletes them.
     """
 
     model_config = ConfigDict(extra="forbid")

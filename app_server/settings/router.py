@@ -116,7 +116,7 @@ async def share_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
     """Shares one of the administrator's own profiles with all users of the organisation. The users do not see
-    the profile's API key. The cost of a model call counts for the user who makes the call.
+    the profile's API key. The cost of a model call is added to the spending of the user who makes the call.
 
     Errors: 404 `llm_profile_not_found` if the administrator has no profile with this name; 409
     `shared_profile_exists` if another shared profile has this name.

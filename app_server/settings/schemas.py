@@ -86,10 +86,10 @@ class LLMSettings(ProfileOptions):
     """The settings of a model profile, in a request.
 
     `api_key`: null keeps the stored key; an empty text deletes it. `extra_headers`: HTTP headers that the app
-    server adds to each model call; null keeps the stored headers, any other value replaces all of them.
-    `max_budget_per_task`: the maximum cost of a conversation with this model, in dollars; a conversation can
-    set another limit. `input_cost_per_token`, `output_cost_per_token`: the prices in dollars; null means that
-    the prices in the model catalogue apply.
+    server adds to each model call. Null keeps the stored headers. Any other value replaces all stored
+    headers, so an empty object deletes them. `max_budget_per_task`: the maximum cost of a conversation with
+    this model, in dollars; a conversation can set another limit. `input_cost_per_token`,
+    `output_cost_per_token`: the prices in dollars; null means that the prices in the model catalogue apply.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -103,8 +103,8 @@ class LLMSettings(ProfileOptions):
     extra_headers: dict[HeaderName, HeaderValue] | None = Field(default=None, max_length=20)
 
     def options(self) -> dict[str, Any]:
-        """Returns the options of the profile that differ from the defaults, to store them. The keys are names
-        of fields of ProfileOptions.
+        """Returns the options of the profile, in the form in which the database stores them. The keys are
+        names of fields of ProfileOptions. Options with the default value are left out.
         """
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
@@ -117,11 +117,12 @@ class ModelFacts(BaseModel):
     """The data of the model catalogue about a model, in an HTTP reply. Sizes are in tokens, and prices in
     dollars per token. Null means that a value is not known.
 
-    `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
-    family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
-    from the text of the model's replies. `efforts`: the reasoning efforts that the user can choose; empty if
-    the model supports none. `refused`: the parameters that the model refuses, such as `temperature`.
-    `protocols`: the API protocols of the model, the preferred one first.
+    `is_listed`: whether the catalogue has an entry for exactly this model. If not, the values come from the
+    entry of the model's family, or are defaults. `calls_tools`: whether the API of the model supports tool
+    calls. If not, agents read tool calls from the text of the model's replies. `efforts`: the reasoning
+    efforts that the user can choose; empty if the model supports none. `refused`: the parameters that the
+    model refuses, such as `temperature`. `protocols`: the API protocols of the model, the preferred one
+    first.
     """
 
     is_listed: bool

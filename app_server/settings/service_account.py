@@ -1,7 +1,8 @@
 """Reads the key of a Google service account. Models at Vertex AI are called with such a key.
 
 The key is the JSON file that Google's console creates: https://cloud.google.com/iam/docs/keys-create-delete.
-URLs in the file are ignored, so that a key cannot direct calls to another server.
+The file also contains URLs. They are ignored, because a forged file could otherwise make this server send
+requests to another server than Google's.
 """
 
 from dataclasses import dataclass

@@ -41,8 +41,8 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile with the users of the organisation, and returns the profile. For users whose
-    active profile it was, their own profile that is marked with `is_active` becomes the active one again.
+    """Stops sharing a profile with the users of the organisation, and returns the profile. Users whose active
+    profile it was go back to the one of their own profiles that was active before.
 
     Raises NotFound `llm_profile_not_found` if no shared profile has this name. Raises Conflict
     `llm_profile_enforced` if the organisation or a team enforces the profile, so that its users cannot choose
@@ -59,8 +59,9 @@ async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, nam
 
 
 async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
-    """Adds the demo profile, which replays stored model replies, for a new user and makes this profile
-    active. If administrators share profiles with the organisation, the oldest of them becomes active instead.
+    """Adds the demo profile for a new user. This profile replays stored model replies. Then makes one profile
+    active: the oldest profile that administrators share with the organisation, or the demo profile if they
+    share none.
     """
     session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))
     await session.flush()
@@ -69,8 +70,8 @@ async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
 
 
 async def give_to_people_without_model(session: AsyncSession, profile: LLMProfile) -> None:
-    """Makes a shared profile the active one for all users of the organisation whose active profile is the
-    demo profile. The demo profile replays stored model replies instead of calling a model.
+    """Makes a shared profile the active one for all users of the organisation who still use the demo profile.
+    The demo profile replays stored model replies instead of calling a model.
     """
     has_model = select(LLMProfile.user_id).where(LLMProfile.is_active, LLMProfile.name != demo.PROFILE)
     has_chosen = select(UserSettings.user_id).where(UserSettings.shared_profile_id.is_not(None))

@@ -16,11 +16,12 @@ async def budget_of_task(
     """Returns the maximum cost of a new conversation, in dollars. Returns None if there is no limit.
 
     `asked`: the budget in the request; None if the request names none. `of_profile`: the budget of the model
-    profile; None if it has none. The first of these that is set is returned: `asked`, `of_profile`, the
-    setting of the user, of a team or of the organisation.
+    profile; None if it has none. There is also a setting, which the user, a team or the organisation can set.
+    Returns the first of these values that is set: `asked`, `of_profile`, the setting.
 
-    If the organisation or a team enforces its setting, it is an upper limit. The result is then the limit if
-    `of_profile` is higher. If `asked` is higher, raises Forbidden `setting_enforced`.
+    If the organisation or a team enforces the setting, it is an upper limit. If `asked` is above the limit,
+    raises Forbidden `setting_enforced`. If `asked` is None and `of_profile` is above the limit, returns the
+    limit.
     """
     if asked is not None:
         await require_allowed_budget(session, user_id, asked)

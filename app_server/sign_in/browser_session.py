@@ -1,5 +1,6 @@
-"""Stores the result of a sign-in in the browser, so that the browser stays signed in. The browser gets a
-session cookie, and a page proof: a secret that only this server's pages can read and send.
+"""Stores the result of a sign-in in the browser, so that the browser stays signed in. The browser gets two
+secrets: a session cookie and a page proof. Browsers send the cookie even if a page from another port of the
+same host causes the request. The page proof shows that a page of this server causes it.
 """
 
 from typing import Final
@@ -17,8 +18,8 @@ _COOKIE_SECONDS: Final = 400 * 24 * 3600
 
 class SignedInUser(UserInfo):
     """The reply to a sign-in: the signed-in user. `page_proof`: a secret that a page of the front end sends
-    in the header `X-Slipway-Proof` with every request that uses the session cookie. Pages store the secret
-    where only pages of the same origin can read it.
+    in the header `X-Slipway-Proof` with every request that uses the session cookie. Only pages of this server
+    can read the secret. So it proves that the request does not come from a page of another origin.
     """
 
     page_proof: str

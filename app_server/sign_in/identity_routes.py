@@ -62,8 +62,8 @@ class IdentityConnection(BaseModel):
 
 
 class ProviderPage(BaseModel):
-    """The reply to a user who begins to connect the account with a provider. `url`: the page of the provider
-    that the browser opens next.
+    """The reply to a request that begins to connect the user's account with a provider. `url`: the page of
+    the provider that the browser opens next.
     """
 
     url: str

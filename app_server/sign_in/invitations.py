@@ -28,8 +28,8 @@ async def create_account(session: AsyncSession, *, name: str, role: Role, organi
 
 
 def require_can_sign_in(person: User) -> None:
-    """Checks that the account belongs to a person. Raises Conflict `service_account_cannot_sign_in` if it is
-    a service account, which is an account for a program.
+    """Checks that the user of this account is a person, because only people sign in. Raises Conflict
+    `service_account_cannot_sign_in` if it is a service account, which is an account for a program.
     """
     if person.is_service:
         raise Conflict(

@@ -41,8 +41,7 @@ class ProviderProblem(BaseModel):
 
 class ProviderOverview(BaseModel):
     """An identity provider as administrators see it. `issuer`: the name or URL by which the provider
-    identifies itself. `problem`: why sign-ins by this provider fail; null if the provider's metadata can be
-    read.
+    identifies itself. `problem`: why sign-ins by this provider fail; null if the check has found no problem.
     """
 
     name: str
@@ -57,9 +56,12 @@ class ProviderOverview(BaseModel):
 async def list_sign_in_providers(
     config: ServerConfig, identity_providers: ServerProviders, saml_providers: ServerSamlProviders
 ) -> list[ProviderOverview]:
-    """Lists the identity providers, with the URLs to register at each provider. If the metadata of a provider
-    are not in the cache, fetches them from the provider. For each provider that cannot be reached, this takes
-    up to ten seconds.
+    """Lists the identity providers. Each entry contains the URLs to register at the provider, and the problem
+    that makes sign-ins fail, if there is one.
+
+    To find such problems, the server reads the metadata of each provider from its cache, or else fetches
+    them, one provider after the other. A provider that cannot be reached delays the reply by up to ten
+    seconds.
     """
     oidc: Providers = identity_providers
     saml: SamlProviders = saml_providers

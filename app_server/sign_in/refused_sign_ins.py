@@ -37,8 +37,9 @@ class RefusedSignIns:
 
     @contextmanager
     def watched(self, connection: HTTPConnection, means: ActorMeans) -> Iterator[None]:
-        """Runs the body of a `with` statement that signs a user in. If the body raises an AppError, records a
-        refused sign-in in the audit log and raises the error again. `means`: how the user wanted to sign in.
+        """Returns a context manager for code that signs a user in. If this code raises an AppError, the
+        context manager records a refused sign-in in the audit log and lets the error pass on. `means`: the
+        kind of sign-in, such as by a link or by a password.
         """
         try:
             yield
@@ -55,10 +56,13 @@ class RefusedSignIns:
         provider: str | None = None,
         user_id: UUID | None = None,
     ) -> None:
-        """Writes an entry about a refused sign-in to the audit log. `means`: how the user wanted to sign in.
-        `code`: the code of the error. `provider`: the name of the identity provider; None if there is none.
-        `user_id`: the user; None if unknown. The entry is written in a separate transaction, because the
-        transaction of the request may be rolled back.
+        """Writes an entry about a refused sign-in to the audit log, unless there were MAX_PER_MINUTE entries
+        in the last minute.
+
+        `means`: the kind of sign-in, such as by a link or by a password. `code`: the code of the error.
+        `provider`: the name of the identity provider; None if there is none. `user_id`: the user; None if
+        unknown. The entry is written in a separate transaction, because the transaction of the request may be
+        rolled back.
         """
         while self._recent and monotonic() - self._recent[0] > 60:
             self._recent.popleft()

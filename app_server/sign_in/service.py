@@ -27,9 +27,12 @@ _FIX = "Run `slipway sign-in-link` on the server and open the link it prints."
 
 @dataclass(frozen=True)
 class LinkOrigin:
-    """The sign-in at an identity provider for which a one-time link was created. `identity_id`: the id of the
-    person's ExternalIdentity. `provider_session`: the provider's session id (`sid`); None if the provider
-    gave none.
+    """The identity and the session at an identity provider by which a person has signed in. They are stored
+    with the one-time link that completes this sign-in, and later with the browser session.
+
+    `identity_id`: the id of the person's ExternalIdentity. `provider_session`: the text that identifies the
+    session at the provider; None if the provider did not name a session. For OpenID Connect, it is the
+    provider's `sid`. For SAML, it is made by `provider_sessions.key_of`.
     """
 
     identity_id: UUID
@@ -69,8 +72,9 @@ class NewBrowserSession:
     """A new browser session, with the cookie for the browser and the page proof. The page proof is a secret
     that the server's pages send with their requests.
 
-    `accepts_invitation`: whether this is the user's first session, and the user signed in with a one-time
-    link, as invited users do, and not by a provider or with a password.
+    `accepts_invitation`: whether an invited user has just signed in for the first time. True if the user
+    signed in with a one-time link and had never signed in before. A sign-in by a provider or with a password
+    does not count.
     """
 
     user: User

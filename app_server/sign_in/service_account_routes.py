@@ -61,11 +61,14 @@ async def create_key_of_service_account(
     account_id: UUID,
     body: CreateApiKey,
 ) -> CreatedApiKey:
-    """Creates an API key that acts for a service account. The key has no more rights than the account's role
-    and the credential that sends this request. Errors: 403 `role_not_manageable` if the administrator may not
-    manage accounts with this role; 403 `stronger_key` if the requested key has more rights than the
-    credential that sends this request; 404 `service_account_not_found` if there is no such service account;
-    409 `too_many_api_keys` if the account has the maximum number of API keys.
+    """Creates an API key that acts for a service account, and returns the key. The key may do only what the
+    account's role allows. It also cannot have more rights than the API key or browser session that sends this
+    request.
+
+    Errors: 403 `role_not_manageable` if the administrator may not manage accounts with this role; 403
+    `stronger_key` if the requested key has more rights than the API key or browser session of this request;
+    404 `service_account_not_found` if there is no such service account; 409 `too_many_api_keys` if the
+    account has the maximum number of API keys.
     """
     account = await _account(session, principal.user, account_id)
     people.require_can_manage(principal.user, account.role)

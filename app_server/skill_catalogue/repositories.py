@@ -138,8 +138,10 @@ def _location(registration: Marketplace) -> dict[str, str | None]:
 
 
 def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
-    """Returns `row`, the stored skills of a marketplace, if they come from the repository that the
-    marketplace has now. Returns None if the Git repository, the Git ref or the path of the marketplace has
-    changed after `row` was stored. Also returns None if `row` is None, because nothing is stored.
+    """Returns `row`, the stored skills of a marketplace, if they are not outdated. They are outdated if the
+    marketplace's Git repository, Git ref or path was changed after the skills were read; then returns None.
+    Also returns None if `row` is None, because no skills are stored.
+
+    `registration`: the marketplace as it is registered now.
     """
     return row if row is not None and row.place == _location(registration) else None

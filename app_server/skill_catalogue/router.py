@@ -214,8 +214,8 @@ async def list_skill_choices(user: CurrentUser, session: ReadSession) -> list[Sk
 async def choose_skill(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: ChooseSkill
 ) -> list[SkillChoiceInfo]:
-    """Switches the skill with this name on or off for the user's new conversations, or deletes an earlier
-    choice. Returns all choices of the user.
+    """Stores the user's choice for one skill: switched on or switched off in the user's new conversations. If
+    `is_enabled` is null, deletes the stored choice for this skill instead. Returns all choices of the user.
 
     The choice applies to one repository or to all conversations. The name may also be the name of a skill
     that is not on this server, such as a skill in a repository. Replies 409 `too_many_skill_choices` if the

@@ -175,8 +175,8 @@ def installed_info(row: InstalledSkill) -> InstalledSkillInfo:
 
 
 def fields_of(row: InstalledSkill) -> dict[str, object]:
-    """Returns the fields of InstalledSkillInfo for an installed skill, as a dictionary by field name. Used
-    for this class and for classes that add fields to it.
+    """Returns the values of all fields of InstalledSkillInfo for an installed skill, by field name. The
+    values are used to create an InstalledSkillInfo, an InstalledSkillWithText or an UpdatedSkill.
     """
     return {
         "id": row.id,

@@ -148,8 +148,9 @@ async def read_content(origin: SkillOrigin, name: str, guard: Guard | None) -> C
 
 
 async def version_at(origin: SkillOrigin, guard: Guard | None) -> Sequence[ShippedSkill] | Read:
-    """Reads a source of skills and returns all skills that the source contains now. Returns the skills of
-    Slipway itself if `origin` has no repository, otherwise the result of reading the repository.
+    """Reads a source of skills and returns the skills that the source contains now. If `origin` names a
+    repository, returns a Read: the skills and the commit of the repository. If `origin` names no repository,
+    returns the skills that are part of Slipway.
 
     guard: checks that the repository's host is not in the server's private network; None allows every host.
     Raises RefusedSkill `skill_repository_unreadable` if the repository cannot be fetched or read.

@@ -50,11 +50,13 @@ def checker(database: Database, config: Config) -> Handler:
 
 
 async def _due(database: Database) -> Sequence[Due]:
-    """Returns the installed skills that were not compared with their sources for a day, at most 200. The
-    skills that were compared longest ago come first. Skills of disabled users are left out.
+    """Returns the installed skills that must be compared with their sources now. These are the skills that
+    were never compared, or were last compared at least a day ago. Skills of disabled users are left out. At
+    most 200 skills are returned: first those never compared, then those with the oldest comparison.
 
-    Each skill is in a pair with a bool. It is True if the skill is installed for all users or if its user is
-    an administrator of the installation, so that its repository may be on a private host.
+    Each skill is returned as a pair of the skill and a bool. The bool is True if the source of the skill may
+    be on a private host. This is so if the skill is installed for all users, or if its user is an
+    administrator of the installation.
     """
     query = (
         select(InstalledSkill, User)
@@ -74,11 +76,11 @@ async def _due(database: Database) -> Sequence[Due]:
 
 
 def _by_source(due: Sequence[Due]) -> list[list[Due]]:
-    """Puts the skills into groups with the same source (repository, Git ref and path), so that each source is
-    fetched only once. `due`: the skills with their bools, as returned by `_due`.
+    """Groups installed skills by their source (repository, Git ref and path), so that each source is fetched
+    only once.
 
-    Skills with different bools are in different groups, because only repositories of administrators may be
-    fetched from private hosts.
+    `due`: pairs of a skill and a bool that says whether its source may be on a private host (see `_due`). All
+    skills of a group have the same bool, because one check of network addresses is used for the whole group.
     """
     groups: dict[tuple[object, ...], list[Due]] = {}
     for row, administers in due:

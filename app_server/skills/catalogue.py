@@ -17,10 +17,13 @@ _FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
 class ListedSkill(BaseModel):
     """A skill in a list of skills, without its text.
 
-    `type`: says when the agent gets the text of the skill. `repo`: always. `knowledge`: when a message
-    contains one of its trigger words, or a tool result contains one of its file paths. `agentskills`: when
-    the agent asks for it. `source`: the path of the skill file, such as `user/review.md`. `triggers`: the
-    trigger words; None if there are no trigger words.
+    `type`: one of three values that say when the agent gets the text of the skill. A skill of type `repo` is
+    always in the prompt. A skill of type `knowledge` is added when a message contains one of its trigger
+    words. It is also added when a tool result involves a file that matches one of its paths. A skill of type
+    `agentskills` is listed with its description, and the agent reads the text when it needs the skill.
+
+    `source`: the path of the skill file, such as `user/review.md`. `triggers`: the trigger words; None if
+    there are no trigger words.
     """
 
     name: str

@@ -65,16 +65,16 @@ def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, st
 
 
 async def disabled_everywhere(session: AsyncSession, user_id: UUID) -> list[str]:
-    """Returns the names of the skills that the user has switched off for all conversations, sorted. In single
-    repositories, the user may have switched such a skill on again.
+    """Returns the names of the skills that the user has switched off for all conversations, sorted. A skill
+    is also in the list if the user has switched it on again for single repositories.
     """
     return sorted(disabled_in(await choices_of(session, user_id), EVERYWHERE))
 
 
 async def disable_everywhere(session: AsyncSession, user_id: UUID, names: Iterable[str]) -> None:
-    """Switches off exactly the skills with these names for all conversations of the user. Other skills that
-    were switched off for all conversations are no longer switched off. Choices for single repositories do not
-    change.
+    """Replaces the list of skills that the user has switched off for all conversations. `names`: the skills
+    of the new list. A skill that was in the old list and is not in the new list is no longer switched off.
+    Choices for single repositories do not change.
 
     Raises Conflict `too_many_skill_choices` if the user would have more than 1000 choices.
     """

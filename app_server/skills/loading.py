@@ -34,9 +34,10 @@ class SkillLoading(BaseModel):
 def loading(files: Iterable[SkillFile], disabled: Mapping[str, str]) -> list[SkillLoading]:
     """Returns for each skill file whether a new conversation loads the skill, with the reason.
 
-    `files`: if two files contain skills with the same name, only the first one is loaded. `disabled`: the
-    skills that are switched off. The key is the skill's name. The value is the repository for which the skill
-    is switched off; an empty text (EVERYWHERE) means all conversations.
+    `files`: the skill files that one user's conversations get, in the order of their priority. If two files
+    contain skills with the same name, only the first usable file is loaded. `disabled`: the skills that the
+    user has switched off. The key is the skill's name. The value is the repository for which the skill is
+    switched off; an empty text (EVERYWHERE) means all conversations.
     """
     loaded: dict[str, str] = {}
     found: list[SkillLoading] = []

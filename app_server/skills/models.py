@@ -91,10 +91,10 @@ class SkillRepository(Base):
     """The database row with the skills that were found in a registered marketplace when it was read last.
 
     `user_id`: the user who has registered the marketplace; None if it is registered for all users.
-    `marketplace`: the name of the marketplace. `place`: the Git repository (`source`), the Git ref and the
-    path in the repository that the marketplace had at the time of reading. `skills`: objects with the name,
-    description and path of each skill. `problems`: sentences about skills that cannot be used, or about the
-    repository if it could not be read.
+    `marketplace`: the name of the marketplace. `place`: the location that was read: the Git repository
+    (`source`), the Git ref (`ref`) and the path (`repo_path`). If the marketplace has another location now,
+    the row is outdated and is not used. `skills`: objects with the name, description and path of each skill.
+    `problems`: sentences about skills that cannot be used, or about the repository if it could not be read.
     """
 
     __tablename__ = "skill_repositories"

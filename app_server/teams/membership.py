@@ -9,8 +9,8 @@ from app_server.users.colleagues import organisation_of
 
 
 def teams_of(user_id: UUID | None) -> Select[UUID]:
-    """Returns the database query for the ids of the teams of which the person is a member. `user_id`: None
-    means that the query finds no teams.
+    """Returns a database query that selects the ids of the teams of which the person is a member. If
+    `user_id` is None, the query selects no teams.
     """
     return select(TeamMember.team_id).where(TeamMember.user_id == user_id)
 

@@ -35,13 +35,12 @@ class Team(Base):
 
 
 def name_key_of(name: str, organisation_id: UUID) -> str:
-    """Returns the key of a team's name. The database allows each key only once, and teams are sorted by their
+    """Returns the key of a team's name. Two teams cannot have the same key. Lists of teams are sorted by the
     keys.
 
     The key is the name in lower case, so an organisation cannot have two teams whose names differ only in
-    upper and lower case. In all organisations except the default one (whose administrators run the
-    installation), the key begins with the id of the organisation. So different organisations may have teams
-    with the same name.
+    upper and lower case. In organisations other than the default one, the id of the organisation stands
+    before the name. So teams of different organisations may have the same name.
     """
     key = name.casefold()
     # A name of the default organisation that looks like the key of another one gets the beginning, too.

@@ -147,11 +147,12 @@ async def _find(principal: Principal, session: Session, team_id: UUID) -> Team:
 
 
 def _tell(request: Request, session: Session, channel: UUID) -> None:
-    """Informs open connections that access rights have changed. These are the connections that stream events
-    to the browsers of a user, or of all members of a team. After the transaction has committed, each
-    connection checks again which conversations it may show.
+    """Tells open connections to check again which conversations their user may see, because access rights
+    have changed. The connections get the message after the transaction has committed. They are the
+    connections that stream events to a user's browser.
 
-    channel: the id of the user or the team.
+    channel: the id of a user, for the connections of this user; or the id of a team, for the connections of
+    all members of this team.
     """
     publish_after_commit(session, request.state.pubsub, channel, [LOOK])
 

@@ -93,13 +93,14 @@ async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> N
 async def add_member(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Adds a person to a team. Usually does nothing if the person is already a member. But if an identity
-    provider has added the member, and an administrator now adds the same person, stores that an administrator
-    has added the member. The membership then remains when the person's groups at the provider change.
+    """Adds a person to a team. If the person is a member already, no second membership is stored.
 
     provider: the name of the identity provider that adds the person; None if an administrator adds the
-    person. Raises NotFound `person_not_found` if the person is not in the team's organisation. Raises
-    Conflict `too_many_members` if the team has 1000 members.
+    person. If an administrator adds a member that a provider has added, the membership now counts as added by
+    the administrator. It then remains when the person's groups at the provider change.
+
+    Raises NotFound `person_not_found` if the person is not in the team's organisation. Raises Conflict
+    `too_many_members` if the team has 1000 members.
     """
     await session.flush()
     # The lock keeps the person in this organisation until the transaction ends.

@@ -266,13 +266,17 @@ class Acting:
 async def _threads_of(
     client: GitHostClient, event: HostEvent, found: EventFacts
 ) -> tuple[list[ReviewThread], str | None]:
-    """Returns the open review threads to which a new review at the git host belongs, and the head commit of
-    the pull request. Slipway can reply in these threads later. If the event does not contain the review's
-    comments, the threads are those whose last comment is from the reviewer and not from Slipway.
+    """Finds the review threads in which Slipway can later reply to a new review. Returns these threads and
+    the head commit of the pull request. All returned threads are open (not resolved).
 
-    Returns an empty list and None in four cases: no conversation has opened the pull request, the event is
-    not about a review, there is no such thread, or the git host does not let Slipway read the threads. In the
-    last case, the agent still gets the reviewer's text, but Slipway cannot reply in the threads.
+    Returns the thread that the event names, or the threads that contain the event's comment. If the event
+    does not contain the review's comments, returns instead the threads whose last comment is from the
+    reviewer and not from Slipway.
+
+    Returns an empty list and None if no conversation has opened the pull request, or if the event is not
+    about a review. Does the same if there is no such thread, or if the git host does not let Slipway read the
+    threads. In the last case, the agent still gets the reviewer's text, but Slipway cannot reply in the
+    threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):

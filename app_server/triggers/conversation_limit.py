@@ -122,8 +122,8 @@ async def release_waiting(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the handler (function) of the background job that lets a waiting webhook delivery continue. The
-    handler adds a new job of the kind `triggers.handle`, which handles the delivery again.
+    """Returns the function that runs the background job for a webhook delivery that has waited (see `hold`).
+    The function adds a new job of the kind `triggers.handle`, which handles the delivery again.
     """
 
     async def release(attempt: JobAttempt) -> None:

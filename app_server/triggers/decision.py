@@ -40,10 +40,12 @@ class Known:
     the trigger; the default branch if the trigger names none. `login`: the login name of the account whose
     token Slipway uses at the git host. `own_comments`: the ids of comments that Slipway has written.
     `is_own_push`: whether an agent has pushed the commit. `is_our_pull_request`: whether a conversation of
-    the trigger's owner has opened the pull request. `has_conversation`: whether the trigger has already
-    started a conversation about this issue or pull request. For a push: whether the agent of a conversation
-    about an earlier push still works. `corrected`: the commits whose failing checks were already sent to the
-    agent.
+    the trigger's owner has opened the pull request. `corrected`: the commits whose failing checks were
+    already sent to the agent.
+
+    `has_conversation`: whether the trigger has already started a conversation about the subject of the event.
+    For an issue or a pull request, each such conversation counts. For a push, a conversation about an earlier
+    push counts only while its agent works.
     """
 
     label: str

@@ -38,8 +38,8 @@ class EventFacts:
 
 
 def is_about(trigger: Trigger, event: HostEvent) -> bool:
-    """Returns whether the event belongs to the trigger's repository. Some events of Azure DevOps name only a
-    project. For these events, returns whether the trigger's repository is in this project.
+    """Returns whether the event belongs to the trigger's repository. An event of Azure DevOps that names only
+    a project counts as belonging to all repositories of this project. Upper and lower case do not matter.
     """
     own, named = trigger.repository.casefold(), event.repository.casefold()
     is_of_project = trigger.provider is GitProvider.AZURE_DEVOPS and own.startswith(f"{named}/")

@@ -55,11 +55,12 @@ class Handling:
 
     async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Handles one webhook delivery of a git host, and stores the outcome in the database row of the
-        delivery. Does nothing if the delivery was deleted or was handled before. Returns the result of the
-        background job, for example the action that was taken.
+        delivery. Does nothing if the delivery was deleted or was handled before. Returns the state of the
+        delivery and the action that was taken, as the result of the background job.
 
-        If triggers for the repository have started too many conversations that are still active, the delivery
-        waits. Raises TryAgain if the git host cannot be reached at the moment.
+        If too many conversations that triggers have started for the repository are still active, the delivery
+        is not handled now. Its state remains `waiting`, and another background job continues with it later.
+        Raises TryAgain if the git host cannot be reached at the moment, and this is not the last attempt.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
@@ -189,8 +190,9 @@ async def _is_closed(client: GitHostClient, repository: str, event: HostEvent) -
 
 
 def _wanted_pause(error: AppError) -> timedelta | None:
-    """Returns how long to wait before the next call to the git host, at most an hour. The time is in the
-    `Retry-After` header of the git host's error. Returns None if the error has no such header.
+    """Returns the pause that the git host asks for before the next call: the seconds in the `Retry-After`
+    header of its error reply. A longer pause than an hour is shortened to an hour. Returns None if the header
+    is missing or does not contain a number of seconds.
     """
     text = error.headers.get("Retry-After", "")
     return timedelta(seconds=min(int(text), 3600)) if text.isdecimal() and len(text) < 9 else None

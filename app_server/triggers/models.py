@@ -117,13 +117,15 @@ class TriggeredConversation(Base):
     the git host in which Slipway shows the progress of the work.
 
     `number`: the number of the issue or pull request; None for a push, which has no comment. `title`: the
-    title of the issue or pull request, or a text such as "Push to main". `comment_begun`: whether Slipway has
-    begun to send the comment to the git host; Slipway may not have received the id of the comment yet.
-    `comment`: the text of the comment at the git host.
+    title of the issue or pull request, or a text such as "Push to main". `comment`: the text of the comment
+    at the git host. `comment_id`: the git host's id of the comment; None if it is not stored yet.
+    `comment_begun`: whether Slipway has begun to write the comment. If it is True and `comment_id` is None,
+    the comment may exist already, so Slipway searches for it before it writes another one.
 
-    `is_stopped`: whether the conversation is stopped because the issue or pull request was closed.
-    `is_at_rest`: whether the agent of a stopped conversation has ended its work. If such an agent works again
-    later, the user has continued the conversation, and both fields become False.
+    `is_stopped`: True after the issue or pull request was closed; Slipway then pauses the agent.
+    `is_at_rest`: True when the agent of a stopped conversation has stopped working. If the agent works again
+    after that, the user has continued the conversation. Slipway then sets both fields to False and does not
+    pause the agent again.
     """
 
     __tablename__ = "triggered_conversations"

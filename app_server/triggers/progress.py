@@ -66,10 +66,12 @@ class TriggerProgress:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Takes the next steps for a conversation that a trigger has started. If the agent has finished,
-        pushes its work and opens a pull request. If the issue was closed, pauses the conversation. If the
-        agent has stopped working, lets waiting webhook deliveries for the same repository start
-        conversations. Afterwards updates the comment at the git host that shows the progress.
+        """Takes the next steps for a conversation that a trigger has started.
+
+        If the agent has stopped working, first lets waiting webhook deliveries for the same repository
+        continue, because another conversation may start now. If the issue or pull request was closed, pauses
+        the conversation. If the agent has finished and the trigger wants pull requests, pushes the work and
+        opens a pull request. Afterwards updates the comment at the git host that shows the progress.
 
         Returns the result of the background job, for example the sentence about the progress. Raises TryAgain
         if the git host or the sandbox cannot be reached at the moment.
@@ -103,13 +105,15 @@ class TriggerProgress:
         return _Case(link, trigger, user, conversation, task, host)
 
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
-        """Returns a sentence about the progress of the agent's work, and the agent's last message. If the
-        agent has not finished, the message is empty.
+        """Takes the next step for the conversation, and returns two texts: a sentence about the progress of
+        the work, and the agent's last message. The second text is empty if the agent has not finished.
 
-        If the issue was closed, first pauses the conversation. If the agent has finished, first opens the
-        pull request, if the trigger is set to open one. If this fails, the sentence describes the error. But
-        a temporary error of the git host is raised, so that the background job tries again, unless `is_last`
-        says that this is the job's last attempt.
+        If the issue or pull request was closed, the step is to pause the agent. If the agent has finished and
+        the trigger wants pull requests, the step is to push the work and open a pull request. An error of
+        this step is described in the sentence. A temporary error is raised instead, so that the background
+        job tries again, unless `is_last` is True.
+
+        `is_last`: whether this is the last attempt of the background job.
         """
         conversation, status = case.conversation, case.conversation.execution_status
         if await self._is_stopped(case):

@@ -118,12 +118,12 @@ class Receiving:
         return found
 
     async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
-        """Stores several webhook deliveries in one transaction. Returns one value for each delivery: None if
-        it is stored, otherwise the error.
+        """Stores webhook deliveries in one transaction, or one by one if this transaction fails. So a
+        delivery that cannot be stored does not affect the others.
 
-        If the transaction fails, stores the deliveries one by one. So a delivery that cannot be stored does
-        not affect the others. If the database is not available, raises the error of the database instead of
-        returning it.
+        Returns a list with one value for each delivery, in the same order: None if the delivery is stored,
+        otherwise the error for this delivery. Raises the error of the database if the database is not
+        available, because then no delivery can be stored.
         """
         try:
             await self._store(genuine)

@@ -73,9 +73,9 @@ async def change_trigger(
     body: ChangeTrigger,
     request: Request,
 ) -> TriggerInfo:
-    """Changes which events a trigger uses and which kind of conversation it starts. The new settings apply to
-    all webhook deliveries that are handled from now on. The repository, the URL and the secret of the trigger
-    do not change.
+    """Changes the settings of a trigger, such as its events, its label or its model profile. The new settings
+    apply to all webhook deliveries that are handled from now on. Settings that the request leaves out do not
+    change. The repository, the URL and the secret of the trigger do not change.
 
     Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 404
     `trigger_not_found` if the user has no such trigger; 404 `llm_profile_not_found` if there is no such model

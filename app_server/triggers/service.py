@@ -54,13 +54,13 @@ async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> 
 async def host_of(
     session: AsyncSession, hosts: GitHosts, repository: str
 ) -> tuple[Address, ConnectedHost, str]:
-    """Returns the address of a repository, its git host with the API client for it, and the full name of the
-    repository at this host. `hosts`: finds the git hosts for which the user has saved a token. `repository`:
-    the URL of the repository.
+    """Finds the git host of a repository. Returns three values: the address of the repository, the git host
+    with its API client, and the full name of the repository at this host, such as `owner/name`.
 
-    Raises InvalidRepository (422) if the URL is not valid. Raises BadRequest `repository_has_no_host` if the
-    repository is not at a git host. Raises Forbidden `no_git_credential` if the user has no token for the
-    host.
+    `hosts`: the git hosts that the user's saved tokens give access to. `repository`: the URL of the
+    repository. Raises InvalidRepository (422) if the URL is not valid. Raises BadRequest
+    `repository_has_no_host` if the repository is not at a git host. Raises Forbidden `no_git_credential` if
+    the user has no token for the host.
     """
     address = parse_address(repository)
     if address.origin is None or address.web_url is None:

@@ -28,9 +28,9 @@ from app_server.users.models import User
 class Setting:
     """The objects that the background jobs of triggers share, such as the database and the HTTP clients.
 
-    `http`: the HTTP client for calls on behalf of administrators of the installation; it may call any
-    address. `guarded_http`: the HTTP client for calls on behalf of other users; it refuses addresses in
-    private networks.
+    `http`: the HTTP client for calls to git hosts that an administrator of the installation uses. It may call
+    any address. `guarded_http`: the HTTP client for calls to git hosts that other users use. It refuses
+    addresses in private networks.
     """
 
     config: Config
@@ -65,5 +65,7 @@ class Setting:
 
 
 def trail_of_server(user: User) -> AuditTrail:
-    """Returns an audit trail that records actions of the server on behalf of this user."""
+    """Returns the object that adds entries to the audit log about actions that the server takes for this
+    user. The entries name both: the server as the means, and the user as the actor.
+    """
     return AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))

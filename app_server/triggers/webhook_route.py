@@ -14,13 +14,14 @@ router = APIRouter(prefix=service.ROOT, tags=["Triggers"])
 
 @router.post("/{hook_id}", status_code=202)
 async def receive_git_webhook(hook_id: UUID, receiving: ServerReceiving, request: Request) -> Response:
-    """Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. No sign-in is needed,
-    but the delivery must be signed with the trigger's secret.
+    """Stores a webhook delivery of a git host for the trigger with the id `hook_id`. A background job handles
+    the delivery later. If the git host sends the same delivery several times, it is handled only once. No
+    sign-in is needed, but the delivery must be signed with the trigger's secret.
 
-    The delivery is handled later, and only once even if the git host sends it several times. Errors: 400
-    `webhook_not_json`; 400 `webhook_too_large` if the body contains too many JSON values; 400
-    `webhook_unreadable` if the body has an unexpected form; 401 `webhook_signature_wrong` if the signature is
-    wrong; 404 if there is no such trigger; 413 if the body has too many bytes.
+    Errors: 400 `webhook_not_json` if the body is not JSON; 400 `webhook_too_large` if the body contains too
+    many JSON values; 400 `webhook_unreadable` if the body has an unexpected form; 401
+    `webhook_signature_wrong` if the signature is wrong; 404 if there is no such trigger; 413 if the body has
+    too many bytes.
     """
     body = await request.body()
     status = await receiving.receive(hook_id, request.headers, body)

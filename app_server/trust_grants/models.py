@@ -27,8 +27,8 @@ class TrustGrant(Base):
 
     `repository`: the identity of the repository (see Address.identity), such as `github.com/owner/name`.
     `path`: the file that defines the project executable. `hash`: a SHA-256 hash that identifies the version.
-    `offer`: the description of the project executable that Slipway showed to the user for the decision. A
-    later version can be compared with this description.
+    `offer`: the description of the project executable that Slipway showed to the user for the decision. If an
+    allowed project executable changes later, Slipway can show the user this description beside the new one.
     """
 
     __tablename__ = "consents"

@@ -45,8 +45,10 @@ async def decide(
     project executable is a part of a repository that runs programs if the user allows it, such as a hook. A
     new decision replaces an earlier decision about the same version of a project executable.
 
-    repository: the identity of the repository (see Address.identity), such as `github.com/owner/name`.
-    Nothing is stored if it is longer than 500 characters or if `executables` is empty.
+    repository: the identity of the repository (see Address.identity), such as `github.com/owner/name`. If
+    this identity is longer than 500 characters, stores nothing, because the database column is too short for
+    it. executables: the project executables; if the list is empty, stores nothing. decision: whether the user
+    has allowed or refused to run all of them.
     """
     if not executables or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return

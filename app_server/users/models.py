@@ -24,11 +24,11 @@ ADMINISTRATORS = frozenset((Role.OWNER, Role.ADMIN))
 
 
 def administers_installation(role: Role, organisation_id: UUID) -> bool:
-    """Returns whether a user with this role in this organisation is an administrator of the installation. The
-    installation is everything that organisations share, such as its servers, sandbox hosts and networks.
+    """Returns whether a user with this role in this organisation is an administrator of the installation.
+    These administrators manage what all organisations share, such as servers, sandbox hosts and networks.
 
-    Only the administrators of the default organisation are administrators of the installation. No other code
-    decides this.
+    Only the administrators of the default organisation are administrators of the installation. Other code
+    calls this function and does not repeat the rule.
     """
     return role in ADMINISTRATORS and organisation_id == DEFAULT_ORGANISATION_ID
 

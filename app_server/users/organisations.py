@@ -38,11 +38,12 @@ class Organisation(Base):
 
 
 async def find_organisation(session: AsyncSession, id_: UUID, *, to_change: bool = False) -> Organisation:
-    """Returns the organisation with this id. Locks its row, so that no other request can delete the
-    organisation until the transaction ends. Raises NotFound `organisation_not_found` if there is none.
+    """Returns the organisation with this id. Locks its row until the transaction ends. While the row is
+    locked, no other transaction can rename or delete the organisation. Raises NotFound
+    `organisation_not_found` if there is none.
 
-    to_change: True if the transaction renames or deletes the organisation. Then all other transactions that
-    call this function for the organisation wait until this transaction ends.
+    to_change: True for a transaction that renames or deletes the organisation. Its lock also makes all other
+    transactions wait that call this function for the same organisation.
     """
     lock = {"read": not to_change}
     found = await session.get(Organisation, id_, with_for_update=lock, populate_existing=True)
@@ -57,8 +58,9 @@ def organisation_not_found() -> NotFound:
 
 @event.listens_for(Organisation.__table__, "after_create")
 def _insert_default(table: Table, connection: Connection, **_: object) -> None:
-    """Inserts the row of the default organisation after the table was created directly, without the
-    migrations, as tests and benchmarks do. SQLAlchemy calls this function.
+    """Inserts the row of the default organisation into the new, empty table of organisations. SQLAlchemy
+    calls this function when it has created the table. This happens in tests and benchmarks. On a real server,
+    migrations create the table, and this function is not called.
     """
     connection.execute(
         table.insert().values(

@@ -21,21 +21,23 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """Returns the check of network addresses for calls on behalf of this user that do not use the server's
-    HTTP client (the client checks addresses itself). The check refuses addresses in private networks. Returns
-    None for an administrator of the installation, who may call every address.
+    """Returns the check that a connection on behalf of this user does not lead into a private network.
+    Returns None for an administrator of the installation, who may connect to every address.
+
+    Code that does not use the HTTP client of `http_of` needs this check. That client checks the addresses
+    itself.
     """
     guard: Guard = connection.state.guard
     return None if user.administers_installation else guard
 
 
 def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
-    """Returns the check of network addresses for calls to an external server whose URL (`url`) the user has
-    configured, and to other URLs that the external server names. The check refuses addresses in private
-    networks.
+    """Returns the check of network addresses for connections to a server that the user has configured, such
+    as an MCP server. The check applies to the server's URL (`url`) and to all other URLs to which the server
+    refers, for example in redirects. It refuses addresses in private networks.
 
-    If the user is an administrator of the installation, the check allows the origin of the configured URL
-    even if its address is in a private network.
+    Exception: if the user is an administrator of the installation, the check accepts the origin of `url`,
+    even in a private network.
     """
     guard: Guard = connection.state.guard
     return guard.trusting(url) if user.administers_installation else guard

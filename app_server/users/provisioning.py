@@ -45,8 +45,9 @@ def user_name_key(user_name: str) -> str:
 
 
 async def person_of_user_name(session: AsyncSession, user_name: str) -> ProvisionedPerson | None:
-    """Returns the person with this user name whose account an identity provider manages or has managed. Also
-    finds a person that the provider has removed. Returns None if there is no such person.
+    """Returns the person with this user name among the people that an identity provider manages with SCIM.
+    Also finds a person that the provider has removed, because the account can be used again. Returns None if
+    there is no such person. Upper and lower case do not matter.
     """
     query = select(ProvisionedPerson).where(ProvisionedPerson.user_name_key == user_name_key(user_name))
     found: ProvisionedPerson | None = await session.scalar(query)

@@ -66,8 +66,9 @@ class McpQuestions:
         asked.answered.set_result(_checked(asked.question, answer))
 
     def close_lost(self) -> None:
-        """Logs that all questions from before a crash of this process are closed, because their answers could
-        no longer reach the MCP servers. Does nothing if there are no such questions.
+        """Logs that the questions from before a crash of this process are closed. The crash has ended the
+        connections to the MCP servers, so that answers could no longer reach them. Does nothing if there are
+        no such questions.
         """
         if self._has_lost and not self._open:
             self._tell()

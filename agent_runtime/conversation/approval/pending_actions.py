@@ -58,9 +58,12 @@ def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
 
 
 def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
-    """Returns the event that approves the pending actions (tool calls without a result) and all similar later
-    actions in the conversation. These actions then need no confirmation. `reviewer`: decides which actions
-    are similar, for example calls of the same program in a shell command.
+    """Returns an event that stores which kinds of actions need no confirmation from now on in the
+    conversation. These are the kinds that were stored before, and the kinds of the pending actions (tool
+    calls without a result).
+
+    `reviewer`: determines the kind of an action. For example, all calls of the same program in a shell
+    command are one kind. `state`: the conversation's state, with the stored kinds and the pending actions.
     """
     kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))
     return ConversationStateUpdateEvent(key="agent_state", value={APPROVED: list(kinds)})

@@ -30,11 +30,12 @@ def tell(context: RunContext, what: JsonObject) -> None:
 
 async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
     """Restores the files for a rewind (a reset to a checkpoint), and logs the rewind. `intended`: the
-    checkpoint in which the details of the rewind are stored. The caller must hold the lock of `checkpoints`.
+    checkpoint that was made just before the rewind; its field `restoring` contains the plan of the rewind.
+    The caller must hold the lock of `checkpoints`.
 
     Raises RewindIncompleteError if some files could not be restored, or if the restored files could not be
-    saved in a checkpoint. Also after such an error, the rewind is logged and counts as ended, so that it is
-    not repeated at the next start of the server.
+    saved in a checkpoint. Even then, the rewind is logged and its plan is deleted, so that the next start of
+    the server does not repeat the rewind.
     """
     assert intended.restoring is not None
     problem: str | None = None
@@ -68,9 +69,12 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
 
 
 async def _save(context: RunContext, checkpoints: Checkpoints, expected: str | None) -> None:
-    """Saves the files in a new checkpoint after a rewind (a reset to an earlier checkpoint). `expected`: the
-    hash of the git tree with the files that the rewind has restored; None if some files could not be
-    restored. Raises CheckpointsUnavailableError if the files cannot be saved.
+    """Saves the files in a new checkpoint after a rewind (a reset to an earlier checkpoint).
+
+    `expected`: the hash of the git tree that the rewind has restored; None if some files could not be
+    restored. If the present files cannot be saved, for example because too many of them are new, the tree
+    `expected` is used in their place. The new checkpoint also contains this hash as `before`, to show what
+    the user or another program has edited since. Raises CheckpointsUnavailableError if nothing can be saved.
     """
     try:
         found = await checkpoints.look()
@@ -85,7 +89,8 @@ async def _save(context: RunContext, checkpoints: Checkpoints, expected: str | N
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
     """Restores the files for a rewind (a reset to a checkpoint). If a crash has interrupted the rewind,
-    restores the remaining files. Returns the hash of the git tree that the workspace should now contain.
+    restores the remaining files. Returns the hash of a git tree with the expected result: the files of
+    `wanted.tree`, and the paths in `wanted.leave` as they were before the rewind.
 
     `intended`: the checkpoint of the files as they were just before the rewind. `wanted`: the git tree to
     restore, and the paths to leave unchanged.

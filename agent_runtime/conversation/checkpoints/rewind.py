@@ -31,9 +31,12 @@ async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRe
     Raises AlreadyRunningError while a run (work of the agent) is going on. Raises CheckpointNotFoundError if
     there is no such checkpoint. Raises CheckpointsUnavailableError if the files cannot be saved in a
     checkpoint. Raises RewindIncompleteError if some files could not be restored, or if the restored files
-    could not be saved in a checkpoint. Raises EditedSinceError if the rewind would drop edits of the user and
-    `wanted` does not say to keep these edits. After each error except RewindIncompleteError, the files and
-    the chat are unchanged.
+    could not be saved in a checkpoint.
+
+    Raises EditedSinceError if `wanted` says to refuse the rewind when files cannot be restored safely, and
+    there are such files: the user has edited them, or other files are in their way. Otherwise, the rewind
+    leaves these files unchanged. After each error except RewindIncompleteError, the files and the chat are
+    unchanged.
     """
     outcome: list[RewindResult | ConversationError] = []
     work = conversation.background.begin(_rewind_alone(conversation, number, wanted, outcome), "rewind")

@@ -71,10 +71,13 @@ class Checkpoint(BaseModel):
 
 
 class Position(BaseModel):
-    """A point in a conversation's log. `seq`: the position of the last event. `leaf`: the id of the last
-    event of the current chat; None if there is no such event. The current chat does not contain the events
-    that a return to an earlier event has abandoned. `event_id`: if the agent starts to work on a user's
-    message at this point, the id of this message; otherwise None.
+    """A point in a conversation's log at which a checkpoint is made. A rewind (a reset to the checkpoint)
+    returns the chat to this point. The chat does not contain the events that an earlier return has abandoned.
+
+    `event_id`: the id of the user's message on which the agent begins to work at this point; None if there is
+    no such message. `seq`: the position of this message in the log; without a message, the position of the
+    last event. `leaf`: the id of the last event of the chat before this message; without a message, of the
+    last event of the chat. None if there is no such event.
     """
 
     seq: int
@@ -110,9 +113,9 @@ class Checkpoints:
         """Makes a checkpoint (a snapshot) of the workspace's current files. A failure is logged and raises no
         error.
 
-        `kind`: why the checkpoint is made, for example because the agent begins to work. A checkpoint of the
-        kind `end` or `edits` is made only if files have changed since the last checkpoint. `position`: the
-        point in the log at which the checkpoint is made.
+        `kind`: the reason for the checkpoint. For the kinds `end` (the agent has stopped) and `edits` (the
+        agent continues without a new message), a checkpoint is made only if files have changed since the last
+        checkpoint. `position`: the point in the log at which the checkpoint is made.
 
         `by_others`: True if the changes since the last checkpoint were made by the user or other programs;
         False if they were made by this agent.
@@ -258,9 +261,11 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """The paths that a rewind (a reset to a checkpoint) cannot restore safely. `edited`: files that the user
-    or another program has changed. `blocked`: paths at which a file or directory now exists that no snapshot
-    contains. The rewind would destroy this file or directory.
+    """The paths that a rewind (a reset to a checkpoint) cannot restore safely.
+
+    `edited`: files that the user or another program has changed. `blocked`: files of the checkpoint that
+    cannot be written, because another file or directory is in the way. The rewind does not remove it, because
+    the loss could not be undone: for example, no snapshot contains it.
     """
 
     edited: frozenset[str]

@@ -26,9 +26,11 @@ def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTo
 def give_up(
     pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool], *, by: str
 ) -> list[AgentErrorEvent]:
-    """Returns, for each tool call in `pending`, an error event that becomes the result of the call.
-    `pending`: the tool calls without a result. `by`: a text that says who or what ended the calls, such as
-    "by the user".
+    """Returns one error event for each tool call in `pending`. This event is the result of the call, which
+    will have no other result. Its text tells the model whether the tool may have run.
+
+    `pending`: the tool calls without a result. `agent`, `tools`: show which of these calls may have begun.
+    `by`: the part of the event's text that says who or what ended the calls, such as "by the user".
     """
     begun = {action.id for action in _begun(pending, agent, tools)}
     return [interrupted(action, by=by, may_have_run=action.id in begun) for action in pending]

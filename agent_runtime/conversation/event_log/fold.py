@@ -29,9 +29,9 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class _Measure:
-    """The size in tokens of the last prompt that was sent to the model. The size of the next prompt is
-    estimated from it. `counted`: the number that the vendor reported. `rough`: Slipway's estimate for the
-    same prompt.
+    """Two measurements of the last prompt that was sent to the model, in tokens. The size of the next prompt
+    is computed from them. `counted`: the number that the model's vendor reported. `rough`: the number that
+    Slipway has estimated for the same prompt.
     """
 
     counted: int = 0
@@ -109,8 +109,8 @@ class Fold:
         `snapshot` has returned. Returns a Fold with the state of an empty log if `snapshot` is None or cannot
         be parsed.
 
-        A snapshot only saves time when the server loads a conversation. All its data can also be computed
-        from the log.
+        Snapshots make loading a conversation faster. They are not needed otherwise, because a Fold can also
+        be computed from all events of the log.
         """
         if snapshot is None:
             return cls(usage_id)

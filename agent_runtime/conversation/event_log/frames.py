@@ -29,11 +29,12 @@ class EventFrame:
     """One frame: a message that a conversation publishes to its readers, for example an event of the log.
 
     `wire`: the frame as JSON. `event`: the event inside the frame as JSON, for readers that want only events;
-    None if the frame contains no event.
+    None if the frame contains no event. `seq`: the event's position in the log; None for a frame that is not
+    logged.
 
-    `seq`: the event's position in the log; None for a frame that is not logged. `is_reported`: whether the
-    frame is also sent to the app server. `is_whole`: whether the frame shows the current output of all
-    running tool calls. Such a frame replaces all earlier frames of this kind.
+    `is_reported`: whether the agent server also sends the frame to the app server. `is_whole`: True for a
+    frame with the complete current output of all running tool calls. A reader that has such a frame does not
+    need the earlier ones.
     """
 
     wire: bytes

@@ -83,9 +83,11 @@ class History:
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
         """Appends events to the log in one transaction, then updates the state and publishes the events.
+        Drops a result if its tool call already has a result.
 
-        A second result for the same tool call is dropped. `seen_seq`: the last position in the log that the
-        model had seen when it wrote these events; None for events that the model did not write.
+        `seen_seq`: for events that the model wrote, the position of the last event in the model's prompt.
+        Messages after this position count as not seen by the model. None for events that the model did not
+        write.
         """
         called = {event.tool_call_id for event in events if isinstance(event, ActionEvent)}
         wanted = [event for event in events if self._is_wanted(event, called)]

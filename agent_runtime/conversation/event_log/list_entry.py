@@ -40,9 +40,12 @@ class Entry:
     is_child: bool = False
 
     def at_rest(self) -> "Entry":
-        """Returns a copy of the entry with the status `idle` in place of `running`. The copy is shown when a
-        crash has ended the agent's work and the agent will not continue. Any other status is copied
-        unchanged.
+        """Returns a copy of the entry with the status `idle` in place of `running`. Any other status is
+        copied unchanged.
+
+        Lists of conversations show this copy for a conversation that the server has not loaded. The agent of
+        such a conversation does not work. Its last logged status is `running` only if a crash has ended the
+        work.
         """
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self

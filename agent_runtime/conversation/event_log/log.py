@@ -40,7 +40,7 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The error that is raised when a program other than the server could have written the log file."""
+    """The error that is raised when a program other than the server is able to write the log file."""
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ class LogReader:
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:
-        """Returns the records after the position `after_seq`: at most `limit` records, and at most
-        `max_bytes` bytes in total. A first record that is larger than this is returned alone. `through_seq`:
-        the last position to read; None means the end of the log.
+        """Returns the records after the position `after_seq`, at most `limit` records. Their total size is at
+        most `max_bytes` bytes, but the first record is returned even if it is larger. `through_seq`: the last
+        position to read; None means the end of the log.
         """
         last = self.last_seq if through_seq is None else through_seq
         rows = self._db.execute(
@@ -165,8 +165,8 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields, in log order, the records of the chat that ends with the event `leaf`, and all state
-        updates. If `leaf` is None, yields only state updates. `through_seq`: the last position to read.
+        """Yields, in log order, the records of the branch (the chat that ends with the event `leaf`) and all
+        state updates. If `leaf` is None, yields only state updates. `through_seq`: the last position to read.
         """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
@@ -327,9 +327,9 @@ class EventLog(LogReader):
             raise
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
-        """Stores the conversation's specification (the data with which it was created) and signs it with a
-        keyed checksum that reveals later changes. `name`: the name of the conversation's directory, which is
-        also signed; None means the present name.
+        """Stores the conversation's specification (the data with which it was created) and signs it. The
+        signature is a keyed checksum that reveals later changes, also of the directory's name. `name`: the
+        name that the directory will get later; None means that it keeps its present name.
         """
         signature = self.signer.sign(name or self._name, text)
         with self.transaction():
@@ -371,8 +371,8 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Raises ForeignLogError if the agent's commands can write the log file. Checks nothing if these commands
-    run as the same operating system user as the server: they can then write all files of the server.
+    """Raises ForeignLogError if programs of other system users than the server's user can write the log file.
+    Checks nothing if the agent's commands run as the server's user and so can write all its files.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

@@ -48,9 +48,10 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
 
 
 def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
-    """Removes from an event the data that the model's vendor has signed or added, if this data contains a
-    secret. Masking only the secret is not possible, because the vendor refuses this data after any change.
-    `holder`: a part of the event as JSON.
+    """Removes the data of the model's vendor from an event if the data contains a secret. This data is the
+    vendor's state (except the model's name) and signed blocks of the model's reasoning. The secret cannot be
+    masked inside the data, because the vendor refuses the data after any change. `holder`: a part of the
+    event as JSON.
     """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:
@@ -67,10 +68,12 @@ def _is_signed(block: Any) -> bool:
 
 
 def _hide_name(body: JsonObject, masker: Masker) -> None:
-    """Replaces the tool name of a call by `unknown` if the name contains a secret. This is done for calls of
-    tools that do not exist, because a model may invent any name. The name `unknown` is used because the name
-    must be valid for the model's vendor, which gets the call again with later requests. `body`: the event as
-    JSON.
+    """Replaces the tool's name in a tool call by `unknown` if the name contains a secret. `body`: the event
+    as JSON.
+
+    The caller does this only for calls that cannot run or have failed, because the model may have invented
+    the tool's name. The usual mask is not used, because the vendor's API would not accept it as a name. The
+    vendor gets the call again with each later request.
     """
     for holder, name in ((body, "tool_name"), (body.get("tool_call") or {}, "name")):
         if name in holder and masker.text(holder[name]) != holder[name]:

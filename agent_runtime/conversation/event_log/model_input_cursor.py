@@ -9,9 +9,9 @@ from agent_runtime.events.message import MessageEvent
 
 
 class ModelInputCursor:
-    """An object that determines which events the model had seen when it wrote each reply. The events of a log
-    must be passed to the method `by` in order. The object assumes that the model had seen all events that
-    come before the reply in the log.
+    """An object that determines which events the model had seen when it wrote each reply. It assumes that the
+    model had seen all events before the first event of the reply. A reply can consist of several events; all
+    of them get the same position. The events of a log must be passed to the method `by` in order.
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:

@@ -1,6 +1,6 @@
-"""Collects what the event log proves about the agent's work: which files the agent changed, and which
-commands ran after the last change. Has no side effects, because only the events are read. A `Work` object is
-a part of the conversation's state.
+"""Derives from the event log what the agent has done: which files it changed, and which commands ran after
+the last change. The result is a `Work` object, which is a part of the conversation's state. Has no side
+effects.
 """
 
 import re
@@ -58,13 +58,16 @@ class Work:
     `changed`: the files that editing tools have changed, in order. `is_changed`: whether any file was
     changed, also by a command. `ran`: the commands since the last change, oldest first, at most MAX_COMMANDS.
     `running`: the id of the tool call of a command that is still running, and the command; None if no command
-    is running. `has_hidden_work`: whether a sub-agent or an unknown tool may have run tests since the last
-    change. Before the first change, a command that only reads files also makes this field true, because the
-    output of the command may contain results of tests.
+    is running.
+
+    `has_hidden_work`: True if the agent may know results of tests that are not in `ran`. Its claims are then
+    not checked. This is so if a sub-agent or an unknown tool was used since the last change. Before the first
+    change, it is also so after a command that only reads, because its output may contain results of tests.
 
     `cited`: the commands that the agent named in its last call of the tool `finish`. `is_reported`: whether
     the log already contains the report to users about this work. `is_questioned`: whether the agent was told,
     after the user's last message, that the log does not prove the agent's claims.
+
     `recent`: the files that the agent viewed or changed last, the latest at the end. `plan`: the agent's list
     of tasks, one per line; empty if there is none.
     """
@@ -82,9 +85,9 @@ class Work:
 
     @property
     def is_verified(self) -> bool:
-        """Whether commands confirm the agent's work. At least one command must have succeeded since the
-        agent's last change of a file. If tests have run since that change, the tests that ran last must have
-        passed.
+        """Whether commands confirm the agent's work. Two conditions must be met. At least one command since
+        the agent's last change of a file has succeeded. And if tests have run since that change, the last of
+        these commands with tests has succeeded.
         """
         tests = [one for one in self.ran if one.is_test]
         return any(one.exit_code == 0 for one in self.ran) and (not tests or tests[-1].exit_code == 0)
@@ -102,8 +105,8 @@ class Work:
         ]
 
     def to_event(self) -> ConversationStateUpdateEvent:
-        """Returns the event with which the log tells users whether commands have confirmed the agent's work
-        (see `is_verified`), and which files and commands this is about.
+        """Returns the event that reports to users whether commands have confirmed the agent's work (see
+        `is_verified`). The event also lists the changed files and the commands.
         """
         return ConversationStateUpdateEvent(key="agent_state", value={PROOF: self.proof()})
 
@@ -157,8 +160,11 @@ def questioned(work: Work) -> Work:
 
 def after_user_message(work: Work) -> Work:
     """Returns the record of the agent's work after a new message of the user. `work`: the record before the
-    message. In the result, the list of commands that the agent named in its last call of the tool `finish` is
-    empty. The agent may also be told again that the log does not prove its claims.
+    message.
+
+    Resets two fields, because they are only about the time before the message. `cited` (the commands that the
+    agent named in its last call of `finish`) becomes empty. `is_questioned` becomes False, so that the agent
+    can again be told that the log does not prove its claims.
     """
     return replace(work, cited=(), is_questioned=False)
 

@@ -20,7 +20,7 @@ class Prompted:
 
 def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
     """Yields each prompt that was sent to the model, in order. Sends nothing to a model, runs no tool and
-    writes nothing, so the result is always the same.
+    writes nothing. The result depends only on the log.
 
     A prompt contains only the events up to the position that the model had seen. Events that arrived while
     the model wrote its reply are left out.
@@ -40,8 +40,11 @@ def _caught_up(
     fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
     """Adds the records in `waiting` up to the position `through_seq` to `fold`, which computes the
-    conversation's state and messages. Returns the Fold, and the records that remain in `waiting`. The
-    returned Fold is a new object if one of the added records moved the conversation back to an earlier event.
+    conversation's state and messages. Returns the Fold to use from now on, and the records after that
+    position.
+
+    If a record moves the conversation back to an earlier event, the returned Fold is a new object. It is
+    computed from the log and contains only the events that still belong to the chat.
     """
     for record in waiting:
         if record.seq > through_seq:

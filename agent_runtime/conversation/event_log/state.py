@@ -61,20 +61,24 @@ class State:
     calls without a result, in order. `unseen_messages`: the position and the id of each message that the
     model has not seen.
 
-    `critique`: the critic's last judgement of the agent's work; `critiques`: the number of these judgements;
-    `stop_denials`: how often Stop hooks have made the agent continue. These three fields cover the time since
-    the user's last message. `replied_without_call`: whether the agent's last reply has no tool call.
-    `told_to_finish`: whether, since the agent's last tool call, the runtime has told the agent to continue or
-    to finish. `work`: which files the agent has changed, and which commands ran after the last change.
+    Three fields cover only the time since the user's last message. `critique`: the critic's last judgement of
+    the agent's work. `critiques`: the number of these judgements. `stop_denials`: how often Stop hooks have
+    made the agent continue.
+
+    `replied_without_call`: whether the agent's last reply has no tool call; False after a new message of the
+    user. `told_to_finish`: whether the runtime has already told the agent to continue or to call `finish`;
+    False again after a tool call or a message of the user. `work`: which files the agent has changed, and
+    which commands ran after the last change.
 
     `wants_condensation`: whether a condensation (a summary that replaces older events) was requested and is
     neither complete nor failed yet. `given_rules`: the names of the path rules (instructions for certain
     files) that the model has got with results of tool calls.
 
-    `agent`: the agent's configuration after its last change, without API keys. `agent`, `title`, `tags`: None
-    while the values from the creation apply. `safeguards`: the confirmation policy and the security analyzer
-    that were set after the creation. `approved`: the kinds of actions that the user has approved for this
-    whole conversation. `shell_dir`: the directory of the agent's shell after its last command.
+    `agent`: the agent's configuration after its last change, without API keys. `title`, `tags`: the last
+    values that were set. Each of these three is None if it was not changed after the creation of the
+    conversation. `safeguards`: the confirmation policy and the security analyzer that were set after the
+    creation. `approved`: the kinds of actions that the user has approved for this whole conversation.
+    `shell_dir`: the directory of the agent's shell after its last command.
 
     `children`: the ids of the conversations that this conversation has started. `tasks`: the tasks of
     sub-agents, by task id.
@@ -132,8 +136,9 @@ class State:
 
     @property
     def refused_calls(self) -> tuple[ActionEvent, ...]:
-        """The pending tool calls (those without a result) that are not executed, because the agent repeats
-        itself and must first ask the user what to do.
+        """The pending tool calls (those without a result) that the runtime refuses to execute. While the
+        agent must ask the user what to do, because it repeats itself, these are all calls except calls of
+        `finish`. At all other times, the result is empty.
         """
         return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
 
@@ -160,9 +165,9 @@ else:
 
 
 def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
-    """Returns the state of a conversation after these events. `state`: the state before the events. Each
-    event comes with the last position that the model had seen when it wrote the event, or None for an event
-    that the model did not write.
+    """Returns the state of a conversation after several more events. `state`: the state before the events.
+    `events`: pairs of an event and a position. The position is that of the last event that the model had seen
+    when it wrote the event; None if the model did not write the event.
     """
     for event, seen_seq in events:
         state = after(state, event, seen_seq)

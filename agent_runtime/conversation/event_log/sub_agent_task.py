@@ -28,9 +28,11 @@ class Task(BaseModel):
 
     `last_action`: the sub-agent's last action, in a few words. `cost`: the cost so far in dollars. `asks`:
     the actions of the sub-agent and of its sub-agents that wait for the user's confirmation, each with
-    `tool_name`, `summary` and `action`. `isolation`: whether the sub-agent works in the directory of the
-    parent (the agent that gave the task) or in a separate git work tree. `ref`: the git ref of the
-    sub-agent's changes, if they conflict with the parent's changes; otherwise None.
+    `tool_name`, `summary` and `action`. `isolation`: `shared` means that the sub-agent works in the directory
+    of the parent (the agent that gave the task), `worktree` in a separate git work tree.
+
+    `ref`: the git ref of the commit with the sub-agent's changes, if these could not be merged into the
+    parent's directory; otherwise None.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -56,9 +58,11 @@ class Task(BaseModel):
 
 
 def answered(tasks: Mapping[str, Task], action_id: str) -> Mapping[str, Task]:
-    """Returns the conversation's tasks after the tool call `action_id` has got a result. A task that this
-    tool call has started or resumed can no longer continue: if it is not finished, it gets the status
-    `interrupted`. `tasks`: the tasks before the result, by task id.
+    """Returns the conversation's tasks after the tool call `action_id` has got a result. `tasks`: the tasks
+    before the result, by task id.
+
+    A sub-agent works only as long as the tool call that has started or resumed its task has no result. So if
+    the task of this tool call is not finished, it gets the status `interrupted`.
     """
     cut_off = {
         task_id: task.model_copy(update={"status": "interrupted"})

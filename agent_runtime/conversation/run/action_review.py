@@ -10,8 +10,9 @@ from agent_runtime.events.observation import AgentErrorEvent
 
 
 def review_actions(context: RunContext, events: Sequence[Event]) -> list[Event]:
-    """Reviews the actions in one reply of the model and returns events for the log: the security analysis,
-    and the status `waiting_for_confirmation` if the user must confirm the actions.
+    """Decides whether the user must confirm the actions (tool calls) in one reply of the model. Returns
+    events for the log: the result of the security analyzer, and the status `waiting_for_confirmation` if the
+    user must confirm the actions. `events`: the events of the reply.
     """
     if context.state.must_ask:
         return []  # all of them will be refused

@@ -71,9 +71,12 @@ def check_cost(context: RunContext) -> None:
 
 
 def renewed(context: RunContext) -> list[Event]:
-    """Returns the event that increases a spent budget at the beginning of a run (work of the agent). The run
-    may then spend as much as the agent's model configuration allows for one task; without such a limit, as
-    much as the earlier budget. Returns an empty list if the budget is not spent, or if there is no budget.
+    """Returns the event that sets a higher budget at the beginning of a run (work of the agent), if the
+    conversation's budget is spent. Returns an empty list if it is not spent, or if there is no budget.
+
+    The new budget is the amount spent so far plus an amount for this run. The amount for the run is
+    `max_budget_per_task` in the configuration of the agent's model. If that is not set, it is as much as the
+    budget before.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -113,17 +116,17 @@ def _limit(context: RunContext) -> float | None:
 
 
 def _share(context: RunContext, limit: float) -> float:
-    """Returns how many dollars one more run (work of the agent) may spend after the conversation's budget is
-    spent. This is the budget in the configuration of the agent's model. If there is none, it is `limit`, the
-    conversation's current budget.
+    """Returns how many dollars a new run (work of the agent) may spend when the conversation's budget is
+    already spent. This is `max_budget_per_task` in the configuration of the agent's model. If that is not
+    set, the result is `limit`, the budget that is spent.
     """
     return context.agent.llm.max_budget_per_task or limit
 
 
 def settle(context: RunContext, llm: LLM, reply: Reply) -> None:
-    """Adds the tokens and the cost of a reply to the conversation's statistics. The reply comes from a model
-    other than the agent's, such as the critic's. `llm`: this other model. Raises RunError if the conversation
-    has a budget and the reply's price is unknown.
+    """Adds the tokens and the cost of a reply to the conversation's statistics. Then raises RunError if the
+    conversation has a budget and the reply's price is unknown. Used for replies of other models than the
+    agent's, such as the critic's. `llm`: the model that wrote the reply.
     """
     count_reply(context, llm, reply)
     check_price(context, reply)

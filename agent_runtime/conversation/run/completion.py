@@ -12,8 +12,9 @@ from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
 async def is_sent_back(context: RunContext) -> bool:
-    """Decides whether an agent that says it is done must continue. Returns True if the agent must continue;
-    in this case, the function has already logged the reason as a message to the agent.
+    """Checks the work of an agent that says it is done, and returns whether the agent must continue. If it
+    must, the function has already logged the reason as a message to the agent. If it may stop, the function
+    logs a report to the users about the work.
     """
     if context.state.must_ask:
         return False  # it is the user's turn
@@ -30,9 +31,12 @@ async def is_sent_back(context: RunContext) -> bool:
 
 
 def _is_reminded_to_finish(context: RunContext) -> bool:
-    """Logs a message that tells the agent to continue or to call the tool `finish`. Returns whether the
-    message was logged. It is logged if the agent must end its work with a call of `finish`, but its last
-    reply has no tool call. The message is logged at most once after each tool call.
+    """Returns whether the agent must continue because it stopped without a call of the tool `finish`,
+    although the conversation requires this call. If it must, the function has already logged a message that
+    tells the agent to continue or to call `finish`.
+
+    The message is logged only once until the agent calls a tool again or the user sends a message. Raises
+    RunError if the conversation's budget is spent.
     """
     state = context.state
     if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:

@@ -22,8 +22,8 @@ class Condensing:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a condensation (a summary that replaces older events) is being made now while the agent
-        does not work. Condensations that are made during a run (work of the agent) do not count.
+        """Whether a condensation (a summary that replaces older events) is being made now outside a run (work
+        of the agent). If a run makes a condensation, the value is False.
         """
         return self._task is not None
 
@@ -46,8 +46,8 @@ class Condensing:
         await asyncio.wait([self._task])
 
     async def wait(self) -> None:
-        """Waits until the requested condensation (a summary that replaces older events), if there is one, is
-        complete.
+        """Waits until no condensation (a summary that replaces older events) is being made outside a run
+        (work of the agent). A run calls this method before it begins.
         """
         if self._task is not None:
             await asyncio.wait([self._task])

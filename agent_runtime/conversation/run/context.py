@@ -144,8 +144,10 @@ class RunContext:
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
         """Appends events to the log in one transaction, updates the state and publishes the events.
-        `seen_seq`: the last position in the log that the model had seen when it wrote these events; None for
-        events that the model did not write.
+
+        `seen_seq`: for events that the model wrote, the position of the last event in the model's prompt.
+        Messages after this position count as not seen by the model. None for events that the model did not
+        write.
         """
         self.history.emit(*events, seen_seq=seen_seq)
 
@@ -165,12 +167,12 @@ class RunContext:
 
     @asynccontextmanager
     async def slot_released(self) -> AsyncIterator[None]:
-        """Lets another conversation use the run slot (the permission to run) of this conversation while the
+        """Gives the run slot (the permission to run) of this conversation to other conversations while the
         `async with` block is executed. At the end of the block, waits until this conversation has a run slot
         again.
 
-        If the user has requested a pause, does not wait, because the run then only logs the pause and needs
-        no run slot for this.
+        If the user has requested a pause, does not wait at the end. The run then only logs the pause, and
+        needs no run slot for this.
         """
         assert self.slot is not None, "only a run has a slot"
         self.slots.step_aside(self.slot)

@@ -28,13 +28,13 @@ USAGE_ID = "critic"
 
 
 async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) -> ModelTurn:
-    """Asks the agent's critic to judge the last event of the model's reply. Returns the reply's events with
-    the critic's result. Returns `turn` unchanged if there is no critic, or if the critic does not judge
-    events of this kind.
+    """Asks the agent's critic (a second model) to judge the last event of a reply of the agent's model.
+    Returns the events of the reply, with the critic's judgement in the last event. Returns `turn` unchanged
+    if there is no critic, or if the critic does not judge events of this kind.
 
-    If the request to the critic fails, the failure is logged and the reply is returned without a result of
-    the critic. `turn`: the reply of the agent's model as events. `stream`: the object that publishes the
-    reply to clients. If this coroutine is cancelled, `stream` informs the clients that the reply was dropped.
+    `turn`: the reply as events. `stream`: the object that publishes the reply to clients. If the request to
+    the critic fails, returns the reply without a judgement, but with an event about the failure. If this
+    coroutine is cancelled, the clients are informed through `stream` that the reply was dropped.
     """
     critic, subject = context.agent.critic, turn.events[-1]
     if critic is None or not _is_looked_at(critic, subject):
@@ -53,8 +53,11 @@ async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) 
 
 
 def is_refined(context: RunContext) -> bool:
-    """Returns whether the agent must continue because the critic's score is too low. If the agent must
-    continue, the function has already logged the critic's message to the agent.
+    """Returns whether the agent must improve its work because the critic's score is too low. If it must, the
+    function has already logged the critic's message to the agent.
+
+    Returns False if the agent was already told to improve its work the maximum number of times since the
+    user's last message. Raises RunError if the conversation's budget is spent.
     """
     critic, critique = context.agent.critic, context.state.critique
     limits = critic.iterative_refinement if critic is not None else None

@@ -70,7 +70,8 @@ class Goal(BaseModel):
 
 
 def interruption(goal: Goal | None) -> list[Event]:
-    """Returns an event that sets the goal's status to `interrupted`. The caller logs the event if the agent
-    stops working. Returns an empty list if the conversation has no active goal.
+    """Returns a list with the event that changes the goal's status to `interrupted`. Returns an empty list if
+    the conversation has no active goal. The caller logs the event when the work on the goal stops before the
+    goal is reached.
     """
     return [goal.interrupted().to_event()] if goal is not None and goal.active else []

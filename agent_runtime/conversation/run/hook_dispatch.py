@@ -47,8 +47,8 @@ def parse_hooks(config: JsonObject | None) -> HookConfig | None:
 
 
 def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession | None":
-    """Returns an object that runs the hooks of the conversation until the conversation is closed. Returns
-    None if the conversation has no hooks.
+    """Creates the object that runs the hooks of the conversation, and returns it. No hook runs yet. Returns
+    None if the conversation has no hooks. `config`: the configuration of the hooks.
     """
     if config is None:
         return None
@@ -104,9 +104,12 @@ class OpenSession:
                 context.emit(runtime_message(f"A hook looked at what `{action.tool_name}` did: {refused}"))
 
     async def object_to_stop(self, context: RunContext) -> bool:
-        """Runs the Stop hooks when the agent says that it is done. Returns True if the agent must continue
-        because a hook demands this. In this case, the hook's reason is logged as a message to the agent. If
-        hooks have already made the agent continue MAX_STOP_DENIALS times, the agent may stop nevertheless.
+        """Runs the Stop hooks when the agent says that it is done, and returns whether the agent must
+        continue because a hook demands this. If it must, the hook's reason is logged as a message to the
+        agent.
+
+        Hooks can make the agent continue at most MAX_STOP_DENIALS times after each message of the user. After
+        that, returns False and logs the hook's objection as an error for the user.
         """
         denials = context.state.stop_denials
         occasion = Occasion(HookPoint.STOP, {"stop_hook_active": denials > 0})
@@ -174,8 +177,9 @@ def _with_rules(context: RunContext, result: ToolResult) -> ToolResult:
 
 
 async def has_something_to_answer(context: RunContext) -> bool:
-    """Runs the hooks for new messages of the user; a hook may refuse a message. Returns whether the agent has
-    something to do after this, such as a message that was not refused.
+    """Returns whether the agent has something to do, such as an unanswered message. Before that, runs the
+    hooks for new messages of the user if no tool call waits for its result. A message that a hook refuses
+    does not count.
     """
     if context.hooks is not None and not context.state.pending:
         await context.hooks.admit(context, context.model_input.unseen_messages())

@@ -102,8 +102,9 @@ def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus
 
 @contextmanager
 def _failures() -> Iterator[list[ConversationErrorEvent]]:
-    """Catches each error that ends the `with` block, so that the program continues after the block. Yields a
-    list, to which an event about the caught error is added. The list stays empty if there is no error.
+    """Catches the error that ends the `with` block, so that the program continues after the block. Yields a
+    list. After the block, the list contains one event about the error, or is empty if there was no error.
+    CancelledError is not caught.
     """
     failures: list[ConversationErrorEvent] = []
     try:
@@ -172,8 +173,10 @@ async def _execute_pending(context: RunContext) -> None:
     """Executes the pending tool calls (those without a result) of one reply, in parallel where the tools
     allow it. Logs each result as soon as the call has ended.
 
-    After a pause request, calls that have begun are completed. While a call waits for the user's answer,
-    other calls continue. No call is still running when this function returns or raises.
+    After a pause request, no further call begins, but calls that have begun are completed. A call can be
+    suspended without a result, for example until the user confirms an action of a sub-agent. The other calls
+    continue; after them, the status `waiting_for_confirmation` is logged if a call waits for the user. No
+    call is still running when this function returns or raises.
     """
     running: dict[str, asyncio.Task[None]] = {}
     suspended: dict[str, CallSuspendedError] = {}
@@ -202,8 +205,8 @@ async def _first_done(
     context: RunContext, running: Mapping[str, asyncio.Task[None]]
 ) -> set[asyncio.Task[None]]:
     """Waits until at least one of the running tool calls has ended, and returns the tasks of the ended calls.
-    While all calls wait for an answer of the user, the run slot (the permission to run) is free for other
-    conversations.
+    While all running calls only wait for a client's answer, the run slot (the permission to run) is free for
+    other conversations.
     """
     first = partial(asyncio.wait, running.values(), return_when=asyncio.FIRST_COMPLETED)
     begun = [action for action in context.state.pending if action.id in running]
@@ -242,8 +245,11 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
 
 
 async def _ask(context: RunContext) -> ModelTurn | None:
-    """Asks the model for one reply, logs it and returns it. Returns None if older events must be condensed
-    first. Events that are logged while the model writes its reply count as not seen by the model.
+    """Asks the model for one reply, logs the reply and returns it. Events that are logged while the model
+    writes the reply count as not seen by the model.
+
+    If the prompt is too long for the model, requests a condensation (a summary that replaces older events)
+    and returns None. Raises LLMContextWindowError if there is nothing to condense.
     """
     await prepare_tools(context)
     seen_seq = context.state.last_seq

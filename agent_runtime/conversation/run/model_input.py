@@ -31,8 +31,8 @@ class ModelInput:
         return self._history.state
 
     def messages(self) -> Sequence[bytes]:
-        """Returns the chat messages for the model. The messages are a valid prompt only while every tool call
-        has a result.
+        """Returns the chat messages for the model. While a tool call has no result, they are not a valid
+        prompt and must not be sent to the model.
         """
         return self._history.view.messages()
 
@@ -49,8 +49,8 @@ class ModelInput:
         return [MessageEvent.model_validate_json(body) for body in said]
 
     def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
-        """Returns the user's oldest message that the model has not seen. Ignores messages whose id is in
-        `passed`. Returns None if there is no such message. Reads only this message from the log.
+        """Returns the user's oldest message that the model has not seen. Returns None if there is no such
+        message. Reads only this message from the log. `passed`: the ids of messages to ignore.
         """
         for _, message_id in self.state.unseen_messages:
             record = self._log.get(message_id) if message_id not in passed else None
@@ -59,9 +59,11 @@ class ModelInput:
         return None
 
     def plan_condensation(self, agent: Agent, *, is_requested: bool = False) -> CondensationPlan | None:
-        """Returns a plan of the events that the agent's condenser (which shortens the prompt) should now
-        replace by a summary. Returns None if no summary is needed. `is_requested`: True makes a plan even if
-        the prompt is below the condenser's limits.
+        """Returns a plan for a condensation: it says which events a summary should now replace, and which
+        condenser makes the summary. Returns None if no condensation is needed or possible.
+
+        `agent`: the agent, with its condenser and model. `is_requested`: if True, a plan is made even if the
+        prompt is still shorter than the condenser's limits.
         """
         plans = (
             plan(
@@ -78,9 +80,10 @@ class ModelInput:
         return next((one for one in plans if one is not None), None)
 
     def verbatim_text(self, plan: CondensationPlan) -> str:
-        """Returns the texts that are added to the prompt word for word after the summary of older events: the
-        user's last message, the agent's plan and the names of the files that the agent viewed or changed
-        last. `plan`: which events the summary replaces.
+        """Returns the text that is added to the prompt word for word after the summary of older events. It
+        contains the user's last message, the agent's plan and the names of the files that the agent viewed or
+        changed last. `plan`: which events the summary replaces; the user's message is added only if it is one
+        of them.
         """
         message_id = self.state.last_user_message_id
         record = self._log.get(message_id) if message_id is not None else None

@@ -26,10 +26,11 @@ _DENIAL = re.compile(
 
 def is_questioned(context: RunContext) -> bool:
     """Returns whether the agent must continue because the event log does not prove what the agent's last
-    message claims, such as that the tests passed. If the agent must continue, the function has already logged
-    a message to the agent.
+    message claims, such as that the tests passed. If it must, the function has already logged a message to
+    the agent that says which claim is not proved.
 
-    The function logs such a message at most once after each message of the user.
+    Such a message is logged at most once after each message of the user. Raises RunError if the
+    conversation's budget is spent.
     """
     work = context.state.work
     if work.is_questioned or (problem := _problem(work, context.state.final_response)) is None:

@@ -23,18 +23,20 @@ def give_up(context: RunContext, *, by: str) -> None:
 
 
 def recover(context: RunContext) -> None:
-    """Logs errors as the results of all pending tool calls (calls without a result), if a crash may have
-    interrupted one of them that is not safe to repeat. Otherwise logs nothing; the agent then executes the
-    pending calls again.
+    """Ends the pending tool calls (calls without a result) after a crash if it is not safe to repeat them. It
+    is safe if each call that may have begun is safe to repeat.
+
+    If it is safe, logs nothing, and the agent executes the pending calls again. Otherwise logs an error as
+    the result of each pending call. Does nothing while a run (work of the agent) is going on.
     """
     if not context.is_running and dangling_calls.lost(context.state.pending, context.agent, context.tools):
         give_up(context, by="by a restart")
 
 
 def settle(context: RunContext, *, by: str) -> None:
-    """Ends everything that is unfinished in a log that was copied from another conversation: pending tool
-    calls (calls without a result) get error results, and the status `running` becomes `idle`. `by`: a text
-    that says who or what ended the calls, such as "by the user".
+    """Ends the unfinished work in a log that was copied from another conversation. Pending tool calls (calls
+    without a result) get error results. The status `running` becomes `idle`, unless the agent is working.
+    `by`: a text that says who or what ended the calls, such as "by the user".
     """
     give_up(context, by=by)
     if context.state.status is ExecutionStatus.RUNNING and not context.is_running:

@@ -23,7 +23,7 @@ class RunSlot:
 
     async def wait(self) -> bool:
         """Waits until the run (the work of one agent) gets the permission to work. Returns True if the run
-        may work, False if it was removed from the queue.
+        may work. Returns False if the run was removed from the queue by `give_up`, and so must not work.
         """
         return await self._is_mine
 

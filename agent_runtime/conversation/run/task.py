@@ -36,11 +36,12 @@ class RunTask:
         on_lost: Callable[[BaseException], None],
     ) -> None:
         """Starts a run (work of the agent) in an asyncio task. Raises AlreadyRunningError if a run is going
-        on. `work`: a function that creates the coroutine of the run.
+        on.
 
-        Two functions are called after the end of the run, unless the run was cancelled. First, `on_lost` is
-        called with the error, but only if the end of the run could not be logged. Then `on_end` is called,
-        but not if a new run has already begun.
+        `work`: a function that creates the coroutine of the run. `on_lost`: a function that is called after
+        the run if the run could not log its end; its argument is the error. `on_end`: a function that is
+        called after each run, and after `on_lost`, unless a new run has already begun. If `cancel` has ended
+        the run, neither function is called.
         """
         if self.is_running:
             raise AlreadyRunningError

@@ -20,7 +20,8 @@ async def prepare_tools(context: RunContext) -> None:
 
 
 def apply_analyzer(context: RunContext) -> None:
-    """Adds the parameters that the security analyzer needs, such as the risk of the call, to the schema of
-    each tool. The model then gives values for these parameters with each tool call.
+    """Adds parameters to the schema of each tool, in which the model describes the call, for example its
+    risk. With each tool call, the model then gives values for these parameters, and the security analyzer
+    reads the values. Which parameters are added depends on the analyzer.
     """
     context.toolbox.ask_about_calls(asks_model(analyzer_of(context.spec, context.state)))

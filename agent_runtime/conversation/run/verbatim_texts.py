@@ -25,9 +25,9 @@ def keepsakes(
     agent's plan and the names of the files that the agent viewed or changed last. Returns an empty text if
     there is nothing to add.
 
-    `plan`: which events are condensed. `passages`: all messages of the prompt before the condensation, in
-    groups. `order`: the event of the user's last message; the message is not repeated if it stays in the
-    prompt. `work`: contains the agent's plan and the recent files.
+    `plan`: which events are condensed. `passages`: the prompt's messages before the condensation; each
+    passage is a group of them. `order`: the event of the user's last message. The message is left out of the
+    text if it stays in the prompt. `work`: contains the agent's plan and the recent files.
     """
     forgotten = {event_id for passage in plan.forgotten for event_id in passage.event_ids}
     seen = {event_id for passage in passages for event_id in passage.event_ids} - forgotten

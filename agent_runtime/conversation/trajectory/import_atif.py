@@ -61,8 +61,9 @@ class Trajectory(BaseModel):
 
 def events_of(trajectory: Trajectory) -> Iterator[Event]:
     """Yields the events of an exported conversation in order. The events have no positions in a log yet.
-    Every tool call except `finish` becomes a call of an MCP tool, because this server does not know the tools
-    of the program that exported the conversation.
+
+    Every tool call except `finish` is imported as the call of an MCP tool. Such a call may have any name and
+    any arguments, and this server does not know the tools of the program that exported the conversation.
     """
     for number, step in enumerate(trajectory.steps):
         stamp = _timestamp(step.timestamp)

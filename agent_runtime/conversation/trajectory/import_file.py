@@ -43,8 +43,9 @@ class NotATrajectoryError(Exception):
 
 @dataclass(frozen=True)
 class Wishes:
-    """The values that a user chooses for an imported conversation: the conversation's id and title, its
-    agent, and the agent's working directory. If `agent` or `title` is None, the value from the file is used.
+    """The values that a user chooses for an imported conversation. `conversation_id`: the id of the new
+    conversation. `agent`: the agent's configuration. `working_dir`: the agent's working directory. If `agent`
+    or `title` is None, the value in the imported file is used.
     """
 
     conversation_id: UUID

@@ -39,10 +39,11 @@ def deletes_volumes(call: Call, workspace: str) -> bool:
 
 
 def _opens_files_of_host(call: Call, text: str, workspace: str) -> bool:
-    """Returns whether an option of a container command gives the container access to files of this machine
-    outside the workspace. Access that is read-only counts only for especially sensitive files: credentials,
-    or whole directories such as `/` and `/etc`. `text`: the value of the option, such as the mount
-    `/etc:/etc`.
+    """Returns whether an option of a container command gives the container dangerous access to files of this
+    machine outside the workspace. `text`: the value of the option, such as the mount `/etc:/etc`.
+
+    Write access is always dangerous. Read-only access is dangerous only for files with credentials, and for
+    whole directories such as `/` and `/etc`.
     """
     mount = _MOUNT.match(text)
     path = call.path(Word(mount["path"])) if mount else None

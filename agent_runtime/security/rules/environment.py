@@ -45,12 +45,14 @@ def loads_code(call: Call, workspace: str) -> bool:
 
 
 def hides_programs(call: Call, workspace: str) -> bool:
-    """Returns whether the command sets a search path in which a file of the agent can replace a system
-    program or library of the same name. This is the case if a directory to which the agent can write comes
-    before a directory to which it cannot write, or if the agent can write to all directories of the path.
+    """Returns whether the command sets a search path that makes a file of the agent replace a system program
+    or library of the same name. The checked variables are PATH and the search paths for libraries.
 
-    The checked search paths are PATH and the search paths for libraries. A search path for libraries does not
-    count if the command starts a program that is in the workspace.
+    The first directory of a search path that contains a file is used. So the result is True if a directory to
+    which the agent can write comes before a directory to which it cannot write. The result is also True if
+    the agent can write to all directories of the search path.
+
+    Search paths for libraries are not checked if the command starts a program that is in the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None
@@ -95,12 +97,13 @@ def _puts_writable_first(value: str, directory: str | None, workspace: str) -> b
 
 
 def _is_writable(entry: str, directory: str | None, workspace: str) -> bool:
-    """Returns whether the agent can write to a directory of a search path. Returns False for entries with
-    unknown parts, and for the directories where package managers install programs. Returns True for a
-    relative entry if the current directory is not known.
+    """Returns whether the agent can write to a directory of a search path. `entry`: the directory in the
+    search path; an empty entry means the current directory. `directory`: the current directory; None if not
+    known.
 
-    `entry`: the entry of the search path; an empty entry means the current directory. `directory`: the
-    current directory; None if not known.
+    Returns False for an entry with unknown parts. Also returns False for directories such as
+    `node_modules/.bin`, where package managers install programs, because it is usual to run these programs.
+    Returns True for a relative entry if the current directory is not known.
     """
     if "\0" in entry or _INSTALLED.search(entry):
         return False

@@ -63,8 +63,8 @@ _SAME = {
 
 
 def runs_inline(call: Call, workspace: str) -> bool:
-    """Returns whether an interpreter gets possibly harmful code (see `can_harm`) in its arguments or its
-    input.
+    """Returns whether an interpreter gets possibly harmful code (see `can_harm`) in its arguments, as in
+    `python -c`, or on its standard input.
     """
     del workspace
     if not _INTERPRETER.match(call.name):

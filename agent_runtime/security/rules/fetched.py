@@ -32,13 +32,13 @@ _INTO = frozenset({"-C", "--directory", "-d"})
 
 @dataclass
 class _Fetched:
-    """The files and directories that earlier commands have downloaded. `files`: file names without
-    directories. `trees`: absolute paths of directories such as cloned repositories; everything below them
-    counts as downloaded.
+    """The files and directories that earlier commands have downloaded or unpacked. `files`: file names
+    without directories. `trees`: absolute paths of directories such as cloned repositories; everything below
+    them counts as downloaded.
 
-    `unpacked`: absolute paths of the directories that were current when a command unpacked an archive there.
-    Such a directory may also have had other files before. So only files in its subdirectories count as
-    downloaded.
+    `unpacked`: absolute paths of the current directories in which commands have unpacked an archive without
+    naming a target directory. Such a directory may also contain other files, which were there before. So only
+    files in its subdirectories count as downloaded, and not the files directly in it.
     """
 
     files: set[str] = field(default_factory=set)

@@ -52,8 +52,9 @@ def deletes_outside(call: Call, workspace: str) -> bool:
 
 
 def deletes_in_container(call: Call, workspace: str) -> bool:
-    """Returns whether a command such as `docker exec` deletes files recursively or irrecoverably in a
-    container that is not the agent's own. The temporary directories of that container do not count.
+    """Returns whether the command deletes files in a container other than the one in which the agent runs, as
+    in `docker exec web rm -r /data`. Only deleting recursively (`rm -r`) and irrecoverably (`shred`, `srm`)
+    counts. Deleting files in a temporary directory of that container does not count.
     """
     del workspace
     if not call.in_container or not (call.has(*_RECURSIVE) or call.name in {"shred", "srm"}):
@@ -144,8 +145,9 @@ def _is_any_outside(call: Call, words: list[Word], workspace: str) -> bool:
 
 
 def _paths(call: Call, words: list[Word]) -> list[str | None]:
-    """Returns the paths on this machine that the words name. Contains None for each path that is not known in
-    advance. URLs, numbers (file descriptors) and `-` are left out.
+    """Returns the paths on this machine that the words name, one item per word. An item is None if its path
+    is only known when the command runs. Words that are a remote address, a number (file descriptor) or `-`
+    have no item.
     """
     return [
         call.path(word)
@@ -159,7 +161,7 @@ def _dd_targets(call: Call) -> list[Word]:
 
 
 def _without_glob(path: str) -> str:
-    """Returns the directory of a path that ends in a pattern such as `/*`, because deleting `x/*` deletes as
-    much as deleting `x`. Returns other paths unchanged.
+    """Returns the path without a pattern such as `/*` at its end, because deleting `x/*` deletes as much as
+    deleting `x`. Returns `/` if nothing is left. Returns a path without such a pattern unchanged.
     """
     return re.sub(r"/(\.?\*|\.\[.*|\{.*)$", "", path) or "/"

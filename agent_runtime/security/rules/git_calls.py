@@ -143,8 +143,9 @@ def pushes_unknown(call: Call) -> bool:
 
 
 def names_remote(call: Call) -> bool:
-    """Returns whether a git command pushes to an address in its arguments, or sets the address of a remote (a
-    repository to which later commands can push).
+    """Returns whether a git command can send commits to an address that the command itself contains. This is
+    the case if it pushes to this address, as in `git push https://…`. It is also the case if it sets the
+    address of a remote (a named repository to which later commands can push), as in `git remote add`.
     """
     git = git_of(call)
     if git.subcommand == "remote":

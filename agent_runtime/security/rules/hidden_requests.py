@@ -26,9 +26,9 @@ _HARMLESS_SETTING = re.compile(r"\s*(robots|quiet|verbose|continue|tries|timeout
 
 
 def is_configured(call: Call, workspace: str) -> bool:
-    """Returns whether a download program reads settings from a configuration file, or gets a setting from
-    `wget -e` that is not in the list of harmless settings. Other settings can make the program send, write
-    and run anything.
+    """Returns whether a download program gets settings that can make it send, write or run anything. This is
+    assumed if an option or an environment variable names a configuration file or its directory. It is also
+    assumed if `wget -e` sets anything but a few harmless settings, such as the number of tries.
     """
     del workspace
     if any(name in _CONFIGURING.get(call.name, ()) for name, _ in assignments(call)):
@@ -40,8 +40,9 @@ def is_configured(call: Call, workspace: str) -> bool:
 
 
 def sends_lines(call: Call, workspace: str) -> bool:
-    """Returns whether the command reads addresses, settings or headers from a file that is secret or outside
-    the workspace. Such a command sends the lines of the file to the network.
+    """Returns whether a download program reads addresses, settings or headers from a file that is secret or
+    outside the workspace, as in `wget -i ~/.ssh/id_rsa`. Such a command is risky, because the lines of the
+    file are sent over the network as parts of requests.
     """
     options = [table[call.name] for table in (_LISTS, _CONFIGURES) if call.name in table]
     words = [word for option in options for word in _values(call, option)]
@@ -58,9 +59,11 @@ def _headers(call: Call) -> Iterator[str]:
 
 
 def _values(call: Call, option: _Option) -> Iterator[Word]:
-    """Yields the values that the call gives to an option. `option`: the letter of the option (may be empty)
-    and its long name, such as `H` and `--header`. Finds a value in all usual places: in the next word, after
-    `=`, directly after the letter, or after a shortened long name.
+    """Yields the values that the call gives to an option. `option`: the letter of the option (empty if it has
+    none) and its long name, such as `H` and `--header`.
+
+    A value is found in the next word (`-H x`), after `=` (`--header=x`) and directly after the letter
+    (`-Hx`). The long name may be shortened (`--head x`).
     """
     letter, long = option
     short = re.compile(rf"-{_FLAGS[call.name]}{letter}(.*)", re.DOTALL) if letter else None

@@ -1,5 +1,6 @@
-"""Tracks the symbolic links and scripts that a command line creates. The later commands of the command line
-are then judged by the files to which the links point, and by the text of the scripts.
+"""Tracks the symbolic links and scripts that the commands of one command line create. The rules check the
+later commands of this command line as if they named the targets of the links and contained the text of the
+scripts.
 """
 
 from collections.abc import Mapping
@@ -56,8 +57,9 @@ def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
 
 
 def written(call: "Call", text: str | None) -> dict[str, str | None]:
-    """Returns the files that this command writes: their paths as keys, and their contents as values. Every
-    content is `text`, the text that the command prints; None if the text is unknown.
+    """Returns the files to which this command writes its output, with a redirect or with `tee`. The keys are
+    the paths of the files. All values are `text`. `text`: the text that the command writes; None if it is
+    unknown.
     """
     words = [one.target for one in call.redirects if one.operator in _WRITING]
     if call.name == "tee":

@@ -110,8 +110,8 @@ def opens_connection(call: Call, workspace: str) -> bool:
 
 
 def asks_names_of_secrets(call: Call, workspace: str) -> bool:
-    """Returns whether the command looks up a host name that contains the output of another command. The name
-    server would learn this output.
+    """Returns whether a program that looks up host names, such as `dig`, gets the output of another command
+    as an argument. This is risky, because the name server receives the host name and so learns this output.
     """
     del workspace
     return bool(call.command.substituted)

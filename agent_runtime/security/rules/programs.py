@@ -1,5 +1,6 @@
-"""Judges the risk of code for an interpreter. Code with a sign of possible harm, such as the word
-`subprocess`, has the risk UNKNOWN, because such code can do anything.
+"""Judges the risk of the code in a notebook cell. Code with a sign of possible harm, such as the word
+`subprocess`, has the risk UNKNOWN, because such code can do anything. Code without such a sign adds no risk.
+The shell commands in the cell are judged like other commands.
 """
 
 import re
@@ -21,8 +22,9 @@ def judge_program(code: str, workspace: str) -> Judgement:
     """Returns a judgement of the risk of a notebook cell, including its shell commands (`!…`, `%%bash`).
     `code`: the text of the cell. `workspace`: the directory where the agent works.
 
-    The field `likeness` of the result, which is equal for similar actions, contains the exact text of the
-    cell. So if the user approves all similar cells, this approval covers only cells with exactly this text.
+    The field `likeness` of the result has the same value for actions that count as similar. Here it contains
+    the text of the cell. So only cells with the same text are similar, and an approval of all similar cells
+    covers only these.
     """
     found = [INLINE_PROGRAM] if can_harm(code) else []
     for command in _shell_lines(code):

@@ -33,7 +33,7 @@ def _with(*words: str) -> Callable[[Call, str], bool]:
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[Call, str], bool]:
-    """Returns a function that tests whether the pattern is found in a command's arguments or its input."""
+    """Returns a function that tests if the pattern is in a command's arguments or its standard input."""
     return lambda call, _: any(map(pattern.search, [*call.texts, fed_text(call.command) or ""]))
 
 

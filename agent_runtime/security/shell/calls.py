@@ -91,7 +91,7 @@ class Calls:
     """The programs that a script would run (`program_calls`), and the state while the script is analysed.
     `is_understood`: whether `program_calls` is complete. `directory`: the current directory; None if not
     known. `links`: the targets of the symbolic links that the script creates, by path. `written`: the texts
-    of the files that the script writes, by path. `scripts`: the script files that were read already.
+    of the files that the script writes, by path. `scripts`: scripts that are not analysed a second time.
     """
 
     program_calls: list[Call] = field(default_factory=list)
@@ -240,9 +240,9 @@ def _in_container(call: Call) -> Iterator[Call]:
 
 
 def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Returns the words of a command that `xargs` or a similar program runs, such as `rm {}`. Because the
-    program's input is not known, each placeholder becomes an unknown word, and one unknown word is added at
-    the end.
+    """Fills in the command `words` that `xargs` or `parallel` runs, such as `rm {}`, and returns it. The
+    inserted arguments come from the standard input, so they are not known. Each word with a placeholder
+    becomes an unknown word, and one unknown word is added at the end.
     """
     placeholders = _placeholders(call, len(call.arguments) - len(words))
     filled = (_UNKNOWN_ARGUMENT if any(one in word.text for one in placeholders) else word for word in words)

@@ -55,8 +55,9 @@ def makefiles_of(call: "Call") -> list[Word]:
 
 
 def _values(call: "Call", option: re.Pattern[str]) -> list[Word]:
-    """Returns the values that the call gives to an option. A value is in the same word as the option or in
-    the next word. `option`: matches the word with the option; its first group is the value in this word.
+    """Returns the values that a call of `make` gives to an option. `option`: a pattern that matches a whole
+    word with the option. Its first group is the value in the same word, as in `-fFILE`. If this group is
+    empty, the value is the next word.
     """
     found: list[Word] = []
     for at, word in enumerate(call.arguments):
@@ -77,12 +78,13 @@ def _goals(call: "Call", values: set[Word]) -> list[str]:
 
 
 def recipes(text: str, goals: Sequence[str]) -> str:
-    """Returns the commands that `make` runs for the targets in `goals` and for the targets that these need,
-    as a shell script. `text`: the text of the makefile. If `goals` is empty, the first target is used. If a
-    goal is not the name of a target, it may belong to a pattern rule. In this case, returns the commands of
-    all targets.
+    """Returns the commands that `make` runs for certain targets and for the targets that these need, as a
+    shell script. `text`: the text of the makefile. `goals`: the names of the targets; if empty, the first
+    target of the makefile is used. If the makefile has no target with one of these names, a pattern rule may
+    make it. In this case, returns the commands of all targets.
 
-    All variables of the makefile are replaced by one shell variable whose value is unknown.
+    The values of the makefile's variables are not known. So each variable in the commands is replaced by the
+    same shell variable, which has no known value.
     """
     rules = _rules(text)
     wanted = deque(goals or [name for name in rules if not name.startswith(".")][:1])

@@ -85,7 +85,9 @@ def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HO
 
 @dataclass
 class _Open:
-    """A command that the parser has not read to its end yet."""
+    """The parts of a command that the parser has read so far, while the command is not complete. At the end
+    of the command, they become a `Command`, whose docstring explains the fields.
+    """
 
     source: Command | None = None
     words: list[Pieces] = field(default_factory=list)
@@ -201,8 +203,11 @@ class _Parser:
         return expanded
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
-        """Records the variable assignment in a shell word, and returns the variable's name and value. Returns
-        None if the word is not an assignment. `pieces`: the parts of the word.
+        """Parses a shell word as a variable assignment, such as `a=b`. Returns the variable's name and value,
+        or None if the word is not an assignment. `pieces`: the parts of the word.
+
+        Stores the value for the later commands of the script. If the variable already had another value, its
+        value counts as unknown from then on.
         """
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None

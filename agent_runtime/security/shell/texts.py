@@ -16,8 +16,9 @@ def fed_text(command: Command) -> str | None:
 
 
 def printed_text(source: Command) -> str | None:
-    """Returns the text that the command prints, if this text is written in the script, as with `echo`.
-    Returns None otherwise.
+    """Returns the text that the command `source` prints, for example `a b` for `echo a b`. The command `tee`,
+    and `cat` without arguments, print their standard input. Returns None if the printed text is not known
+    from the script.
     """
     if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
         return fed_text(source)

@@ -110,7 +110,9 @@ class BashService:
 
 
 class _Run:
-    """One run of a client's command, from the start of its process to the end."""
+    """Runs one command of a client, and publishes the output of the command in events. `complete` returns
+    when the process has ended.
+    """
 
     def __init__(self, command: BashCommand, directory: Path, publish: Callable[[BashOutput], None]) -> None:
         self._command = command
@@ -175,11 +177,12 @@ class _Run:
         )
 
     def _emit_full(self, stdout: str, stderr: str) -> tuple[str, str]:
-        """Publishes new output of the command in full events, until the rest fits into one event. Returns the
-        rest of stdout and the rest of stderr, which are not published yet.
+        """Publishes new output of the command in events of the maximum size, as long as it does not fit into
+        one event. Returns the rest of stdout and the rest of stderr, which the caller publishes in the next
+        event.
 
-        `stdout`, `stderr`: the output that no event contains yet. A full event contains at most
-        MAX_EVENT_CHARS characters of each.
+        `stdout`, `stderr`: the output that is not published yet. An event contains at most MAX_EVENT_CHARS
+        characters of each.
         """
         while len(stdout) > MAX_EVENT_CHARS or len(stderr) > MAX_EVENT_CHARS:
             self._emit(stdout[:MAX_EVENT_CHARS], stderr[:MAX_EVENT_CHARS])
@@ -223,10 +226,11 @@ class _Pipe:
         self._tail = ""
 
     def take(self, *, is_last: bool = False) -> str:
-        """Returns the new output since the last call, with secrets masked. Text that may be the beginning of
-        a secret is held back until the next call.
+        """Returns the output that the command has written since the last call of `take`, with secrets masked.
+        Text at the end that may be the beginning of a secret is returned later, because the rest of the
+        secret may still arrive.
 
-        `is_last`: whether this is the last call; the last call also returns the text that was held back.
+        `is_last`: whether this is the last call; the last call returns all remaining text.
         """
         if self._due:
             self._due.cancel()

@@ -123,10 +123,11 @@ def _key(conversation_id: UUID, entry: Entry, order: ConversationSortOrder) -> _
 
 
 def _page_id(key: _Key) -> str:
-    """Returns the id of a page of the list of conversations, as text. The id contains the sort key of the
-    conversation with which the page begins: the time of its creation or last change, and its id.
+    """Returns the id of a page of the list of conversations, as text. `key`: the sort key of the first
+    conversation on the page. It consists of the conversation's id and of the time when the conversation was
+    created or last changed.
 
-    The page id stays valid even if that conversation is deleted.
+    The page id contains this key. So it stays valid even if the first conversation is deleted.
     """
     return f"{key[0].isoformat()}~{key[1]}"
 

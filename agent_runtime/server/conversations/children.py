@@ -62,8 +62,8 @@ class Children:
         self._tidy = tidy
 
     def delegation_of(self, conversation_id: UUID) -> Delegation:
-        """Returns the functions with which the agent of this conversation starts child conversations and
-        gives tasks to sub-agents.
+        """Returns the object with which the agent of this conversation starts child conversations and gives
+        tasks to sub-agents.
         """
         return Delegation(
             launch_child=partial(self.start_for_agent, conversation_id),
@@ -89,11 +89,12 @@ class Children:
         return child
 
     def model(self, name: str) -> LLM | None:
-        """Returns the model of the saved model profile `name` (saved model settings with a name), for a
-        sub-agent. Returns None if the profile does not exist. The model gets the `usage_id` `agent`, which
-        means that the cost statistics count its calls in the entry `agent`.
+        """Returns the model for a sub-agent: the model of the model profile `name` (saved model settings with
+        a name). Returns None if the profile does not exist. Raises DelegationError if the profile is not
+        valid.
 
-        Raises DelegationError if the profile is not valid.
+        The cost statistics have an entry for each `usage_id`. The returned model has the `usage_id` `agent`,
+        so its calls are counted in the entry `agent`.
         """
         profile = self._encrypted_settings.saved.profiles.get(name)
         try:
@@ -220,9 +221,10 @@ def _too_many(detail: str) -> ServerProblem:
 def _request(
     parent: ConversationEngine, wanted: StartChildConversationRequest, child_id: UUID, working_dir: Path
 ) -> StartConversationRequest:
-    """Returns the request that creates a child conversation. It is the request that created the parent, with
-    the child's title, working directory and id, and with the parent's current agent, confirmation policy and
-    security analyzer.
+    """Returns the request that creates a child conversation of `parent`. It is a copy of the request that
+    created `parent`, with these changes: It has the child's title (from `wanted`), id and working directory.
+    It contains the agent, the confirmation policy and the security analyzer that `parent` uses now. It
+    contains no first message, no tags and no options for git work trees.
     """
     now = parent.info()
     return parent.spec.request.model_copy(

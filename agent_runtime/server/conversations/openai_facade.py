@@ -58,8 +58,8 @@ def begin(
     messages of the request. The last message of the request is not sent to the agent yet.
 
     `saved`: the user's saved settings and model profiles. `model`: the name of the model profile (saved model
-    settings with a name) whose model the agent uses. `asked`: the request, split into its parts. Raises
-    ServerProblem 404 if the model profile does not exist.
+    settings with a name) whose model the agent uses. `working_dir`: the directory where the agent works.
+    `asked`: the request, split into its parts. Raises ServerProblem 404 if the model profile does not exist.
     """
     llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
@@ -94,8 +94,8 @@ def require_model(saved: Saved, model: str) -> JsonObject:
 
 
 def answer_to(log: LogReader, question: str) -> str | None:
-    """Returns the agent's last message between the user message with the id `question` and the next user
-    message.
+    """Returns the agent's answer to the user message with the id `question`. This is the agent's last message
+    before the next user message, or the text with which the agent finished its work.
 
     Returns None if that user message does not exist, or if the agent has not answered it.
     """
@@ -116,10 +116,11 @@ def answer_to(log: LogReader, question: str) -> str | None:
 
 
 class FacadeAnswer:
-    """The answer of the agent to one question of an OpenAI client. The object sends the question to the agent
-    and collects the answer.
+    """The answer of the agent to one question of an OpenAI client. The constructor sends the question to the
+    agent. The method `text` waits for the answer.
 
-    From its creation on, the object also receives the text that the model streams.
+    While the agent works, the object collects the text that the model streams; the method `thoughts` yields
+    it.
     """
 
     def __init__(self, conversation: ConversationEngine, last: Sequence[Content]) -> None:

@@ -53,7 +53,8 @@ def damaged() -> ServerProblem:
 @contextmanager
 def of_creation() -> Iterator[None]:
     """Converts exceptions that are raised in the `with` block to a ServerProblem with status 422. The block
-    creates a conversation. Errors because of a full disk are not converted.
+    creates a conversation. The error for a full disk is raised unchanged, because the client then gets the
+    status 507.
     """
     try:
         yield

@@ -191,8 +191,8 @@ class Registry:
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
-        """Adds the events that a conversation's log lacks but the app server has. Then loads the conversation
-        again and returns it.
+        """Adds the events in `missing` to a conversation's log, except those that the log already has. Then
+        loads the conversation again and returns it.
 
         Raises ServerProblem 404 if the conversation does not exist. Raises AlreadyRunningError if its agent
         is working or a tool still has a running process. Raises ServerProblem 422 if an event is not valid.
@@ -242,8 +242,8 @@ class Registry:
         return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
 
     def check(self, conversation_id: UUID) -> Path:
-        """Returns the directory of a conversation without loading the conversation from disk. Raises
-        ServerProblem 404 if there is no such conversation.
+        """Checks that the conversation exists, and returns its directory. Does not load the conversation from
+        disk. Raises ServerProblem 404 if it does not exist.
         """
         if not self.has(conversation_id):
             raise problems.not_found(conversation_id)

@@ -29,12 +29,12 @@ class WorkTrees:
         self._making = asyncio.Lock()
 
     async def prepare(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Creates a git work tree for a new conversation, if the request has the option `worktree`. Returns
-        the request with the work tree as its workspace. Raises ServerProblem 422 `worktree_failed` if the
-        work tree cannot be created.
+        """Creates a git work tree for a new conversation, if the request has the option `worktree`. Returns a
+        copy of the request that has a conversation id and the work tree as its workspace. Raises
+        ServerProblem 422 `worktree_failed` if the work tree cannot be created.
 
-        The request is returned unchanged if its workspace is in no repository, or in a repository without a
-        commit.
+        If the workspace is not in a git repository, or the repository has no commit, no work tree is created
+        and the workspace stays the same. A request without the option is returned unchanged.
         """
         if not request.worktree:
             return request
@@ -105,9 +105,9 @@ class WorkTrees:
             return None
 
     async def _is_used(self, home: Path) -> bool:
-        """Returns whether a conversation works in a directory below `home`, the directory that contains the
-        work trees of one conversation. A fork, for example, works in the work tree of the original
-        conversation.
+        """Returns whether any conversation works in a directory below `home`. `home`: the directory that
+        contains the work trees of one conversation. Other conversations may work there, too. For example, a
+        fork works in the work tree of the original conversation.
         """
         page = await self._registry.catalog.search(
             status=None, order=ConversationSortOrder.CREATED_AT, page_id=None, limit=_ALL

@@ -58,8 +58,9 @@ class SessionKeys:
 
     def may_replace(self, given: str | None) -> bool:
         """Returns whether a caller with the key `given` may replace the current session key (the key that
-        callers must send). This is allowed only with the current key. It is allowed even if the current key
-        has expired, because the app server may have been unable to reach this server in time to extend it.
+        callers must send). Only a caller with the current key may do this. The current key is accepted here
+        even if it has expired, because the app server may not have reached this server in time to extend the
+        key.
         """
         return self.present is not None and _is_same(given, self.present)
 

@@ -72,8 +72,8 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True)
 class _Listener:
-    """The address of the app server's listener for requests from sandboxes. `path`: the prefix of all URL
-    paths of this listener.
+    """The address of the app server's listener for requests from sandboxes. `is_encrypted`: whether the
+    listener uses TLS. `path`: the text with which the path of each URL of the listener begins.
     """
 
     host: str
@@ -205,11 +205,12 @@ class GitRelay:
         self, head: bytes, given: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
         """Reads the body of a program's request to a model, and masks the secrets in the body. Returns the
-        bytes to send to the app server's model gateway: the headers and the masked body.
+        whole request for the app server's model gateway: the headers and the masked body.
 
-        `head`: the headers to send; their length field is replaced. `given`: the headers as the program has
-        sent them, which say where the body ends. `reader`, `writer`: the connection to the program. Raises
-        _RefusedError if the body is too large or cannot be read.
+        `given`: the request line and headers that the program has sent; they say where the body ends. `head`:
+        the rewritten request line and headers to send to the gateway; the length of the masked body is
+        written into them. `reader`, `writer`: the connection to the program. Raises _RefusedError if the body
+        is too large or cannot be read.
         """
         try:
             body = await read_body(given, reader, writer)

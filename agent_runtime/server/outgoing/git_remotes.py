@@ -1,8 +1,9 @@
 """Stores the repositories that git commands in this sandbox reach through the server's relay, and how git
 signs commits. Writes these settings as git configuration.
 
-The configuration is written as git's system-wide configuration. The configuration files of users and agents
-are not changed. The remotes still have their public URLs.
+Git uses the written file in place of the system-wide configuration /etc/gitconfig, which the file includes.
+The configuration files of users and agents are not changed. In the repositories, the remotes still have their
+public URLs. Git replaces these by URLs of the relay only when it connects.
 """
 
 import logging
@@ -54,10 +55,10 @@ the repository is at this place.
 
 
 class RemotesFile:
-    """A writer and reader of the files that configure git for the commands of the sandbox. The first file
-    stores the repositories for the next start of the server. The second file is a git configuration: with it,
-    git reaches these repositories through the server's relay. If commits are signed, the third file is the
-    program that git calls to sign a commit.
+    """Reads and writes three files that configure git for the commands of the sandbox. The first file stores
+    the repositories and the signing settings for the next start of the server. The second file is the git
+    configuration through which git reaches these repositories by the server's relay. The third file exists
+    only if commits are signed: the program that git calls to sign a commit.
 
     All files are small. Writing them blocks the caller. Commands find the git configuration by the variable
     GIT_CONFIG_SYSTEM.
@@ -72,9 +73,8 @@ class RemotesFile:
         self._writing = threading.Lock()
 
     def open(self) -> None:
-        """Writes the git configuration for the stored repositories. These are the repositories of the last
-        call of `set`, which may have been before a restart of the server. Commands that start later use this
-        configuration.
+        """Writes the git configuration from the stored settings, and makes commands that start later use it.
+        The settings are those of the last call of `set`, even if the server was restarted after that call.
         """
         self._write(self._read())
         os.environ[VARIABLE] = str(self._settings)

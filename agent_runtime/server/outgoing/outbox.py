@@ -75,13 +75,12 @@ class Outbox:
 
     def when_current(self, then: Callable[[], None]) -> None:
         """Calls the function `then` if this server's log of the conversation has all events that the app
-        server has. To find this out, asks the app server for the position of its last event of the
-        conversation.
+        server has. Asks the app server for the position of its last event to find this out, and repeats the
+        question until it gets a reply. If the app server has more events than this log, `then` is never
+        called. If the app server does not know the conversation, `then` is called.
 
-        After a restart, `then` is a function that lets the agent continue. The agent must not continue if
-        this server's log is an old one that was restored from a backup. If the app server has more events
-        than this log, `then` is never called. If the app server does not know the conversation, `then` is
-        called. If the app server cannot be reached, it is asked again later.
+        After a restart of this server, `then` lets the agent continue. If the log was restored from an old
+        backup, it lacks the latest events. In this case the agent must not continue.
         """
         self._then = then
         self._wakeup.set()
@@ -110,9 +109,9 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """Removes the waiting frames (messages to clients) that a newer frame replaces. These are the frames
-        with `is_whole`: each contains the complete output of the running tool calls. So a slow app server has
-        less to read.
+        """Removes the waiting frames (messages to clients) that show the output of running tool calls
+        (`is_whole`). The caller then adds a newer frame, which shows the current output of all running calls.
+        So a slow app server does not have to read outdated frames.
         """
         remaining = [piece for piece in self._pieces if not piece[1].is_whole]
         if len(remaining) < len(self._pieces):

@@ -39,8 +39,9 @@ Change = Callable[[str], str]
 
 
 class PromptMasking:
-    """An object that masks secrets in the prompts of one sandbox. The object remembers texts that contain no
-    secret. Usually it does not search such a text again until new secret values are added.
+    """An object that masks secrets in the prompts of one sandbox. It remembers the texts in which it has
+    found no secret, at most the latest MAX_KNOWN, and does not search them again. If the secret values
+    change, it forgets these texts.
 
     `masker`: a function that returns the Masker, which replaces the secrets; it is called for each prompt. By
     default the Masker knows all secret values of this process.

@@ -36,9 +36,9 @@ class _Listener:
     inode: int
 
     def precedence(self, host: str) -> int:
-        """Returns how closely this listener's address matches the address `host`; a higher number is a closer
-        match. The listener with the highest number receives the connections to `host`. The number 0 means
-        that this listener receives none.
+        """Returns a number that says how well this listener's address fits connections to the address `host`.
+        If several programs listen on the same port, Linux gives a connection to the listener with the highest
+        number. The number 0 means that this listener gets no connections to `host`.
         """
         if str(self.address) == host:
             return 3
@@ -81,8 +81,9 @@ def find_ports() -> list[ListeningPort]:
 
 
 def _is_of_kernel(port: int, pid: int) -> bool:
-    """Returns whether the port is an internal channel of a Jupyter kernel. Returns False for the port of a
-    web page that a notebook cell serves. `pid`: the id of the process that listens on the port.
+    """Returns whether the port is an internal port of a Jupyter kernel, the process that runs notebook cells.
+    Such ports are not listed, because they are no web pages. Returns False for the port of a web page that a
+    notebook cell serves. `pid`: the id of the process that listens on the port.
     """
     return port >= _FIRST_FREE_PORT and _name_of(pid).endswith(_KERNEL)
 
@@ -128,9 +129,9 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _owners(inodes: Collection[int]) -> dict[int, int]:
-    """Returns which process has each of these sockets open. `inodes`: the inode numbers that identify the
-    sockets. The keys of the result are inode numbers, the values are process ids. A socket that no process of
-    this sandbox has open is left out.
+    """Finds the processes of this sandbox that have these sockets open. `inodes`: the inode numbers that
+    identify the sockets. Returns the process id for each inode number. Sockets of other processes are left
+    out.
     """
     owners: dict[int, int] = {}
     for pid in sorted(_own_processes(), reverse=True):

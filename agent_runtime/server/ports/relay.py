@@ -81,9 +81,9 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Returns a function that the caller uses in place of `receive`. It returns the same messages, and
-        records each message as activity of the sandbox. So the sandbox does not count as idle while clients
-        use its ports.
+        """Wraps the ASGI function `receive`, which returns the next message of a request. The returned
+        function does the same, and at each call also records that the sandbox is in use. So the sandbox does
+        not count as idle while clients use its ports.
         """
 
         async def receive_and_notice() -> Message:

@@ -22,7 +22,8 @@ _SETTINGS = frozenset(field.alias or name for name, field in Config.model_fields
 
 class InitRequest(BaseModel):
     """The request body of POST /api/init: settings that replace the settings with which the server was
-    started. The request may also contain settings of the server that are not fields of this class.
+    started. The request may also contain any other setting of the server's configuration; unknown settings
+    are ignored.
 
     `env`: environment variables for this process. The agent's commands get a variable only if it is in the
     server's list of variables for commands.
@@ -65,9 +66,10 @@ async def init(
     request: Request,
     key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
 ) -> InitStatus:
-    """Gives a server its configuration and environment variables, and starts the server's services. The
-    server was started before its user was known, so that it is ready sooner when a user needs it. The request
-    may be repeated after a failure.
+    """Sets the configuration and environment variables of a waiting server, and starts the server's services.
+    The request may be repeated after a failure.
+
+    A waiting server was started before its user was known, so that it is ready sooner when a user needs it.
     """
     initialization = _initialization(request)
     expected = initialization.config.init_key or ""

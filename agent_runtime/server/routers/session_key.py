@@ -29,7 +29,9 @@ async def replace_session_key(
 ) -> Success:
     """Replaces the current session key by the key in the request. The old key stays valid for some seconds.
 
-    The current key may be replaced even after it has expired. The request may be repeated.
+    The caller must send the current key, which is accepted here even after it has expired. After a successful
+    request, the new key is the current key. So a repeated request needs the new key. It then extends the time
+    for which this key is valid.
     """
     keys: SessionKeys = request.app.state.session_keys
     if keys.present is None:

@@ -155,8 +155,9 @@ async def save_secret(wanted: SecretCreateRequest, store: Saved) -> SecretItem:
 
 @router.get("/secrets/{name}", response_class=PlainTextResponse, dependencies=[Depends(require_session_key)])
 async def get_secret(name: SecretName, store: Saved) -> PlainTextResponse:
-    """Returns the value of a secret as plain text. A conversation calls this route for a secret of the kind
-    LookupSecret, whose value is fetched from a URL.
+    """Returns the value of a secret as plain text. A conversation can have a secret of the kind LookupSecret,
+    which consists of a URL in place of a value. The conversation gets the value from that URL, which may be
+    the URL of this route.
     """
     return PlainTextResponse(_secret(store, name).value, headers={"Cache-Control": "no-store"})
 

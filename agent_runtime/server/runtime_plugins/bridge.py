@@ -40,9 +40,11 @@ _logger.setLevel(logging.WARNING)
 
 
 class Bridge:
-    """The web server for the desktop of the sandbox, on a Unix socket. It listens from `open` to `close`. It
-    sends the desktop's web page, and connects the page to the desktop's VNC server (the server that sends the
-    picture).
+    """A web server through which a user's browser shows and controls the desktop of the sandbox.
+
+    It sends the desktop's web page to the browser. It also passes data in both directions between this page
+    and the desktop's VNC server (the server that sends the picture). It listens on a Unix socket from `open`
+    to `close`.
     """
 
     def __init__(self, vnc: Path) -> None:
@@ -112,8 +114,11 @@ async def _to_client(reader: asyncio.StreamReader, client: ServerConnection) -> 
 
 
 async def _answer(client: ServerConnection, request: Request) -> Response | None:
-    """Returns the HTTP response with a file of the desktop's web page. Returns None for the path of the
-    WebSocket, so that the connection becomes a WebSocket.
+    """Answers an HTTP request: returns a response with a file of the desktop's web page, or the response 404
+    if there is no such file.
+
+    Returns None if the request opens the VNC connection. The WebSocket library then does not send a response,
+    but opens the WebSocket.
     """
     path = unquote(urlsplit(request.path).path)
     if path == _VNC_PATH:

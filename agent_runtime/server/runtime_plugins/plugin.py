@@ -9,9 +9,10 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Absence:
-    """The reason why a runtime plugin (a program such as VS Code) is not available on this server. `code`:
-    identifies the reason; it is stable and part of the API. `reason`: the reason as a text for people. `fix`:
-    advice on how to make the plugin available.
+    """The reason why a runtime plugin (a program such as VS Code) is not available on this server.
+
+    `code`: a short name of the reason for programs. It is part of the API and does not change. `reason`: the
+    reason as a text for people. `fix`: advice on how to make the plugin available.
     """
 
     code: str

@@ -41,13 +41,17 @@ class RuntimePlugins:
         return [await self._describe(name) for name in self._all]
 
     async def start(self, name: str) -> RuntimePluginInfo:
-        """Starts a plugin and returns its description and status. A plugin whose process has ended is started
-        again. Some plugins are started only by the agent's tools; for such a plugin, the call only checks
-        that the plugin is available.
+        """Starts a plugin and returns its description and status. If the plugin already answers requests, it
+        is not started again. If its program has ended or does not answer, the program is stopped and started
+        again.
+
+        The plugins for the browser and for Jupyter are not started here, because the agent's tools start
+        these programs. For them, the method only checks that the plugin is available.
 
         Raises ServerProblem 404 `runtime_plugin_not_found` if there is no plugin with this name. Raises
-        ServerProblem 503 with the code of the plugin's `absence` if the plugin is not available. Raises
-        ServerProblem 503 `runtime_plugin_failed`, with the program's `output`, if the plugin does not start.
+        ServerProblem 503 if the plugin is not available; the error's code is the `code` of the plugin's
+        Absence. Raises ServerProblem 503 `runtime_plugin_failed`, with the program's `output`, if the plugin
+        does not start.
         """
         self.require(name)
         if plugin := self._startable.get(name):

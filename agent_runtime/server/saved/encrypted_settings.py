@@ -80,9 +80,11 @@ class EncryptedSettings:
         return self._saved
 
     def change(self, **fields: object) -> Saved:
-        """Changes the saved values and returns all saved values after the change. `fields`: the new values;
-        the names are fields of the class Saved. Also writes all saved values to disk atomically if the server
-        has a secret key.
+        """Replaces some of the saved values and returns all saved values after the change. If the server has
+        a secret key, also writes all saved values to disk atomically; otherwise they are only in memory.
+
+        `fields`: the new values. Each name is a field of the class Saved; fields that are not given do not
+        change. Raises ServerProblem 507 if the file cannot be written; then no value changes.
         """
         after = Saved.model_validate({**dict(self.saved), **fields})
         if self.is_kept:
@@ -100,10 +102,11 @@ class EncryptedSettings:
             return None
 
     def encrypt(self, text: str) -> str:
-        """Encrypts a text and returns the result. Clients get secrets in this form if they must store them
-        but must not read them.
+        """Encrypts a text, such as a secret, and returns the encrypted text. Raises ServerProblem 409 if the
+        server has no secret key.
 
-        Raises ServerProblem 409 if the server has no secret key.
+        A client can store the encrypted text and send it back later, but cannot read the secret. The server
+        then decrypts the text with `decrypt`.
         """
         return self._fernet().encrypt(text.encode()).decode()
 
@@ -116,8 +119,9 @@ class EncryptedSettings:
 
     @property
     def key_encryption(self) -> KeyEncryption | None:
-        """The cipher that encrypts the API keys of conversations on disk. None if the server has no secret
-        key; the API keys are then not written to disk.
+        """The functions that encrypt and decrypt the API keys of a conversation (such as the key for its
+        model), which are stored on disk. None if the server has no secret key; these API keys are then not
+        stored on disk.
         """
         return (
             KeyEncryption(self.encrypt, self._decrypted, is_renewing=len(self._keys) > 1)
@@ -177,11 +181,12 @@ class EncryptedSettings:
 
 
 def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object], bool]) -> JsonObject:
-    """Returns a copy of `before` to which the entries of `changes` are added; they replace entries with the
-    same name. Nested objects are merged in the same way. The value null removes an entry.
+    """Returns a copy of the object `before`, changed by the entries of `changes`. An entry of `changes` is
+    added, or replaces the entry with the same name. If its value is null, the entry is removed. If its value
+    is an object, the function merges this object with the old object in the same way.
 
-    `is_kept`: a function that returns True for a new value that must not replace the old value, such as the
-    mask that clients see in place of a secret.
+    `is_kept`: a function that gets a new value and returns True if the old value must stay. An example is the
+    mask: clients see it in place of a secret and send it back unchanged.
     """
     after = dict(before)
     for name, value in changes.items():

@@ -29,9 +29,11 @@ Saved = Annotated[EncryptedSettings, Depends(_encrypted_settings)]
 
 
 def require_session_key(request: Request) -> None:
-    """Refuses the request with ServerProblem 403 if the agent server runs without session keys (the keys that
-    its clients must send). Without session keys, the agent's commands could send this request, too, and read
-    the secrets.
+    """Raises ServerProblem 403 if the agent server is configured without session keys (the keys that clients
+    send to prove who they are). Does not check the key in the request.
+
+    A server without session keys must not show secrets. It accepts requests without a key, so a command that
+    the agent runs could send such a request and read the secrets.
     """
     if not request.app.state.config.session_keys:
         raise ServerProblem(

@@ -33,11 +33,14 @@ kernels, in addition to the sets for 64-bit and for 32-bit programs.
 
 @dataclass(frozen=True)
 class _Calls:
-    """The numbers of the system calls of one processor architecture.
+    """The numbers by which the filter recognizes the system calls of one processor architecture.
 
     `audit`: the number of the architecture in the kernel's audit subsystem. `socket`: the number of the call
-    `socket`. `bundled`: the numbers of system calls (such as `socketcall`) whose arguments select one of
-    several other system calls. A filter cannot see which call is selected.
+    `socket`.
+
+    `bundled`: the numbers of system calls that the filter always refuses. Such a call (for example
+    `socketcall`) performs one of several other calls, such as `socket`. A filter cannot see which call it
+    performs.
     """
 
     audit: int

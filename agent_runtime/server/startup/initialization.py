@@ -1,5 +1,5 @@
-"""Configures a server that was started without its final configuration, because its user was not known yet.
-The request POST /api/init sends this configuration later.
+"""Configures a server that was started before its user was known, and so without its final configuration. The
+request POST /api/init sends this configuration later.
 """
 
 from collections.abc import Awaitable, Callable

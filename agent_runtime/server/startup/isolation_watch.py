@@ -1,6 +1,8 @@
-"""Ends this server when the spawner has ended, so that both can be started again together. The spawner is the
-process that starts programs in the command namespaces, the isolated Linux namespaces in which the agent's
-commands run.
+"""Ends this server when the spawner has ended. Afterwards both are started again, with new command
+namespaces.
+
+The command namespaces are the isolated Linux namespaces in which the agent's commands run. The spawner is the
+process that starts programs in these namespaces.
 """
 
 import logging

@@ -33,10 +33,12 @@ def loading() -> Iterator[None]:
 
 
 def build_models_late() -> None:
-    """Makes pydantic build the validator of a pydantic model at the first use of the model.
+    """Makes pydantic build the validator of each model when the model is first used, not when it is defined.
+    Must be called before any model is defined, including the models of FastAPI.
 
-    Must be called before the models are defined, including FastAPI's models. A server uses few of its models
-    at its start. To build all models takes a tenth of the processor time of the start and 3.5 MB of memory.
+    This makes the start of the server faster, because the server uses only few of its models at its start.
+    Without this function, the start takes about ten percent more processor time, and the server needs 3.5 MB
+    more memory.
     """
     from pydantic import BaseModel
     from pydantic.warnings import UnsupportedFieldAttributeWarning

@@ -1,8 +1,8 @@
 """Contains the application of a server that waits for POST /api/init and needs little memory until then.
 
-POST /api/init imports the full application. Modules that take long to import are imported earlier: FastAPI,
-and all modules that conversations need. Modules that need much memory but little time are imported with the
-full application: services, HTTP clients, sockets and routes.
+While the server starts, before that request, this module imports FastAPI and all modules that conversations
+need, because these imports take long. The request POST /api/init imports the other modules of the full
+application: services, HTTP clients, sockets and routes. These need much memory, but their import is fast.
 """
 
 import asyncio

@@ -45,12 +45,15 @@ def parse_users(text: str) -> Users:
 
 def separate(users: Users, conversations: Path) -> None:
     """Prepares the workspace for two operating system users (server and agent), and gives up all privileges
-    of root. Raises TwoUsersError if this is not possible. `users`: the ids of the two users. `conversations`:
-    the directory of the conversations; its parent directory is the workspace.
+    of root. Raises TwoUsersError if this is not possible.
 
-    Afterwards, this process accesses files with the rights of the agent's user. It uses the rights of the
-    server's user only for the server's files. If the kernel does not allow a separate user for file access,
-    this process uses only the agent's user.
+    `users`: the ids of the two users. `conversations`: the directory of the conversations; its parent
+    directory is the workspace.
+
+    Afterwards this process runs as the server's user, but opens files with the rights of the agent's user.
+    Only for the server's files, it uses the rights of the server's user. Some kernels do not allow different
+    users for the process and for its file access. Then the workspace is not prepared, this process runs only
+    as the agent's user, and a warning is logged.
     """
     if os.geteuid() != 0:
         raise TwoUsersError("Only root can become two users.")
@@ -96,8 +99,11 @@ def _prepare(conversations: Path, users: Users, group: int) -> None:
 
 def _take(path: Path, users: Users, group: int) -> None:
     """Makes the operating system user of the server the owner of `path`, a file or directory in the directory
-    of conversations. The function is called if `path` belongs to another user. `group`: the id of the group
-    that `path` gets, which is the group of the agent's user.
+    of conversations. For a directory, also changes the owner of the files in it, but not of its
+    subdirectories. Deletes links and pipes.
+
+    `users`: the ids of the server's user and the agent's user. `group`: the id of the new group of `path` and
+    of the files; it is the group of the agent's user.
     """
     if not _is_directory(path):
         _take_file(path, users, group, _READ_BY_AGENT)

@@ -19,9 +19,11 @@ class AddressError(Exception):
 
 
 def admit(given: str, roots: Sequence[Path]) -> str:
-    """Checks whether the browser may open a URL, and returns the URL with a scheme. A URL without a scheme
-    gets http if its host is this machine, otherwise https. `roots`: the directories whose files the browser
-    may open. Raises AddressError if the browser may not open the URL.
+    """Checks whether the browser may open the URL `given`, and returns the URL. If it has no scheme, adds
+    `http://` in front for a host on this machine, and `https://` for other hosts.
+
+    `roots`: the directories whose files the browser may open with `file:` URLs. Raises AddressError if the
+    URL is not valid or the browser may not open it.
     """
     address = given.strip()
     if len(address) > MAX_ADDRESS_CHARS:

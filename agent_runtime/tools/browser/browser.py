@@ -140,8 +140,8 @@ class Browser:
         return self._current
 
     async def wait_for_opened(self, seconds: float) -> None:
-        """If a page is opening a new tab, waits until the tab is ready, but at most `seconds`. Otherwise
-        returns at once.
+        """Waits until the new tab that a page is opening is ready. Waits at most `seconds`, and raises no
+        error if the tab is not ready then. Returns at once if no page is opening a tab.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -177,8 +177,9 @@ class Browser:
         return notes
 
     async def ended_by(self) -> str:
-        """Returns a text with the exit code of the browser's process. If the process has not ended within
-        five seconds, the text says instead that the browser no longer replies.
+        """Returns a text for an error message that says why the browser cannot be used. The text contains the
+        exit code of the browser's process. If the process does not end within five seconds, the text says
+        that the browser does not answer.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(5):
@@ -255,11 +256,13 @@ class Browser:
             waiting.set_result(tab)
 
     async def _equip(self, session: str, *further: tuple[str, Json]) -> None:
-        """Sends to a new page all DevTools commands that set up the page. `session`: the DevTools session of
-        the page. `further`: additional commands, each with its parameters.
+        """Sets up a new page, or an iframe with a separate DevTools session: sends it the DevTools commands
+        for this. Returns when the browser has replied to all commands.
 
-        Does not wait for a reply between the commands: a new page is paused, and replies to some commands
-        only after the last command resumes the page.
+        `session`: the id of the DevTools session. `further`: additional commands, each with its parameters.
+
+        Sends all commands at once and does not wait for a reply in between. A new page is paused until the
+        last command resumes it, and the browser replies to some of the commands only after that.
         """
         calls = (*_EQUIPMENT, *further)
         await asyncio.gather(
@@ -328,8 +331,8 @@ class Browser:
 
 
 async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -> Browser:
-    """Starts a browser and returns it. Uses Chromium's sandbox if the system allows this sandbox. Raises
-    ChromiumError if the browser cannot be started.
+    """Starts a browser and returns it. If Chromium cannot use its sandbox on this machine, starts Chromium
+    without the sandbox. Raises ChromiumError if the browser cannot be started.
 
     `profile`: Chromium's profile directory. `roots`: the directories whose files a page may read.
     `downloads`: the directory for downloaded files.

@@ -38,8 +38,8 @@ class CommandError(Exception):
 
 
 class NoAnswerError(Exception):
-    """The error that is raised when a page does not reply to a DevTools command in time, because it is too
-    busy.
+    """The error that is raised when the browser or a page does not reply to a DevTools command in time, for
+    example because the scripts of the page keep it busy.
     """
 
 

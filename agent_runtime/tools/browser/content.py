@@ -8,10 +8,12 @@ _LIMITS = {"chars": 1_000_000, "nodes": 200_000}
 
 
 async def read_content(tab: Tab, *, keeps_links: bool, start: int) -> str:
-    """Returns up to PIECE_CHARS characters of the page's text as Markdown, beginning with the character
-    number `start` (counted from 0). If more text follows, adds a note that says so. `keeps_links`: whether
-    the text contains the URLs of links. Raises PageError if the text has no character number `start`, or if
-    the page cannot be read.
+    """Returns a part of the page's text as Markdown, at most PIECE_CHARS characters. Adds a note if more text
+    follows.
+
+    `start`: the number of characters to skip before the part; 0 means that the part begins with the page's
+    text. `keeps_links`: whether the text contains the URLs of links. Raises PageError if the text has no
+    characters after the skipped ones, unless `start` is 0. Raises PageError if the page cannot be read.
     """
     text, is_cut = await _full_text(tab, keeps_links=keeps_links)
     if start and start >= len(text):

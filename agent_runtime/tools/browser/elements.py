@@ -41,8 +41,9 @@ class Element:
 @dataclass(frozen=True)
 class PageState:
     """The elements of a page that can be clicked or filled in, with a text for the model that describes them.
-    `page`: the scroll positions and the loading status of the page, as returned by the script `elements.js`,
-    which runs in the page.
+
+    `page`: the result of the script `elements.js`, which runs in the page, for the main document of the page.
+    It contains the scroll position (`scroll`) and the HTTP status code of the page (`status`).
     """
 
     elements: Sequence[Element]
@@ -72,9 +73,11 @@ async def look(tab: Tab) -> PageState:
 
 
 async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab: bool) -> str | None:
-    """Clicks an element of the page and returns None. If `in_new_tab` is set and the element is a link,
-    returns the URL of the link and does not click. `index`: the element's index in `elements`. Raises
-    PageError if the element cannot be clicked or no longer exists.
+    """Clicks an element of the page and returns None. If `in_new_tab` is set and the element is a link, does
+    not click, but returns the link's URL, so that the caller can open it in a new tab.
+
+    `index`: the element's index in `elements`. Raises PageError if the element cannot be clicked or no longer
+    exists.
     """
     element, handle = await _find(tab, elements, index)
     aim = _checked(await tab.on(element.frame, handle, "aim"), index)

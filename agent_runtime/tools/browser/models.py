@@ -84,10 +84,11 @@ class BrowserStopRecordingAction(Action):
 
 
 class BrowserObservation(Observation):
-    """The result of a browser tool call. A screenshot is an image in `content`. The fields `screenshot_data`
-    and `full_output_save_dir` are not used and are always None.
+    """The result of a browser tool call. Its text begins with the page's URL and title, as the lines `URL: …`
+    and `Title: …`. If there is a screenshot, it is an image in the field `content`.
 
-    The text begins with the page's URL and title, as the lines `URL: …` and `Title: …`.
+    The fields `screenshot_data` and `full_output_save_dir` are part of the protocol of OpenHands. Slipway
+    does not use them: they are always None.
     """
 
     screenshot_data: str | None = None

@@ -1,4 +1,6 @@
-"""Records the browser's page as numbered pictures. Also writes an HTML page that plays the pictures."""
+"""Records the browser's page as numbered pictures. Also writes an HTML page that shows the pictures one after
+another, like a film.
+"""
 
 import asyncio
 import base64
@@ -46,8 +48,10 @@ _PLAYER = """\
 
 
 class Recording:
-    """A running recording of the browser's page. Call `follow` with the current tab after each tool call, and
-    `stop` to end the recording.
+    """A running recording of the browser's page. `start` begins the recording, and `stop` ends it.
+
+    A recording takes pictures of one tab at a time. A tool call may change the current tab. So `follow` must
+    be called with the current tab after each tool call; it makes the recording continue in this tab.
     """
 
     def __init__(self, browser: Browser, directory: Path) -> None:
@@ -87,8 +91,10 @@ class Recording:
         return self._count
 
     def drop(self) -> None:
-        """Stops the recording at once. Does not delete the pictures that are already saved. Called, for
-        example, when the browser has ended.
+        """Stops saving pictures at once. The pictures that are already saved stay.
+
+        Unlike `stop`, this method sends no command to the browser and writes no HTML page. So it can be
+        called when the browser has already ended.
         """
         if self._writing is not None:
             self._writing.cancel()

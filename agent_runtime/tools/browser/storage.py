@@ -56,8 +56,9 @@ class _State(BaseModel):
 
 
 async def read_storage(browser: Browser) -> str:
-    """Returns all cookies of the browser, and the local storage of every open origin (website), as JSON.
-    Raises PageError if the JSON is too large for the model.
+    """Returns the stored data of websites as JSON: all cookies of the browser, and the local storage of each
+    origin (website) that a tab or one of its frames shows now. Raises PageError if the JSON is too large for
+    the model.
     """
     cookies = (await browser.call("Storage.getCookies"))["cookies"]
     origins: dict[str, list[dict[str, str]]] = {}
@@ -103,9 +104,12 @@ async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
 
 
 async def _keep(browser: Browser, origin: _Origin) -> None:
-    """Restores saved local storage: writes the entries in `origin` into the browser's local storage of that
-    origin (website). Opens an empty page of the origin for this, so that the website's server gets no
-    request.
+    """Writes entries into the browser's local storage of an origin (website). `origin`: the URL of the
+    origin, and the entries.
+
+    Only a page of the origin can do this. So the function opens an empty page with the origin's URL in a new
+    tab, and closes the tab afterwards. The website's server gets no request. Raises PageError if the URL is
+    not valid or the entries cannot be written.
     """
     if not origin.origin.startswith(("http://", "https://")):
         raise PageError(f"{origin.origin!r} is not an origin of the web, such as https://example.org.")

@@ -35,9 +35,9 @@ class PageError(Exception):
 class PageFrame:
     """The document of a page, or of an iframe in the page.
 
-    `session`: the id of the DevTools session that controls the document. `owner_session`: the id of the
-    session that controls the surrounding document, which contains the iframe; None for the page itself. The
-    two sessions differ only if another browser process draws the iframe.
+    `session`: the id of the DevTools session that controls the document. `owner_session`: for an iframe, the
+    id of the session that controls the document which contains the iframe; None for the page itself. Both ids
+    are the same if one process of the browser draws both documents.
     """
 
     id: str
@@ -164,9 +164,11 @@ class Tab:
         return (await self._evaluate(frame, expression, by_value=True)).get("value")
 
     async def element(self, frame: PageFrame, index: int) -> str | None:
-        """Returns the DevTools handle of an element that the script `elements.js` has found in the frame's
-        document. `index`: the element's index in the list that this script has made. Returns None if the
-        element no longer exists.
+        """Returns the DevTools handle of an element: the id by which DevTools commands refer to the element.
+        Returns None if the element no longer exists.
+
+        `frame`: the document that contains the element. The script `elements.js` must have run there before,
+        because it makes the list of elements. `index`: the element's index in this list.
         """
         try:
             found = await self._evaluate(frame, f"globalThis.slipwayElements?.[{index}]", by_value=False)
@@ -203,11 +205,12 @@ class Tab:
         return x + outer_x, y + outer_y
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
-        """Returns the x and y position of the outermost frame of a DevTools session, in pixels from the top
-        left corner of the visible part of the page. `session`: the id of the DevTools session.
+        """Returns where the outermost document of a DevTools session begins in the tab: x and y, in pixels
+        from the top left corner of the visible part of the page. `session`: the id of the DevTools session.
 
-        A page has one session for itself, and one for each other browser process that draws some of its
-        frames. In each session, positions are relative to the session's outermost frame.
+        An iframe that a separate browser process draws has a separate session. In this session, the browser
+        states positions relative to the iframe. The result is added to such a position to get the position in
+        the tab. For the session of the page itself, the result is (0, 0).
         """
         if session == self.session:
             return 0.0, 0.0

@@ -1,8 +1,9 @@
-"""Contains tools that a client of the agent server runs. The tool call becomes an event, and the client that
-reads the event performs the call.
+"""Contains tools that a client of the agent server runs. Each tool call becomes an event in the conversation.
+The client reads the event and performs the call.
 
-If the tool is declared with `awaits_answer`, the client's result is the result of the call. Otherwise the
-client may send its result later as a message.
+If the tool is declared with `awaits_answer`, the agent waits, and the client's result is the result of the
+call. Otherwise the agent continues at once with a fixed result. The client may then send its result later as
+a message in the conversation.
 """
 
 import asyncio

@@ -23,11 +23,14 @@ class ToolLoadError(Exception):
 def load_tool(
     name: str, params: Mapping[str, JsonValue], context: ToolContext, modules: Mapping[str, str]
 ) -> AnyTool | None:
-    """Creates a tool that is not part of the runtime. Returns None if the name is not known. `context` and,
-    as keyword arguments, `params` are passed to the tool's class or factory function.
+    """Creates a tool that is not part of the runtime, and returns it. Returns None if no tool with this name
+    is known.
 
     `name`: `module:Class`, a tool name in `modules`, or the name of an installed entry point. `modules`: the
-    names of the Python modules that define the tools, by tool name.
+    name of the Python module that defines the tool, for each tool name.
+
+    The tool is created by a call of its class or factory function. `context` is the positional argument of
+    this call, and the entries of `params` are its keyword arguments.
 
     Raises ToolLoadError if the tool exists but cannot be imported or created.
     """

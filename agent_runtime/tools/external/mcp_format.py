@@ -1,8 +1,9 @@
 """Contains the base class of built-in tools whose events have the format of MCP tool events. MCP is the Model
 Context Protocol.
 
-Slipway's clients use the protocol of OpenHands. In this protocol, clients refuse events with unknown kinds of
-actions and observations, but accept MCP tool events with any tool name and any arguments.
+Slipway's clients use the protocol of OpenHands. They refuse events with kinds of actions and observations
+that this protocol does not define. But they accept MCP tool events with any tool name and any arguments. So a
+tool that this protocol does not define uses the format of MCP tool events.
 """
 
 from collections.abc import Collection, Mapping

@@ -4,8 +4,8 @@ from agent_runtime.tools.file_editor.view import numbered
 
 
 class ChangedLines:
-    """The line numbers of the changes in a file. When a new change adds or removes lines, the object corrects
-    the line numbers of all recorded changes that are further down in the file.
+    """The places in a file that several replacements have changed, as line numbers. If a new change adds or
+    removes lines, the object corrects the line numbers of all changes that are further down in the file.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,8 @@
-"""Guesses the encoding of text files that are not UTF-8. Even a wrong guess loses no bytes."""
+"""Guesses the encoding of text files that are not UTF-8.
+
+Even a wrong guess loses no bytes: the chosen encoding always converts the bytes of the file to text and back
+to the same bytes.
+"""
 
 # Common encodings besides UTF-8. A short list makes guesses better.
 _CANDIDATES = (

@@ -68,8 +68,9 @@ class FileEditorAction(Action):
     def to_wire(self) -> dict[str, JsonValue]:
         """Returns the action as JSON for clients of the agent server.
 
-        Clients know only one replacement per call. If the call has several, their texts are joined: all old
-        texts into one, and all new texts into one. So a user who must confirm the call sees all of them.
+        A call may contain several replacements (`edits`), but clients only know one: `old_str` and `new_str`.
+        So `old_str` gets the old texts of all replacements, one below the other, and `new_str` gets all new
+        texts. A user who must confirm the call then sees all replacements.
         """
         wire = super().to_wire()
         if self.edits:

@@ -20,8 +20,11 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True)
 class TextFile:
-    """The content of a text file. `text`: the content with its original line endings. `mark`: the byte order
-    mark at the beginning of the file; empty if there is none. `newline`: the line ending that new lines get.
+    """The content of a text file. `text`: the content with its original line endings. `mark`: the bytes of
+    the byte order mark at the beginning of the file; empty if there is none.
+
+    The property `newline` is the line ending that most lines of the file have. Lines that an edit adds get
+    it, too.
     """
 
     text: str
@@ -83,8 +86,8 @@ def decode(data: bytes, path: Path) -> TextFile:
 
 
 def split_lines(text: str) -> list[str]:
-    """Returns the lines of the text with their line endings. Unlike str.splitlines, only a line feed ends a
-    line.
+    """Splits the text into lines and returns them with their line endings. A line ends only with a line feed
+    (also after a carriage return). str.splitlines also splits at other characters, such as form feeds.
     """
     return _LINE.findall(text)
 

@@ -237,11 +237,12 @@ class FileEditorTool(Tool[FileEditorAction]):
         count: int,
         note: str = "",
     ) -> FileEditorObservation:
-        """Replaces the whole content of the file by `text` and returns the result for the model. The result
-        contains `note` and the changed lines, with some unchanged lines before and after them.
+        """Writes the new content `text` to the file and returns the result for the model. Also stores the old
+        content, so that the edit can be undone. The result contains `note` and the changed lines, with some
+        unchanged lines before and after them.
 
         `file`: the content before the edit. `line`: the number of the first changed line, counted from 1.
-        `count`: the number of changed lines.
+        `count`: the number of changed lines in the new content.
         """
         edited = file.with_text(text)
         self._write(path, file.to_bytes(), edited.to_bytes())

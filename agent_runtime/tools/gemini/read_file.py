@@ -30,8 +30,10 @@ class ReadFileAction(Action):
 
 
 class ReadFileObservation(OwnObservation):
-    """The result of a call of the tool that reads a file. `lines_shown`: the numbers of the first and the
-    last shown line, counted from 1; None if nothing was left out or if the result is an image or an error.
+    """The result of a call of the tool that reads a file.
+
+    `lines_shown`: the numbers of the first and the last shown line, counted from 1. None if the result shows
+    the whole file, or if it is an image or an error.
     """
 
     file_path: str
@@ -77,9 +79,12 @@ class ReadFileTool(Tool[ReadFileAction]):
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
-    """Decides which lines to show, beginning with the line at the index `first`. Returns the index after the
-    last line to show. Shows at most `limit` whole lines, and only as many as fit into MAX_CHARS characters,
-    but at least one.
+    """Returns the index after the last line to show. `lines`: all lines of the file. `first`: the index of
+    the first line to show.
+
+    The lines to show are as many as possible, but at least one, if there is one. They are at most `limit`
+    lines, at most MAX_LINES lines, and together at most MAX_CHARS characters. If the first line alone is
+    longer than MAX_CHARS, only this line is shown.
     """
     size, last = 0, first
     for line in lines[first : first + min(limit, MAX_LINES)]:

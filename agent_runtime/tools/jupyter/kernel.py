@@ -107,9 +107,9 @@ class Kernel:
         await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
 
     async def unset_variables(self, names: Mapping[str, str]) -> None:
-        """Removes environment variables, so that later cells do not have them. `names`: the keys are the
-        names of the variables; the values are not used. Raises KernelError if the kernel has ended. Raises
-        TimeoutError if the kernel does not reply in time.
+        """Removes the environment variables that `set_variables` has added, so that later cells do not have
+        them. `names`: the same mapping that `set_variables` got; only its keys, the names, are used. Raises
+        KernelError if the kernel has ended. Raises TimeoutError if the kernel does not reply in time.
         """
         await self._do(f"import os as _os; [_os.environ.pop(_n, None) for _n in {[*names]!r}]")
 
@@ -175,8 +175,10 @@ def _ignore(kind: str, content: Mapping[str, Any]) -> None:
 
 
 async def _greet(client: "AsyncKernelClient") -> None:
-    """Waits until both channels to the kernel work: the channel for requests and the channel for output. This
-    is needed because the subscription to the output takes some time to become effective.
+    """Waits until the kernel replies to requests and this process receives the kernel's output.
+
+    The kernel sends its output over a second socket, and output is lost if this socket is not yet connected
+    completely. So the function sends a test request every second until the output for such a request arrives.
     """
     while True:
         request = client.kernel_info()
@@ -205,12 +207,13 @@ async def _follow(client: "AsyncKernelClient", request: str, listener: Listener)
 
 
 def _own_variables(directory: Path) -> dict[str, str]:
-    """Returns the environment variables that only the kernel process needs. `directory`: the kernel's private
-    directory.
+    """Returns the environment variables that the kernel process gets in addition to those of commands.
+    `directory`: the kernel's private directory.
 
-    The variable JPY_PARENT_PID makes a kernel end when the agent server has ended. It is left out if commands
-    run in the command namespaces (isolated Linux namespaces), because all processes there end together with
-    the agent server.
+    IPYTHONDIR is the directory for the files of IPython. JPY_PARENT_PID is the id of the agent server's
+    process: the kernel ends when this process ends. If there are command namespaces (isolated Linux
+    namespaces for commands), JPY_PARENT_PID is not set. It is not needed there, because all processes in them
+    end together with the agent server.
     """
     parent = {} if has_command_namespaces() else {"JPY_PARENT_PID": str(os.getpid())}
     return {"IPYTHONDIR": str(directory / "profile"), **parent}

@@ -84,8 +84,11 @@ class CellOutputs:
         self._say_block(self._pictured(found, data[found]) if found else _as_text(data))
 
     def _pictured(self, kind: str, encoded: str) -> str:
-        """Stores a picture that the cell has shown, if it is not too large. Returns the text that replaces
-        the picture in the plain text of the output. `kind`: the media type. `encoded`: the picture in base64.
+        """Stores a picture that the cell has shown, and returns the text that stands for it in the cell's
+        output, such as `[picture 1]`. If the picture is not valid or too large, or there are too many
+        pictures, does not store it; the text then gives the reason.
+
+        `kind`: the media type. `encoded`: the picture in base64.
         """
         try:
             size = len(base64.b64decode(encoded))

@@ -99,10 +99,11 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Returns a claim that lets cells run one after another, but at the same time as shell commands.
+        """Returns a claim (a statement about what a tool call uses) on all resources, in a lane that only
+        cells use. A lane is the name of a group of calls.
 
-        A lane is the name of a group of calls. Calls in different lanes never conflict. All cells have the
-        same lane, which no other tool uses.
+        Two cells have the same lane, so their claims conflict and they run one after another. Shell commands
+        have other lanes, so they may run at the same time as a cell.
         """
         del action
         return (Claim(lane=self.name),)

@@ -18,13 +18,15 @@ ChangeKind = Literal["changed", "renamed", "removed", "new"]
 
 
 class ToolChange(BaseModel):
-    """A difference between an approved tool of an MCP server and the tool that the server lists now. `tool`:
-    the approved name, or the name of a new tool. `offered`: the current definition; None if the tool was
-    removed.
+    """A difference between the approved definition of an MCP server's tool and the definition that the server
+    lists now.
 
-    `fingerprint`: identifies this difference; the user's decision applies only to this difference.
-    `difference`: the approved and the current definition of the tool as a unified diff. `is_refused`: whether
-    a user has refused the change.
+    `tool`: the name of the tool; for a renamed tool, the old name. `offered`: the definition that the server
+    lists now; None if the server no longer lists the tool. `difference`: both definitions as a unified diff.
+    `is_refused`: whether a user has refused the change.
+
+    `fingerprint`: a value computed from both definitions. A user's decision is stored with it, and so does
+    not apply if the server changes the tool again.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,19 +44,23 @@ Definitions = Mapping[str, ToolDefinition]
 
 
 class Approvals(BaseModel):
-    """The approved tools of all MCP servers. `approved`: the tool definitions, by server and tool. `changes`:
-    the differences that the last comparison has found and that no user has approved, by server and tool.
+    """The approved tools of all MCP servers, and the changes that are not approved.
+
+    `approved`: the approved tool definitions, by server name and tool name. `changes`: the differences
+    between these definitions and the tools that a server listed last, by server name and tool name. They
+    contain changes that a user has refused, and changes about which no user has decided.
     """
 
     approved: dict[str, dict[str, ToolDefinition]] = {}
     changes: dict[str, dict[str, ToolChange]] = {}
 
     def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
-        """Compares the tools that a server lists now with the approved tools, and stores the differences.
-        Returns whether the approved tools or the differences have changed since the last comparison.
+        """Compares the tools that a server lists now with the approved tools, and stores the differences in
+        `changes`. At the first call for a server, all its tools become approved. Returns whether this call
+        has changed the server's approved tools or its differences.
 
         `offered`: the tools that the server lists now. `asks`: whether a new tool also needs the user's
-        approval; if not, new tools are approved at once.
+        approval; if not, new tools become approved at once.
         """
         known = (self.approved.get(server), self.changes.get(server))
         now = {definition.name: definition for definition in offered}
@@ -71,8 +77,8 @@ class Approvals(BaseModel):
         return self.changes.get(server, {}).get(tool)
 
     def approve(self, server: str, change: ToolChange) -> None:
-        """Approves a change of a tool: the definition that the server lists now becomes the approved
-        definition. A tool that the server no longer lists is no longer approved.
+        """Approves a change of a tool: the definition that the server lists now replaces the approved
+        definition. If the server has removed the tool, the tool is removed from the approved tools.
         """
         approved_tools = {name: one for name, one in self.approved[server].items() if name != change.tool}
         if change.offered is not None:

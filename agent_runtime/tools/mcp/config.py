@@ -12,14 +12,15 @@ DEFAULT_CALL_SECONDS = 300.0
 
 
 class McpServer(BaseModel):
-    """The configuration of one MCP server: either a command that uses MCP over its standard streams, or a
-    URL. Unknown fields are stored unchanged.
+    """The configuration of one MCP server. It has either a `command`, which uses MCP over its standard
+    streams, or a `url`. Unknown fields are stored unchanged.
 
-    `timeout`: the seconds that a tool call may take. `auth`: a credential; its field `strategy` says how the
-    credential is used, with the values that OpenHands defines.
+    `timeout`: the seconds that a tool call may take. `auth`: a credential. Its field `strategy` says how the
+    credential is sent to the server, for example `bearer`, `basic` or `oauth2`. The format is that of
+    OpenHands.
 
-    `approved_files`: the SHA-256 digest of each file that the user has approved for this server, by absolute
-    path. The server starts only while these files have these digests.
+    `approved_files`: the files that the user has approved for this server: the SHA-256 digest of each file,
+    by absolute path. The server does not start if one of these files has changed.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -55,8 +56,9 @@ class McpServer(BaseModel):
 
     @property
     def has_lost_secrets(self) -> bool:
-        """Whether the configuration contains a mask in place of a secret. This happens after a restart if the
-        secret was not stored.
+        """Whether a secret in the configuration is lost: the configuration contains only the mask that
+        replaces secrets. This happens after a restart of the agent server if the secret was not stored on
+        disk.
         """
         return _holds_mask([self.env, self.headers, self.auth])
 

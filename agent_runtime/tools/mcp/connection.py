@@ -52,8 +52,8 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """The connection to one MCP server. `on_change`: called when the server's tools have changed. The MCP
-    library requires that one asyncio task opens and closes the connection. Other asyncio tasks only use it.
+    """The connection to one MCP server. `on_change`: called when the server's tools have changed. Each
+    connection is opened and closed by one asyncio task, as the MCP library requires; all tasks may use it.
     """
 
     def __init__(
@@ -119,8 +119,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Registers a tool call that runs in the `with` block. `deadline`: the call's time limit, which does
-        not run while the user answers a question. After the last running call, cancels open questions.
+        """Counts a tool call as running until the `with` block ends. After the last one, cancels the
+        questions to the user. `deadline`: the call's time limit; the user's answer to a question restarts it.
         """
         self._deadlines.add(deadline)
         try:
@@ -210,8 +210,8 @@ class McpConnection:
         )
 
     async def _own(self, opened: "asyncio.Future[Client]", words: IO[bytes]) -> None:
-        """Opens the connection and holds it open until `close` is called or the connection fails. `opened`: a
-        future that gets the opened client. `words`: the file with the server's output.
+        """Opens the connection and holds it open until `close` is called or it fails. `opened`: a future
+        whose result is the client of the open connection. `words`: the file for the server's output.
         """
         wants_end = self._wants_end
         async with self._connected(words) as client:

@@ -1,9 +1,11 @@
-"""Signs a user in to an MCP server by OAuth 2.1. The user's browser runs on another machine.
+"""Signs a user in to an MCP server by OAuth 2.1. The user's browser may run on another machine.
 
-The MCP library implements the protocol (discovery, registration, PKCE, refresh). This module gives the user
-the sign-in URL that the library has made. After the sign-in, this module gives the library the URL to which
-the user's browser was redirected. Clients get the tokens, the registration and the expiry time as
-`oauth_state`.
+The MCP library implements the protocol (discovery, registration, PKCE, refresh). This module passes two URLs
+between the library and the user. First the user gets the library's sign-in URL and opens it in a browser.
+After the sign-in, the browser is redirected to a second URL, which the library gets.
+
+The results are the tokens, the client registration and the expiry time. A client of the agent server gets
+them as `oauth_state` and stores them.
 """
 
 import asyncio
@@ -118,10 +120,13 @@ def oauth(
     """Returns an HTTP authentication that adds the access token to requests and renews the token.
 
     `url`: the URL of the MCP server. `auth`: the field `auth` of the MCP server's configuration. `state`: the
-    stored tokens of an earlier sign-in; new tokens are stored there. `sign_in`: the sign-in that a person
-    performs now; with None, SignInNeededError is raised if the server requires a sign-in.
+    stored tokens of an earlier sign-in; new tokens are stored there.
 
-    If a tool call needs more permissions than the sign-in gave, the call is refused. Other calls continue.
+    `sign_in`: the sign-in that a person performs now; None if no person can sign in. In this case, requests
+    raise SignInNeededError if the server requires a sign-in.
+
+    A tool call may need more permissions than the user gave at the sign-in. Then only this call is refused,
+    and the connection stays usable.
     """
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import OAuthClientMetadata

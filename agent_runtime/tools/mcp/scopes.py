@@ -1,8 +1,8 @@
 """Chooses the OAuth scopes (permissions) that a sign-in to an MCP server requests.
 
-The MCP library requests the scopes that the server names. If a tool call needs more scopes, the library
-starts another sign-in, which no person could complete during a conversation. So this module also requests the
-configured scopes at the first sign-in, and refuses calls that need more.
+The MCP library requests only the scopes that the server names. If a tool call needs more scopes, the library
+starts another sign-in. But during a conversation, no person can complete a sign-in. So this module makes the
+first sign-in request the scopes in the server's configuration, and refuses calls that need more.
 """
 
 import re

@@ -78,11 +78,11 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Returns an effect of unknown risk, because it is not known what the call reads and changes. So the
-        confirmation policy can ask the user before the call.
+        """Returns an effect of unknown risk, because it is not known what the call reads and changes. The
+        confirmation policy decides by the risk whether the user is asked before the call.
 
-        The MCP server's hints about its tool (such as "only reads") are not used: a malicious server could
-        give false hints, and the user would not be asked.
+        The MCP server's hints about its tool (such as "only reads") are not used. A malicious server could
+        give false hints, so that the user would not be asked.
         """
         del action
         return UNDECLARED

@@ -100,7 +100,9 @@ def delete_note(working_dir: Path, name: str) -> bool:
 
 
 def checked_title(title: str) -> str:
-    """Returns the title of a memory note on one line. Raises NoteError if the title is empty or too long."""
+    """Checks the title of a memory note and returns it as one line, with single spaces in place of line
+    breaks. Raises NoteError if the title is empty or too long.
+    """
     line = " ".join(title.split())
     if not line or len(line) > MAX_TITLE_CHARS:
         raise NoteError(f"A note needs a `title` of at most {MAX_TITLE_CHARS} characters.")

@@ -26,7 +26,8 @@ def most_relevant(notes: Sequence[Note], question: str, limit: int) -> list[Note
     """Returns the memory notes (texts that agents write for later conversations) that fit the question best,
     at most `limit`, the best first.
 
-    Each returned note contains at least one word of the question that is not a common word such as "the".
+    Each returned note contains at least one word of the question, possibly with a different ending. Common
+    words such as "the" and very short words do not count.
     """
     words = _words(question)
     if not notes or not words:

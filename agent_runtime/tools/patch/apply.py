@@ -22,9 +22,11 @@ _LOOK_ALIKE = {
 
 @dataclass(frozen=True)
 class PatchedFile:
-    """One file that an operation of a patch changes. `old`, `new`: its content before and after the change;
-    None means that the file does not exist. `move_path`: the new path of a moved file; None if the file is
-    not moved.
+    """One file that an operation of a patch changes. `path`: the path of the file in the patch, before a
+    move. `move_path`: the new path if the patch moves the file, otherwise None.
+
+    `old`, `new`: the content of the file before and after the operation; None if the file does not exist
+    then.
     """
 
     path: str
@@ -38,7 +40,9 @@ class Draft:
     """The result of a patch in memory, before it is written to disk. `files`: the new content by path; None
     means that the file is deleted. `moved`: the old path of each moved file, by the new path.
 
-    `fuzz`: the number of lines that match the file only if blanks at their end or quote styles are ignored.
+    `fuzz`: the number of lines in the patch that are not exactly equal to the lines that were found for them
+    in the files. They differ only in blanks at the end of the line, or in similar characters such as
+    different quotes or dashes.
     """
 
     files: dict[Path, TextFile | None] = field(default_factory=dict)
@@ -87,8 +91,8 @@ def write(result: Draft) -> None:
 
 @dataclass(frozen=True)
 class _Stored:
-    """The content and the mode (permissions) that a file gets when it is written. `mode`: None keeps the mode
-    of an existing file, or uses the default for a new file.
+    """What is written to a file: its content and its mode (permissions). `mode`: the new mode of the file. If
+    it is None, an existing file keeps its mode, and a new file gets the default mode.
     """
 
     content: bytes
@@ -161,9 +165,11 @@ def _last_text(result: Draft, path: Path) -> str:
 
 
 def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[str, int]:
-    """Applies all chunks of a patch to the text of the file. Returns the new text, and the number of lines
-    that match the patch only if blanks at their end or quote styles are ignored. `name`: the path of the file
-    for error messages.
+    """Applies all chunks of a patch to the text of the file. Returns the new text, and the number of lines in
+    the patch that are not exactly equal to the lines that were found for them (see `Draft.fuzz`).
+
+    `name`: the path of the file for error messages. Raises PatchError if the lines of a chunk are not found
+    in the file.
     """
     lines = split_lines(file.text)
     plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
@@ -187,8 +193,10 @@ def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[st
 
 
 def _joined(lines: list[str], file: TextFile) -> str:
-    """Returns the new lines of the file as one text, and adds missing line endings. The last line has no line
-    ending if the file's last line had none.
+    """Joins the new lines of the file and returns the text. Adds a line ending to each line that has none.
+
+    There is one exception: if the old text of the file did not end with a line ending, the new text does not
+    either.
     """
     ended = [line if line.endswith("\n") else line + file.newline for line in lines]
     had_no_end = file.text != "" and not file.text.endswith("\n")
@@ -199,9 +207,11 @@ def _joined(lines: list[str], file: TextFile) -> str:
 
 def _locate(file: TextFile, plain: list[str], chunk: Chunk, position: int, where: str) -> tuple[int, int]:
     """Finds the lines that a chunk of a patch replaces in the file, at or after the line index `position`.
-    Returns the index of the first of these lines, and the number of lines that match only if blanks at their
-    end or quote styles are ignored. `plain`: the lines of the file. `where`: the place in the patch, for
-    error messages.
+    Returns the index of the first of these lines, and the number of lines that are not exactly equal to those
+    in the chunk (see `Draft.fuzz`).
+
+    `plain`: the lines of the file without line endings. `where`: the place in the patch, for error messages.
+    Raises PatchError if the lines are not found.
     """
     start = position
     for header in chunk.headers:

@@ -58,10 +58,11 @@ Operation = AddFile | DeleteFile | UpdateFile
 
 
 def parse_patch(text: str) -> list[Operation]:
-    """Returns the operations (changes of single files) of the patch `text`, at least one. Raises PatchError
-    if the text is not a valid patch.
+    """Parses the patch `text` and returns its operations (changes of single files), at least one. Raises
+    PatchError if the text is not a valid patch.
 
-    Ignores text around the patch, such as a shell's heredoc.
+    Ignores the lines before `*** Begin Patch` and after `*** End Patch`. Some models write such lines, for
+    example the shell command `apply_patch <<'EOF'`.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     stripped = [line.strip() for line in lines]

@@ -36,8 +36,9 @@ class SearchError(Exception):
 
 @dataclass(frozen=True)
 class FoundFiles:
-    """The files that a search has found: absolute paths, the newest file first. `total`: the number of all
-    found files, including files that are left out of the list.
+    """The result of a search for files. `files`: the absolute paths of at most MAX_FILES found files, the
+    file with the newest change first. `total`: the number of all found files, including those that are not in
+    `files` because there are too many.
     """
 
     files: list[str]

@@ -81,11 +81,12 @@ async def spawn(
 
 
 def _let_commands_be_interrupted() -> None:
-    """Makes Ctrl-C work in commands even if this process ignores signals, as after nohup or in the
-    background.
+    """Makes sure that Ctrl-C can end the commands of the shell, even if this process ignores signals. A
+    process that was started with nohup or in the background ignores some signals.
 
-    Child processes inherit ignored signals, and no shell can undo this. But child processes do not inherit a
-    signal handler. So each ignored signal gets a handler that does nothing.
+    A child process also ignores each signal that its parent ignores, and a shell cannot change this. So this
+    function replaces "ignore" by a handler that does nothing. Child processes do not inherit handlers, so the
+    signal has its normal effect in them.
     """
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread may set handlers

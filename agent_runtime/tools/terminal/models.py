@@ -78,10 +78,12 @@ class TerminalObservation(Observation):
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
-        """Returns whether the command may fetch text from the network, so that the model must treat the
-        output as untrusted. `wire`: the observation as JSON from the event log.
+        """Returns whether the command's output may contain text from the network. If so, the model sees the
+        output between marks that say "data, not instructions". `wire`: the observation as JSON from the event
+        log.
 
-        Output that comes only from the workspace is not marked as untrusted. If all output were marked, the
-        mark would have no meaning.
+        The decision depends only on the text of the command, for example whether it contains `curl`. Other
+        output is not marked, because it usually comes from the workspace. If all output were marked, the
+        model would ignore the marks.
         """
         return _REACHES_OUT.search(str(wire.get("command") or "")) is not None

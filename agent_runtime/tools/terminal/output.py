@@ -59,8 +59,8 @@ class OutputCollector:
         return text
 
     def styles(self, text: str) -> list[Style]:
-        """Returns the colours of the text that the last call of `take` returned. `text`: this text, in which
-        the caller may have changed some lines. Changed lines get no colours.
+        """Returns the colours for a text that the last call of `take` has returned. `text`: this text, or a
+        version of it in which the caller has changed some lines. Changed lines get no colours.
         """
         return self._taken.styles(text)
 
@@ -76,8 +76,10 @@ class OutputCollector:
         return end[end.find("\n", 0, -1) + 1 :]
 
     def styles_now(self, text: str, limit: int) -> list[Style]:
-        """Returns the last `limit` colours of the text that the last call of `peek` returned. `text`: this
-        text, in which the caller may have changed some lines. Changed lines get no colours.
+        """Returns the colours for a text that the last call of `peek` has returned. `text`: this text, or a
+        version of it in which the caller has changed some lines. Changed lines get no colours.
+
+        `limit`: the maximum number of coloured parts; if there are more, the first ones get no colour.
         """
         return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 

@@ -118,12 +118,13 @@ class Paint:
             self._tail_chars -= len(self._tail.popleft().text) + 1
 
     def styles(self, text: str, *, unfinished: str = "", limit: int = MAX_STYLES) -> list[Style]:
-        """Returns the styles of the lines in `text`, each with the characters to which it applies. Returns
-        only the last `limit` styles if there are more. `text`: plain text with all or some lines of the
-        output.
+        """Returns the styles for a text that consists of lines of the output. Each style has the range of
+        characters in `text` to which it applies. `text`: plain text with all or some lines of the output.
+        `limit`: the maximum number of styles; if there are more, the first ones are left out.
 
-        `unfinished`: the last line of the output with its escape sequences, if the end of this line has not
-        arrived yet; otherwise empty. Such a line is not added yet, but `text` may contain it as plain text.
+        `unfinished`: the last line of the output with its escape sequences, if the rest of this line has not
+        arrived yet; otherwise empty. `add` gets only complete lines, but `text` may already contain this
+        line.
         """
         tail = list(self._tail)
         if unfinished:
@@ -205,8 +206,11 @@ def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
 
 
 def _matches(lines: Sequence[str], known: Sequence[_Line]) -> Iterator[tuple[int, _Line]]:
-    """Yields each line of `known` whose text occurs in `lines`, with its index in `lines`. Both sequences
-    have the same order, but each may lack some lines of the other sequence.
+    """Finds stored lines of the output in a text, so that these lines can get their styles. Yields each found
+    line of `known` with its index in `lines`.
+
+    `lines`: the lines of the text. `known`: the stored lines of the output. A line is found if both texts are
+    equal. Both sequences must have the same order, but each may lack some lines of the other.
     """
     reached = 0
     for index, text in enumerate(lines):

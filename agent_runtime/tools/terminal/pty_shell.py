@@ -2,9 +2,10 @@
 
 Each command is written to a file, and a line that sources this file is typed into the terminal. So any text
 can be run as one command. The exit code of the command is sent over a FIFO and not with the output. So a
-command cannot imitate an exit code by its output, and prompt settings cannot change the exit code. After each
-command, bash prints an escape sequence that the terminal does not show. This sequence shows that all output
-of the command has been read.
+command cannot imitate an exit code by its output, and prompt settings cannot change the exit code.
+
+After each command, bash also prints a mark into the output: an escape sequence that a terminal does not
+display. When the runtime reads this mark, it knows that it has read all output of the command.
 """
 
 import asyncio
@@ -58,10 +59,12 @@ class Status:
 
 @dataclass(frozen=True)
 class Patience:
-    """The time limits for waiting for a command; None means no limit.
+    """The time limits of `PtyShell.wait`, in seconds; None means no limit. The wait ends when the first limit
+    is reached.
 
     `total_seconds`: the limit for the whole wait. `quiet_seconds`: the longest time without new output.
-    `settle_seconds`: if set, replaces `quiet_seconds` as soon as the command has printed something.
+    `settle_seconds`: replaces `quiet_seconds` as soon as the command has printed something. It is for input
+    to a running command, which may take long to answer but is usually complete soon after its first output.
     """
 
     total_seconds: float | None = None

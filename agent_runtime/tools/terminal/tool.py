@@ -45,9 +45,9 @@ class TerminalTool(Tool[TerminalAction]):
         """Creates the tool. Each shell starts with its first command.
 
         `sessions`: the largest number of shells, 1 to MAX_SESSIONS; other numbers raise ValueError.
-        `quiet_seconds`: how long the tool waits for new output of a command before it returns.
-        `settle_seconds`: replaces `quiet_seconds` after the agent has sent input to a running command and the
-        command has printed something.
+        `quiet_seconds`: if a running command prints nothing for this time, the call returns the output so
+        far, and the command continues. `settle_seconds`: the same limit for a call that sends input to a
+        running command; it applies as soon as the command has printed something after the input.
         """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
@@ -68,11 +68,12 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Returns a claim that lets commands in different shells run at the same time, and commands in one
-        shell one after another.
+        """Returns a claim that lets commands in different shells run at the same time. Commands in one shell
+        run one after another. A claim states which resources a call uses; calls with conflicting claims do
+        not run at the same time.
 
-        A lane is the name of a group of calls. Calls in different lanes never conflict. So each shell has its
-        own lane.
+        The claim names a lane, which is a group of calls. Calls in different lanes never conflict. So each
+        shell has a separate lane.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 

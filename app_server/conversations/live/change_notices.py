@@ -20,11 +20,12 @@ from app_server.users.models import User
 
 
 async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
-    """Returns the ids of the pubsub channels to which changes of the conversation are published: the channels
-    of the users and teams who may see the conversation. If the conversation is shared with everyone, this is
-    only the channel of the organisation.
+    """Returns the ids of the pubsub channels on which a change of the conversation must be published. These
+    are the channels of the users and teams who may see the conversation. If the conversation is shared with
+    everyone, it is only the channel of the organisation.
 
-    A deleted conversation also has channels. Returns no channels if there is no such conversation.
+    Also works for a conversation that is marked as deleted, so that its deletion can be published. Returns an
+    empty set if there is no row of the conversation.
     """
     people = select(ConversationShare.user_id).where(ConversationShare.conversation_id == conversation_id)
     teams = select(ConversationTeamShare.team_id).where(
@@ -54,9 +55,11 @@ def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> Non
 
 @dataclass(frozen=True)
 class News:
-    """A change of a conversation that is ready to be published. `frames`: messages with the new state of the
-    conversation, for the clients that follow its events. `channels`: the ids of the pubsub channels of all
-    users who may see the conversation, for the live streams of these users.
+    """The messages to publish after a conversation has changed. `publish` publishes them.
+
+    `frames`: the new state of the conversation, for the clients that follow the events of this conversation.
+    `channels`: the pubsub channels of all users who may see the conversation. On these channels, only the
+    conversation's id is published, for the live streams of the users.
     """
 
     conversation_id: UUID
@@ -83,8 +86,8 @@ async def announce(database: Database, pubsub: PubSub, sandboxes: Sandboxes, con
 
 
 def named_in(frame: Frame) -> UUID | None:
-    """Returns the conversation id in a published message about a changed conversation. Returns None if the
-    message is about something else.
+    """Returns the id of the changed conversation from a message that `tell` has published. Returns None for
+    any other message.
     """
     try:
         return UUID(hex=frame.text)
@@ -94,9 +97,11 @@ def named_in(frame: Frame) -> UUID | None:
 
 @asynccontextmanager
 async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
-    """Runs the block of a `with` statement that changes who may see the conversation. Notifies the live
-    streams of the users who could see the conversation before the block, and of the users who can see it
-    after the block. The notices are sent after the commit of `session`.
+    """Notifies the live streams of users about a change of who may see the conversation. The caller makes
+    this change in the block of the `with` statement.
+
+    Notifies the users who could see the conversation before the block and the users who can see it after the
+    block. The notices are sent after the commit of `session`.
     """
     before = await channels_of(session, conversation_id)
     yield

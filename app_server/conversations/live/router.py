@@ -68,8 +68,10 @@ async def follow(
 async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSocket) -> None:
     """Streams changes to the user's conversations, start tasks (the progress of starting a conversation) and
     spending on models over a WebSocket. The messages are the same as the server-sent events of the route
-    `follow`. If the user is not signed in or has too many streams, the error is sent after the handshake,
-    because browsers cannot read errors of the handshake.
+    `follow`.
+
+    If the user is not signed in or has too many streams, the server opens the WebSocket, sends the error and
+    closes the WebSocket. It does not refuse the handshake, because browsers cannot read such an error.
     """
     principal = await authenticate_websocket(websocket)
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
@@ -90,8 +92,8 @@ async def _send_all(connection: HTTPConnection, principal: Principal, send: Send
     """Sends the messages (frames) of the user's live stream over one connection until the stream ends.
     `send`: the function that sends one message.
 
-    Raises Ended if the server ends the stream. Raises CredentialEnded if the user's API key or sign-in ends.
-    Errors of `send` are raised unchanged.
+    Raises Ended if the server ends the stream, for example because the client is too slow. Raises
+    CredentialEnded if the user is signed out or the API key becomes invalid. Does not catch errors of `send`.
     """
     state = connection.state
     source = UserStream(state.database, state.pubsub, Viewer(state.sandboxes), principal.user.id)

@@ -1,5 +1,5 @@
-"""The live stream of one user: first a snapshot of the user's conversations and start tasks (the progress of
-starting a conversation), then each change.
+"""The live stream of one user: first a snapshot of the user's conversations, start tasks (the progress of
+starting a conversation) and spending on models, then each change.
 
 The content of every frame (message to the client) is read from the database with the access rights of this
 user. A published message only says that something has changed. If published messages are lost, the stream
@@ -43,10 +43,10 @@ class SnapshotFrame(BaseModel):
     """The first message (frame) of a user's live stream: the current state of everything that the stream
     reports. It is sent again if the user joins or leaves a team.
 
-    `conversations`: the newest 50 conversations that the user may see, and the conversations in which the
-    agent waits for the user. `start_tasks`: the unfinished start tasks (the progress of starting a
-    conversation). The list contains only tasks of conversations that are in `conversations` and belong to the
-    user. `spending`: the user's spending on models and its limits.
+    `conversations`: the newest 50 conversations that the user may see, and up to 100 in which the agent waits
+    for an approval or an answer. `start_tasks`: the start tasks (the progress of starting a conversation) of
+    those listed conversations that belong to the user and are still starting. `spending`: the user's spending
+    on models and its limits.
     """
 
     type: Literal["snapshot"] = "snapshot"
@@ -98,8 +98,8 @@ UserFrame = SnapshotFrame | ConversationFrame | StartTaskFrame | RemovedFrame | 
 
 @dataclass
 class UserStream:
-    """The live stream of one user for one client connection. Its method `frames` yields the messages (frames)
-    to send to the client.
+    """The live stream of one user over one connection to a client. Its method `frames` yields the messages
+    (frames) for the client.
     """
 
     database: Database
@@ -112,9 +112,12 @@ class UserStream:
     """
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the messages (frames) to send to the client: first a snapshot of the user's conversations,
-        start tasks (the progress of starting a conversation) and spending on models, then the changes. Raises
-        Ended if the server ends one of the subscriptions from which the stream gets the changes.
+        """Yields the messages (frames) for the client. The first one is a snapshot of the user's
+        conversations, start tasks (the progress of starting a conversation) and spending on models. The
+        others report the changes.
+
+        Raises Ended if the server ends one of the pubsub subscriptions from which the stream learns of
+        changes.
         """
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
@@ -143,8 +146,8 @@ class UserStream:
                         await asyncio.sleep(PAUSE_SECONDS)
 
     async def _groups(self) -> set[UUID]:
-        """Returns the ids of the user's teams and of the user's organisation. Each id is also the id of a
-        pubsub channel.
+        """Returns the ids of the user's teams and of the user's organisation. The stream subscribes to the
+        pubsub channels with these ids, because changes of shared conversations are published there.
         """
         async with self.database.read() as session:
             return {
@@ -183,8 +186,13 @@ class UserStream:
         return list(found.values())
 
     async def _changes(self, messages: Collection[Frame]) -> list[UserFrame]:
-        """Returns the frames (messages to the client) about everything that has changed since the last frames
-        were sent. `messages`: the messages that were published on the stream's pubsub channels since then.
+        """Returns the frames (messages to the client) about the changes that `messages` announce. Reads the
+        new state from the database, and leaves out conversations and start tasks that the client already
+        knows in this state.
+
+        `messages`: the messages that have arrived on the stream's pubsub channels. If the message LOOK is
+        among them, other messages may have been lost. The function then checks all conversations that the
+        client may show.
         """
         ids = {named for frame in messages if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []
@@ -226,11 +234,12 @@ class UserStream:
         return task.user_id == self.user_id
 
     def _is_news(self, key: _Key, shown: BaseModel) -> bool:
-        """Returns whether `shown` differs from what the client received last about the same conversation or
-        start task (the progress of starting a conversation). Also stores a hash of `shown` for the next
+        """Returns whether the state of a conversation or start task (the progress of starting a conversation)
+        differs from the state that the client received last. Also stores a hash of this state for the next
         comparison.
 
-        `key`: identifies the conversation or start task. `shown`: its current state.
+        `key`: says which conversation or start task it is. `shown`: its current state, as it would be sent to
+        the client.
         """
         content = hash(shown.model_dump_json())
         before = self._known.pop(key, None)
@@ -241,16 +250,16 @@ class UserStream:
 
 
 class _Arriving:
-    """A queue that joins several pubsub subscriptions, so that a live stream can wait for the next message of
-    any of them.
+    """Waits for messages of several pubsub subscriptions at the same time, because a live stream gets its
+    changes from several channels.
     """
 
     def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
         self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}
 
     async def next(self) -> set[Frame]:
-        """Waits until at least one message is published, and returns all messages that were published since
-        the last call. Raises Ended if a subscription ends.
+        """Waits until a message has arrived on at least one subscription. Returns all messages that have
+        arrived since the last call. Raises Ended if a subscription ends.
         """
         await asyncio.wait(self._next.values(), return_when=asyncio.FIRST_COMPLETED)
         messages: set[Frame] = set()

@@ -1,9 +1,9 @@
 """Writes existing events into the event log of a new conversation, for a fork or an import. Many short
 transactions are used, so that other writers to the database can write in between.
 
-The conversation is hidden until its log is complete: its `deleted_at` is a time in the future, and each
-transaction sets a later time. If the server crashes, that time passes, and the conversation is removed like a
-deleted conversation.
+The conversation is hidden until its log is complete. For this, its `deleted_at` is set two minutes into the
+future, and each transaction sets it again. If the server crashes, this time passes, and the conversation is
+removed like a deleted conversation.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -33,16 +33,17 @@ transaction takes, so a conversation is never removed while its events are still
 
 
 def hide(conversation: Conversation) -> None:
-    """Hides the new conversation from its users until its log is complete and `revealed` is called. If the
-    server crashes before that, the conversation is removed.
+    """Hides the new conversation from its users for the next two minutes. `fill` hides it again each time,
+    and `revealed` makes it visible. If the two minutes end before that, for example because the server has
+    crashed, a background task removes the conversation.
     """
     conversation.deleted_at = now() + _HIDDEN
 
 
 @asynccontextmanager
 async def removed_after_failure(database: Database, conversation_id: UUID) -> AsyncIterator[None]:
-    """Runs the block of a `with` statement that fills the log of a hidden conversation. If the block raises
-    an error, removes the conversation.
+    """Removes a hidden conversation if the block of the `with` statement raises an error. The caller fills
+    the log of the conversation in this block. The error is raised again.
     """
     try:
         yield
@@ -61,9 +62,10 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
     fork or an import that stays hidden from its users until all events are copied.
 
     frames: the events with their positions, at most PER_TRANSACTION (100). Raises Unavailable `copy_cut_off`
-    if the conversation is no longer hidden or is already removed because the copying took too long. Raises
-    LogFull if the log would be larger than its maximum size. Raises Conflict if the positions do not continue
-    the log.
+    if the conversation is not hidden. This is the case if more than two minutes have passed since the call
+    before, so that the conversation counts as deleted. Raises the same error if the account of the user is
+    being deleted. Raises LogFull if the log would be larger than its maximum size. Raises Conflict if the
+    positions do not continue the log.
     """
     async with database.session() as session:
         conversation = await _hidden(session, conversation_id)
@@ -75,12 +77,12 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
 
 
 async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation:
-    """Makes a new conversation visible to its users and returns it. Called when all events of a fork or an
-    import are copied to its log; until then, the conversation is hidden. The change takes effect when the
-    caller commits.
+    """Makes a hidden conversation visible to its users and returns it. The caller calls this function after
+    all events of a fork or an import are copied. The change takes effect when the caller commits.
 
-    Raises Unavailable `copy_cut_off` if the conversation is already removed because the copying took too
-    long.
+    Raises Unavailable `copy_cut_off` if more than two minutes have passed since the last call of `fill`, so
+    that the conversation counts as deleted. Raises the same error if the account of the user is being
+    deleted.
     """
     conversation = await _hidden(session, conversation_id)
     conversation.deleted_at = None
@@ -88,8 +90,8 @@ async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation
 
 
 def in_parts(frames: Sequence[DurableFrame]) -> Iterator[Sequence[DurableFrame]]:
-    """Splits the events `frames` into parts and yields the parts. Each part has at most PER_TRANSACTION (100)
-    events, so that `fill` can write it to a log in one short transaction.
+    """Splits the events `frames` into parts of at most PER_TRANSACTION (100) events and yields the parts.
+    `fill` can write each part to a log in one short transaction.
     """
     for begin in range(0, len(frames), PER_TRANSACTION):
         yield frames[begin : begin + PER_TRANSACTION]

@@ -31,9 +31,11 @@ _PAGE = 500
 async def copied_frames(
     database: Database, conversation_id: UUID, positions: Sequence[int]
 ) -> AsyncIterator[list[DurableFrame]]:
-    """Yields lists with copies of the events at these positions of the conversation's log. The copies are
-    numbered from 1, without gaps. Each list is small enough for one call of `bulk_append.fill`, which writes
-    the events into the log of the fork. No transaction is open while the caller uses a list.
+    """Reads the events at `positions` of the conversation's log, and yields copies of them in several lists.
+    The copies get new positions for the log of the fork: 1, 2, 3 and so on.
+
+    Each list is small enough for one call of `bulk_append.fill`, which writes the events into this log. No
+    transaction is open while the caller uses a list.
     """
     seq = 0
     for begin in range(0, len(positions), PER_TRANSACTION):
@@ -50,10 +52,12 @@ async def copied_frames(
 async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
-    """Returns the positions of the events that a fork of this conversation copies, in ascending order. A fork
-    copies the event `from_event_id` and the events that lead to it: its parent event, the parent of this
-    parent, and so on up to the first event. It also copies the newest event that sets the confirmation policy
-    and the newest event that sets the security analyzer.
+    """Returns the positions of the events that a fork of this conversation copies, in ascending order. These
+    are the event `from_event_id` and all events before it on its branch: its parent, the parent of its
+    parent, and so on up to the first event.
+
+    The newest event that sets the confirmation policy and the newest event that sets the security analyzer
+    are copied, too.
 
     `through_seq`: events after this position are not copied. `from_event_id`: None means the newest event
     that the user has not undone by going back to an earlier point. Raises NotFound `event_not_found` if there
@@ -102,8 +106,9 @@ async def _page(
 
 
 async def _bodies(session: AsyncSession, conversation_id: UUID, positions: Sequence[int]) -> list[str]:
-    """Returns the events at these positions of the conversation's log as JSON texts. Large parts of events,
-    which are stored separately, are inserted again. The positions must be in ascending order.
+    """Returns the complete events at these positions of the conversation's log, as JSON texts. Large parts of
+    an event are stored outside of the log; the texts contain these parts, too. `positions`: in ascending
+    order, at least one.
     """
     wanted, found = set(positions), []
     first = positions[0]

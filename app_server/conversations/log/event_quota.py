@@ -10,8 +10,8 @@ from app_server.levels.quotas import quota_of, quota_reached
 
 async def require_event_quota(session: AsyncSession, conversation: Conversation) -> None:
     """Checks that one more message may be added to the conversation's log. Raises LogFull if the log has its
-    maximum size. Raises TooManyRequests `quota_reached` if the log already has as many events as the quota of
-    the conversation's owner allows for one conversation.
+    maximum size. Raises TooManyRequests `quota_reached` if the log already has the maximum number of events
+    for one conversation. This number is a quota of the conversation's owner.
     """
     require_open(conversation)
     quota = await quota_of(session, conversation.user_id, SettingName.EVENTS_PER_CONVERSATION)

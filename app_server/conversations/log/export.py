@@ -30,8 +30,8 @@ one megabyte.
 
 async def zip_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
     """Yields the parts of a zip file with the conversation's events. The zip file contains `meta.json` and
-    one file `event_<position>_<id>.json` for each event. OpenHands V1, whose protocol Slipway's clients use,
-    has the same file names.
+    one file `event_<position>_<id>.json` for each event. The file names are the same as in the exports of
+    OpenHands V1, because Slipway's clients use the protocol of OpenHands V1.
     """
     zipped = StreamedZip()
     zipped.add("meta.json", conversation.model_dump_json(indent=2))
@@ -58,8 +58,8 @@ async def markdown_chunks(database: Database, conversation: AppConversation) -> 
 
 async def atif_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
     """Yields the parts of a JSON document with the conversation in the Agent Trajectory Interchange Format,
-    version 1.7. Events that were undone because the user went back to an earlier point are left out. The
-    costs of these events are included in the totals.
+    version 1.7. Leaves out events that the user has undone by going back to an earlier point. The total costs
+    in the document include the costs of these undone events.
     """
     branch_event_ids = await _current_branch(database, conversation.id, conversation.last_seq)
     writer = AtifWriter(
@@ -74,8 +74,8 @@ async def atif_chunks(database: Database, conversation: AppConversation) -> Asyn
 async def _pages(database: Database, conversation_id: UUID, last_seq: int) -> AsyncIterator[list[str]]:
     """Yields the conversation's events up to the position `last_seq`, in several lists of JSON texts.
 
-    Raises RuntimeError if the conversation is deleted during the export, because otherwise the file would
-    look complete.
+    Raises RuntimeError if the conversation is deleted during the export. The error aborts the export, so that
+    the user does not get an incomplete file that looks complete.
     """
     done = 0
     while done < last_seq:
@@ -110,13 +110,12 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Reads one page of the log and adds the parent of each event to the dict `parents`: the keys are ids of
-    events, the values are ids of their parents. Returns the id of the last event that the user has not
-    undone by going back to an earlier point; None if there is no such event. From this event, the caller
-    follows the parents to find all events that were not undone.
+    """Reads one page of the log. Adds each event to the dict `parents`: the key is the id of the event, the
+    value is the id of its parent. `bodies`: the events of the page, as JSON texts.
 
-    `bodies`: the events of the page, as JSON texts. `leaf`: the id that this function returned for the page
-    before; None for the first page.
+    Returns the id of the newest event that the user has not undone by going back to an earlier point; None if
+    there is no such event. From this event, the caller follows the parents to find all events that were not
+    undone. `leaf`: the id that this function returned for the page before; None for the first page.
     """
     for body in bodies:
         event = orjson.loads(body)

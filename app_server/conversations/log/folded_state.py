@@ -1,11 +1,12 @@
-"""Computes which events make up the folded state of a conversation. The folded state is the settings, the
-task list and the open tool calls (calls without a result) at the end of the log. A program that shows only
-the last events of a conversation also reads the events of the folded state, so that reading the whole log is
-not necessary. Each call processes one event and does no I/O.
+"""Computes the folded state of a conversation: the settings, the task list and the open tool calls (calls
+without a result) at the end of the log. The folded state is stored as the positions of the events that
+determine it.
 
-Each part of the state is determined by the last event about this part. A program first applies the events of
-the folded state in order, and then the last events of the log. The result is the same as after applying the
-whole log.
+With the folded state, a client can show the last events of a conversation without reading the whole log. The
+client first applies the events of the folded state in order, and then the last events of the log. The result
+is the same as after applying the whole log, because only the last event about each part of the state matters.
+
+The function `fold` processes one event at a time. This module does no I/O.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,13 +24,18 @@ _MCP_PARTS = ("mcp_changes", "mcp_questions")
 @dataclass(frozen=True)
 class FoldedState:
     """The positions of those events of a log that determine a conversation's settings, task list and open
-    tool calls. The events after the position `seq` are not yet taken into account.
+    tool calls. `seq`: the position of the last event that was processed.
 
-    parts: the position of the last event about each setting or other part of the state; the keys are the
-    names of the parts. tasks: the position of the last event about each task; the keys are the ids of the
-    tasks. calls: the tool calls whose result is not in the log yet. The keys are the ids of the tool calls;
-    each value is the id and the position of the action event. status: the last execution status.
-    goal_has_ended: whether the conversation's last goal has ended.
+    parts: for each part of the state except tasks and tool calls, the position of the last event about this
+    part. The keys are the names of the parts, such as `goal`. tasks: for each task id, the position of the
+    last event about this task.
+
+    calls: the tool calls whose result is not in the log yet. Each key is the id of a tool call. Each value is
+    the id of the event that requested the call (ActionEvent), and the position of this event.
+
+    status: the last execution status; an event that repeats this status does not change `parts`.
+    goal_has_ended: whether the last goal has ended; then the next message of the user removes the goal from
+    the state.
     """
 
     seq: int = 0

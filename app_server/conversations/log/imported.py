@@ -114,8 +114,10 @@ def _text(given: Any, most: int) -> str | None:
 
 
 def _repository(meta: dict[str, Any]) -> str | None:
-    """Returns the repository that the exported file names, if this repository is at a git host. Otherwise
-    returns None. The repository is only shown to people. It is never fetched.
+    """Returns the URL of the repository that the exported conversation used. Returns None if the exported
+    file names no repository, an invalid one, or a directory on a disk.
+
+    The URL is only shown to people; the import does not fetch the repository.
     """
     given = _text(meta.get("selected_repository"), 2000)
     try:

@@ -76,8 +76,9 @@ async def ingest(
 async def _end(
     database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
 ) -> None:
-    """Ends the conversation's log, because it has reached its maximum size, and notifies the clients that
-    follow the conversation. Raises LogFull if the log was already ended.
+    """Ends the conversation's log, because it has reached its maximum size. Sends the last events to the
+    clients that follow the conversation. Raises LogFull if the log was ended before. Raises NotFound if the
+    sandbox has no such conversation.
     """
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)
@@ -151,11 +152,12 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the frames (messages) of a sandbox's report that must be sent to the clients: all frames if all
-    events of the report are new. `appended`: says which events of the report are new in the log.
+    """Returns the messages (frames) of a sandbox's report that must be sent to the clients. `appended`: says
+    which events of the report were not in the log before.
 
-    If the sandbox has repeated a report, some of its events were already in the log. Then only the frames
-    after the last of these old events are returned, so that the clients do not get a frame twice.
+    If all events of the report are new, returns all frames. If the sandbox has repeated an earlier report,
+    some of its events were already in the log. Then returns only the frames after the last of these old
+    events, so that the clients do not get a frame twice.
     """
     new = {frame.seq for frame in appended.new}
     known = [

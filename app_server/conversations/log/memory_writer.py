@@ -43,10 +43,12 @@ async def take_over_proposals(
 async def take_over_approvals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """Saves which versions of MCP tools the user has approved in this conversation, so that later
-    conversations use the same approvals.
+    """Saves the definitions of MCP tools that the user has approved in this conversation. In later
+    conversations about the same repository, the user is then asked only if an MCP server has changed the
+    definition of a tool.
 
-    frames: new events of the conversation, already appended to the log. Some of them may record an approval.
+    frames: new events of the conversation, already appended to the log. Some of them may contain approved
+    definitions.
     """
     approvals = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
     if not approvals:

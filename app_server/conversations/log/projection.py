@@ -33,10 +33,12 @@ _SUMMED_TOKENS = (
 class Projection:
     """The fields of a conversation's row that are computed from its event log.
 
-    `metrics`: the fields of the class MetricsSnapshot, and the statistics of the module `prompt_cache`.
-    `goal`: the fields of the class ConversationGoal. `unsent_title`: a title that the user has given and that
-    is not in the log yet; it takes priority over the title in the log. `open_questions`: how many questions
-    of MCP servers the user has not answered yet.
+    `metrics`: the costs and tokens, with the field names of the class MetricsSnapshot, and the statistics of
+    the prompt cache under the key `prompt_cache`. `goal`: the progress of the goal, with the field names of
+    the class ConversationGoal.
+
+    `unsent_title`: a title that the user has given and that is not in the log yet; it takes priority over the
+    title in the log. `open_questions`: how many questions of MCP servers the user has not answered yet.
     """
 
     last_seq: int = 0

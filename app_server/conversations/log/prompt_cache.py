@@ -73,8 +73,12 @@ def cache_statistics(metrics: Mapping[str, Any] | None) -> PromptCache | None:
 
 
 def change_of(event: Mapping[str, Any]) -> MissCause | None:
-    """Returns why this event changes the beginning of the agent's next prompt. The vendor cannot use the
-    prompt cache for a prompt with a changed beginning. Returns None if the beginning stays the same.
+    """Returns why this event makes the next prompt of the agent begin differently. For example, a summary
+    that replaces older messages (Condensation) gives CONDENSED. Returns None for an event that leaves the
+    beginning of the prompt unchanged.
+
+    The reason is needed to explain a cache miss: the vendor cannot use its prompt cache for a prompt with a
+    changed beginning.
     """
     match event:
         case {"kind": "Condensation"}:
@@ -104,10 +108,13 @@ _ORDER = (
 
 
 def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
-    """Returns a copy of the metrics of a conversation to which `cause` is added. `cause`: why an event has
-    changed the beginning of the agent's prompt; it explains the next miss of the prompt cache. If the metrics
-    contain an earlier cause, the copy contains the more important of the two. `metrics`: the stored metrics;
-    they are returned unchanged if they contain no statistics of the prompt cache.
+    """Stores in the metrics of a conversation why the agent's next prompt begins differently, and returns the
+    changed copy of the metrics. If the next model call is a miss of the prompt cache, the stored cause
+    explains the miss.
+
+    `metrics`: the stored metrics; they are returned unchanged if they contain no statistics of the prompt
+    cache. `cause`: the cause from the function `change_of`. If a cause is already stored, only the cause that
+    comes first in the list _ORDER is kept.
     """
     stored = (metrics or {}).get("prompt_cache")
     if metrics is None or stored is None:

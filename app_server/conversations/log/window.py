@@ -73,8 +73,8 @@ async def opening(database: Database, conversation_id: UUID, limit: int) -> tupl
 
 def to_json(window: Window, state: Sequence[Frame] | None) -> str:
     """Returns a window (consecutive events of the log) as the JSON text of the API's reply. `state`: the
-    events outside the window that determine the settings, the task list and the open tool calls; None writes
-    `null`.
+    events outside the window that determine the settings, the task list and the open tool calls. If `state`
+    is None, the field `state` of the reply is `null`.
     """
     shown = "null" if state is None else _array(state)
     return (

@@ -23,9 +23,11 @@ from app_server.sandbox_records.models import Sandbox
 async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
-    """Returns the repositories that git in the sandbox may reach. For each conversation in the sandbox, these
-    are the repositories with which it began, the repositories that the user has selected later, and the
-    submodules of these repositories. If a stored URL contains a password, the returned URL also contains it.
+    """Returns the repositories that git in the sandbox may reach: the repositories of all conversations in
+    the sandbox. For each conversation, these are the repositories of its start request, the repository that
+    the user has selected later, and the submodules that may be fetched.
+
+    If a stored URL contains a password, the returned URL also contains it.
     """
     query = (
         select(Conversation, StartTask)
@@ -73,10 +75,12 @@ async def providers_with_token(session: AsyncSession, conversation: Conversation
 def named_by(
     cipher: Cipher, conversation: Conversation, task: StartTask
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yields the URL or name, the branch and the git provider (kind of git host) of each repository that the
-    user has named for the conversation, in the start request or later. `task`: the start task of the
-    conversation, which contains the start request. `cipher`: decrypts the URL of the first repository, which
-    may be stored encrypted.
+    """Yields the repositories that the user has named for the conversation, in the start request or later.
+    Each repository is a tuple of its URL or name, its branch, and its git provider (the kind of git host).
+    The branch and the git provider may be None.
+
+    `task`: the start task of the conversation, which contains the start request. `cipher`: decrypts the URL
+    of the first repository, which is stored encrypted if it contains a password.
     """
     for one in KeptRepository.all_of(conversation.more_repositories):
         yield one.repository, one.branch, one.git_provider
@@ -94,12 +98,15 @@ def named_by(
 
 
 def remotes_of(work: Iterable[ConversationRepository], signing_key: str | None) -> GitRemotes:
-    """Returns the git settings for a sandbox. They contain one entry, with all spellings of the URL, for each
-    repository that the app server can reach over HTTP. Git in the sandbox sends requests for these
-    repositories through the app server, and reports all other repositories as unreachable.
+    """Returns the git settings for a sandbox: the repositories that git in the sandbox can reach, and the key
+    for signing commits. Git in the sandbox reaches these repositories only through the app server. All other
+    repositories are unreachable.
 
-    `work`: the repositories of the conversations in the sandbox. signing_key: the public key of the key pair
-    that signs commits; None if commits are not signed.
+    There is one entry for each repository that the app server can reach over HTTP. The entry lists all URLs
+    that mean this repository, such as its HTTPS and SSH URLs, so that git recognises each of them.
+
+    `work`: the repositories of the conversations in the sandbox. `signing_key`: the public key of the key
+    pair that signs commits; None if commits are not signed.
     """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}

@@ -14,8 +14,9 @@ MAX_MORE = 9
 
 
 class AnotherRepository(BaseModel):
-    """A further repository in a start request, besides the first one. branch: null for the default branch. A
-    URL must not contain a password, because git uses the user's token for the git host.
+    """A further repository in a start request, besides the first one. `repository`: a URL, or a name such as
+    `owner/name`. A URL that contains a password is refused; git uses the token that the user has saved for
+    the git host. `branch`: null means the default branch.
     """
 
     model_config = ConfigDict(extra="forbid")

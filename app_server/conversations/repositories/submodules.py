@@ -24,9 +24,10 @@ _SETTING = re.compile(r"submodule\.(?P<name>.+)\.(?P<field>path|url)", re.DOTALL
 class KeptSubmodule(BaseModel):
     """A git submodule of a conversation's repository, as stored in the database.
 
-    directory: the name of the repository's directory. path: the submodule's folder in the repository.
-    repository: the submodule's URL. uses_token: whether the submodule is fetched with the user's token.
-    reason: why the submodule is not fetched; null if it is fetched.
+    directory: the name of the directory into which the containing repository is checked out. path: the folder
+    of the submodule, relative to this directory. repository: the submodule's URL. uses_token: whether the
+    submodule is fetched with the user's token. reason: why the submodule is not fetched; null if it is
+    fetched.
     """
 
     directory: str

@@ -16,12 +16,15 @@ from app_server.core.errors import BadRequest
 
 @dataclass(frozen=True)
 class Checkout:
-    """A repository of a conversation that is checked out in the sandbox, or one folder of this repository.
+    """A directory in the sandbox with a checked-out repository of a conversation, or one folder of this
+    repository.
 
-    directory: the absolute path. identity: the identity of the repository, followed by `folder`. The user's
-    decisions which programs of the repository may run are stored with this text as the key. base_commit: the
-    commit at which the agent's work began; None if the repository was empty. folder: the path of `directory`
-    relative to the root of the repository; empty for the root.
+    directory: the absolute path. identity: the identity of the repository (such as `github.com/owner/name`),
+    followed by `/` and `folder` if `folder` is not empty. Under this identity, the database stores which
+    programs of the repository the user has allowed or refused.
+
+    base_commit: the commit at which the agent's work began; None if the repository was empty. folder: the
+    path of `directory` relative to the root of the repository; empty for the root.
     """
 
     directory: str
@@ -64,9 +67,9 @@ def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
 
 
 def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Checkout]:
-    """Returns the folders whose executables (hooks, setup scripts, MCP servers) the conversation can use. The
-    agent's working folder comes first, then the folders above it up to the root of its repository, then the
-    conversation's further repositories (all but the first one).
+    """Returns the folders in which Slipway looks for executables of the project (hooks, setup scripts, MCP
+    servers). The agent's working folder comes first, then the folders above it up to the root of its
+    repository. Last come the conversation's further repositories (all but the first one).
 
     `checkouts`: the checkouts of the conversation, beginning with its first repository. `directory`: the
     folder in which the agent works, relative to the root of the first repository; None means the root.

@@ -43,11 +43,11 @@ remaining conversations.
 def retainer(
     database: Database, pubsub: PubSub, sandboxes: Sandboxes, on_deleted: Callable[[], None]
 ) -> Handler:
-    """Returns the function that runs the retention job. The function archives or deletes the conversations
-    that the retention rule applies to.
+    """Returns the function that the job runner calls to run the retention job. This function archives or
+    deletes the conversations that the retention rule applies to.
 
-    on_deleted: called after conversations were deleted; it makes the start worker, a background task of the
-    app server, remove the data of these conversations.
+    on_deleted: a function that is called after conversations were deleted. It wakes the start worker (a
+    background task of the app server), which then removes the data of these conversations.
     """
 
     async def retain(_attempt: JobAttempt) -> dict[str, Any] | None:
@@ -73,8 +73,10 @@ def retainer(
 
 async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequence[UUID]) -> list[News]:
     """Archives or deletes the conversations with these ids, as the retention rule says. Skips each
-    conversation that the rule no longer applies to. Returns the changes, which the caller then publishes to
-    the users.
+    conversation that the rule no longer applies to, for example because it was used in the meantime.
+
+    Returns one News object for each changed conversation. After the commit, the caller publishes these
+    objects, so that the pages that users have open show the change.
     """
     news: list[News] = []
     for conversation_id in ids:

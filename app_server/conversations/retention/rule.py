@@ -40,10 +40,11 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
-    """Returns the SQL condition that is true for conversations that the retention rule applies to. The
-    condition does not check whether the conversation has sub-conversations.
+    """Returns the SQL condition that is true for conversations that the retention rule applies to. The rule
+    never applies to a conversation that is starting, or whose agent works or waits for an approval.
 
-    The rule never applies to a conversation that is starting, or whose agent works or waits for an approval.
+    Callers must check sub-conversations themselves: a conversation must not be deleted while it has a
+    sub-conversation that the rule does not apply to.
     """
     settled = exists().where(
         StartTask.id == Conversation.id, StartTask.status.in_((StartStatus.READY, StartStatus.ERROR))
@@ -75,8 +76,9 @@ async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
     """Returns the ids of the conversations that the retention rule archives or deletes now. The newest come
     first, so sub-conversations come before their parents.
 
-    A deletion of a conversation also deletes its sub-conversations. Therefore, if the rule deletes, a
-    conversation is left out while it has a sub-conversation that the rule does not apply to.
+    If the rule deletes, all conversations above a sub-conversation that must stay are left out, because
+    deleting a conversation also deletes its sub-conversations. A sub-conversation must stay if the rule does
+    not apply to it.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

@@ -30,13 +30,14 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_0
 
 
 class RespondToConfirmation(BaseModel):
-    """The request body with the user's decision about actions of the agent that wait for approval.
+    """The request body with the user's decision about actions of the agent that wait for approval. After the
+    decision, the agent continues at once.
 
-    `accept`: true approves the actions, false refuses them. `action_ids`: the ids of the waiting actions that
-    the user has seen. `remember`: whether similar actions no longer need an approval in this conversation.
-    `reason`: why the actions are refused, as a text for the agent, which then continues at once.
-    `approved_action_ids`: the ids of actions that are approved although `accept` is false; null means no
-    actions.
+    `accept`: true approves all waiting actions. False refuses them, except those in `approved_action_ids`;
+    null means no exceptions. `action_ids`: the ids of all waiting actions that the user has seen.
+
+    `remember`: only with `accept` true, whether similar actions need no approval in the rest of this
+    conversation. `reason`: a text for the agent that says why the actions are refused.
     """
 
     accept: bool
@@ -94,7 +95,8 @@ async def respond(
 
 class PresentMode(BaseModel):
     """The reply with the confirmation mode, which says when the agent asks the user for approval. `mode`:
-    null if a program has set a confirmation policy that corresponds to no mode.
+    null if the present setting is not one of the modes. A program can make such a setting through the agent
+    server's API.
     """
 
     mode: ConfirmationMode | None

@@ -116,10 +116,12 @@ async def search_conversations(
     """Returns a page of the conversations that the user may see and that match the filters, newest first.
 
     `shared`: true for conversations that others share with the user, false for the user's own conversations;
-    if left out, all conversations. `query`: a part of the title, or words from one message, or the beginnings
-    of such words. `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for
-    archived conversations, false for conversations that are not archived; if left out, all conversations.
-    `created_by_user_id__eq`: only conversations of this user.
+    if left out, all conversations. `query`: a conversation matches if its title contains this text, or if one
+    of its messages contains all words of this text. The beginnings of words also match.
+
+    `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
+    conversations, false for the others; if left out, all conversations. `created_by_user_id__eq`: only
+    conversations of this user.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
@@ -275,8 +277,8 @@ async def take_message_back(
     sandboxes: ServerSandboxes,
     start_worker: ServerStartWorker,
 ) -> Success:
-    """Deletes a waiting message, so that the agent does not receive it. If a sleeping sandbox was being woken
-    only for this message, the sandbox stays asleep.
+    """Deletes a message that the agent has not received yet, so that the agent never receives it. If a
+    sleeping sandbox was being woken only to deliver this message, the sandbox is not woken.
     """
     async with database.session() as session:
         sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)

@@ -59,8 +59,10 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 
 @dataclass(frozen=True)
 class Links:
-    """A helper that adds URLs to the conversations and start tasks (the progress of starting a conversation)
-    in a reply of the API. With these URLs, the current user can reach the agent server.
+    """Adds URLs of the agent server to conversations and start tasks (the progress of starting a
+    conversation) in a reply of the API. With these URLs, a client of the current user can call the agent
+    server. A conversation gets URLs only if it belongs to the user and its sandbox runs. A start task gets
+    them only when the start is finished. In both cases, the user needs the permission to work.
     """
 
     request: Request

@@ -74,9 +74,12 @@ async def search_events(
     full: Full = True,
     query: Words = None,
 ) -> Response:
-    """Returns a page of the conversation's events. With `query`, returns only events that contain these
-    words. Then `matches` gives the sequence number and the matching passage of each event in `items`. `full`:
-    if false, each image and the middle of each long output are replaced by a URL.
+    """Returns a page of the conversation's events. With `query`, returns only events that contain all words
+    of `query`. In this case, `matches` in the reply contains the sequence number and the matching text
+    passage of each returned event.
+
+    `full`: if false, each image and the middle of each long output are left out, and a URL is given from
+    which the client can read this part.
     """
     if query is not None:
         found = await matches.search(
@@ -185,8 +188,13 @@ async def stream_events(
     window_events: Annotated[str, Query(alias="window")] = "0",
 ) -> None:
     """Streams the events of a conversation over a WebSocket, as frames (messages, see docs/protocol.md §2).
-    Errors are sent after the handshake, because browsers cannot read errors of the handshake. `window`: how
-    many of the newest events a client receives first if it has no events yet (`after_seq` is 0).
+
+    `after_seq`: the position of the last event that the client already has; only later events are sent. 0
+    means that the client has no events. `window`: only with `after_seq` 0, how many of the newest events are
+    sent; 0 means all events.
+
+    If the request is refused, the server first accepts the connection and then closes it with an error,
+    because browsers cannot read errors of the WebSocket handshake.
     """
     signed_in = await authenticate_websocket(websocket)
     # Browsers end a connection for which they offered subprotocols and none was selected.

@@ -36,8 +36,8 @@ PLAN = "PLAN.md"
 
 @dataclass(frozen=True)
 class _Form:
-    """A file format in which a conversation can be downloaded. ending: the file name extension. chunks: a
-    function that yields the parts of the file one after the other.
+    """A file format in which a conversation can be downloaded. ending: the ending of the file name, such as
+    `md`. chunks: the function that makes the content of the file and yields it in parts.
     """
 
     media_type: str
@@ -119,15 +119,16 @@ async def download_workspace(
     conversation: OwnedConversation, trail: CurrentTrail, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> StreamingResponse:
     """Downloads the conversation's current project files as a gzipped tar file. The names in the file begin
-    with `project/`.
+    with `project/`. The agent's home directory and the data of the agent server are left out.
 
     The sandbox may be running, paused or archived. If it is a container, it is paused while its files are
-    copied. The agent's home directory and the data of the agent server are left out. 409
-    `conversation_imported` if the conversation was imported, so that it has no sandbox. 409 `sandbox_deleted`
-    if the sandbox was deleted. 409 `conversation_not_started` if the project files have not been fetched yet.
-    409 `sandbox_not_at_rest` if the sandbox is starting or could not be started. 409 `sandbox_shared` if the
-    directory also has files of other conversations. 409 `download_running` if an earlier download of this
-    sandbox's files has not ended.
+    copied.
+
+    409 `conversation_imported` if the conversation was imported, so that it has no sandbox. 409
+    `sandbox_deleted` if the sandbox was deleted. 409 `conversation_not_started` if the project files have not
+    been fetched yet. 409 `sandbox_not_at_rest` if the sandbox is starting or could not be started. 409
+    `sandbox_shared` if other conversations work in the same project directory, so that their files cannot be
+    told apart. 409 `download_running` if an earlier download of this sandbox's files has not ended.
     """
     file = await copy_of_files(database, sandboxes, conversation)
     async with database.session() as session:

@@ -46,8 +46,9 @@ class GitPushInfo(BaseModel):
 async def git_pushes(
     user: CurrentUser, conversation: SeenConversation, session: ReadSession
 ) -> list[GitPushInfo]:
-    """Returns the last 200 pushes from the conversation's sandbox, newest first, including refused and failed
-    pushes.
+    """Returns the pushes from the conversation's sandbox, newest first: one entry for each pushed branch or
+    tag, at most the last 200. Refused and failed pushes are included. If other conversations work in the same
+    sandbox, their pushes are included, too.
     """
     await require_no_private_neighbours(session, user.id, conversation, Access.VIEW)
     return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
@@ -59,12 +60,14 @@ async def git_changes(
     path: Annotated[PlainText | None, Query(min_length=1, max_length=4096)] = None,
     ref: Ref = None,
 ) -> list[GitChange]:
-    """Returns the files that differ from the commit, branch or tag `ref`. Without `ref`, returns the files
-    that have changed since the conversation began.
+    """Returns the files of a repository that differ from the commit, branch or tag `ref`.
 
-    `path`: the directory of a repository, relative to the conversation's first repository (`../lamp`) or
-    absolute within the sandbox; if left out, the first repository. If `ref` is left out, a repository that
-    does not belong to the conversation is compared with its default branch.
+    `path`: the directory of the repository, absolute within the sandbox, or relative to the directory of the
+    conversation's first repository (for example `../lamp`); if left out, the first repository.
+
+    If `ref` is left out, a repository of the conversation is compared with the commit at which the agent's
+    work began. Any other directory is compared with the last commit that its branch shares with the upstream
+    branch. If there is none, the default branch is used in its place.
     """
     directory = within(workplace.directory, path)
     require_within(workplace, directory)
@@ -78,9 +81,12 @@ async def git_diff(
     path: Annotated[PlainText, Query(min_length=1, max_length=4096)],
     ref: Ref = None,
 ) -> GitDiff:
-    """Returns the content of one file before and after the changes. Takes the content before the changes from
-    the commit, branch or tag `ref`; without `ref`, from the commit at which the conversation began. `path`:
-    relative to the conversation's first repository, or absolute within the sandbox.
+    """Returns the content of one file before and after the changes. `path`: absolute within the sandbox, or
+    relative to the directory of the conversation's first repository.
+
+    `ref`: the commit, branch or tag with the content before the changes; if left out, the commit at which the
+    agent's work began. For a file outside of the conversation's repositories, it is then the last commit that
+    the branch shares with its upstream branch. If there is none, the default branch is used in its place.
     """
     file = within(workplace.directory, path)
     require_within(workplace, file)

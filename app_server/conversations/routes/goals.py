@@ -32,8 +32,8 @@ ReadyConversation = Annotated[Conversation, Depends(_ready)]
 
 @router.post("")
 async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartGoalRequest) -> Success:
-    """Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
-    finds that the goal is reached.
+    """Sets the goal of the conversation and starts the agent: the text of the goal is sent to the agent as a
+    message. The agent then works until a judge (a model) finds that the goal is reached.
 
     409 `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
     """

@@ -26,11 +26,12 @@ async def import_exported_conversation(
     pubsub: ServerPubSub,
     request: Request,
 ) -> AppConversation:
-    """Imports a conversation from the zip file that `download` returns. The imported conversation can be read
-    and shared. It has no sandbox, so messages to it are refused with 409 `conversation_imported`.
+    """Imports a conversation from an exported zip file, which the route `download` returns. The imported
+    conversation can be read and shared. It has no sandbox, so messages to it are refused with 409
+    `conversation_imported`.
 
-    422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events or unpacks to
-    more than 64 MB.
+    422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events, or contains
+    more than 64 MB of unpacked data.
     """
     conversation_id = await import_conversation(database, user, trail, await request.body())
     async with database.read() as session:

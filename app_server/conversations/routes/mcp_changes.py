@@ -23,8 +23,11 @@ async def answer(
     body: McpChangeAnswer,
     database: ServerDatabase,
 ) -> Success:
-    """Approves the new version of an MCP tool that its MCP server has changed, or continues to refuse the
-    tool. 409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
+    """Stores and sends the user's decision about an MCP tool whose definition its MCP server has changed: the
+    agent may call the changed tool, or still may not call it. Until the user allows the change, the agent
+    cannot call the tool.
+
+    409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # The answer is stored before it is sent, because the sandbox may report the approval before it replies.

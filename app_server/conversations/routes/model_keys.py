@@ -46,9 +46,8 @@ class ModelKeyState(BaseModel):
 class ModelKey(BaseModel):
     """A new model key of a conversation. The key is returned only in this reply.
 
-    `shell`: a command for a shell in the sandbox. The command sets the environment variables that the client
-    libraries of OpenAI and Anthropic read. The command uses the variable `$SLIPWAY_MODELS_URL`, which is set
-    for all commands in the sandbox.
+    `shell`: a shell command for the user to run in the sandbox. It sets environment variables, so that
+    programs with the client libraries of OpenAI and Anthropic use the key and call the conversation's model.
     """
 
     key: str

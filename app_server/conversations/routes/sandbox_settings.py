@@ -30,12 +30,13 @@ async def get_llm(
     config: ServerConfig,
     profile: str | None = None,
 ) -> dict[str, Any]:
-    """Returns the settings with which a program in the sandbox calls a model of the user who owns the
-    sandbox. `profile`: the name of the model profile (a saved model with its options); if left out, the
-    active profile. The settings contain no API key of the model vendor.
+    """Returns the settings with which a program in the sandbox calls a model of the sandbox's owner through
+    the app server. The settings contain no API key of the model vendor, because the app server adds the key
+    to the calls. `profile`: the name of the model profile (a saved model with its options); if left out, the
+    active profile.
 
-    The costs of the calls count for the sandbox's conversation. 409 `sandbox_shared` if several conversations
-    work in the sandbox, because it is not known for which of them the costs must be counted.
+    The costs of the calls are counted for the conversation in the sandbox. 409 `sandbox_shared` if several
+    conversations work in the sandbox, because the app server cannot know which of them makes a call.
     """
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")

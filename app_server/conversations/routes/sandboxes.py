@@ -72,9 +72,10 @@ async def delete_sandbox(
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
     """Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-    works on them any more. The query may contain the sandbox id a second time, as in the protocol that
-    Slipway's clients use (OpenHands'). 400 `two_sandboxes` if the id in the query differs from the id in the
-    path.
+    works on them any more.
+
+    The parameter `sandbox_id` in the query is optional and has no effect. It exists because OpenHands clients
+    send the id also in the query. 400 `two_sandboxes` if it differs from the id in the path.
     """
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")

@@ -14,7 +14,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 @router.get("/skills")
 async def get_conversation_skills(workplace: OwnedWorkplace, conversation_id: UUID) -> SkillsResponse:
-    """Returns the skills that were found when the conversation began. `report` names the files that were
-    found. For each file, it says whether the agent uses the file, and why.
+    """Returns the skills that were loaded when the conversation began. The field `report` also lists the
+    files and directories from which no skill was loaded. For each entry, it says whether a skill was loaded,
+    and why.
     """
     return await workplace.client.skills(conversation_id)

@@ -27,7 +27,9 @@ class NewSnapshot(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """A stored copy of a conversation's files. `size_bytes`: the size of the stored copy on the server."""
+    """A stored copy of a conversation's files. `size_bytes`: the size of the file on the server in which the
+    copy is stored.
+    """
 
     id: Id
     sandbox_id: Id

@@ -24,9 +24,10 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 class SetBudget(BaseModel):
     """The request body for setting the budget of a conversation. `max_budget_per_task`: the maximum total
-    cost of the conversation in dollars; null means no maximum.
+    cost of the conversation in dollars, including what is already spent; null means no maximum.
 
-    `run`: true makes the agent continue at once; false only sets the budget.
+    `run`: whether the agent continues at once, for example after it has stopped because the earlier budget
+    was spent.
     """
 
     max_budget_per_task: Dollars | None
@@ -46,8 +47,9 @@ async def set_budget(
     body: SetBudget,
     database: ServerDatabase,
 ) -> Success:
-    """Sets the budget of the conversation. If the request is sent again with the same amount, nothing
-    changes. 403 `setting_enforced` if the organisation or a team enforces a lower budget.
+    """Sets how much the conversation may cost in total. The new budget replaces the earlier one, so a
+    repeated request with the same amount does not raise the budget. 403 `setting_enforced` if the
+    organisation or a team enforces a lower budget.
     """
     async with database.session() as session:
         conversation = await require(session, user.id, conversation.id)

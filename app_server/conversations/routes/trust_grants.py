@@ -87,11 +87,13 @@ async def answer_executables(
     Other allowed executables, such as hooks and MCP servers, are added to the conversation at once. Returns
     all executables with the decisions that now apply.
 
-    409 `offer_changed` if one of the hashes belongs to no current executable. 409 `setup_script_runs` if a
-    setup script is allowed while another setup script is running. In these two cases no decision is stored.
-    409 `not_ready` while the conversation starts. After a failed start, the decisions are stored, and the
-    retry of the start uses them. 400 `repository_not_in_conversation` if the body names a repository that the
-    conversation does not have.
+    If the start of the conversation has failed, the decisions are only stored, and the retry of the start
+    uses them.
+
+    In the following cases, no decision is stored. 409 `offer_changed` if one of the hashes belongs to no
+    current executable. 409 `setup_script_runs` if a setup script is allowed while another setup script is
+    running. 409 `not_ready` while the conversation starts. 400 `repository_not_in_conversation` if the body
+    names a repository that the conversation does not have.
     """
     task = await _task(request, user, conversation_id)
     if task.status not in {StartStatus.READY, StartStatus.ERROR}:
@@ -253,9 +255,10 @@ def _chosen(
     found: Sequence[_FoundExecutables], hashes: Sequence[str], kinds: Collection[ExecutableKind] = EVERY_KIND
 ) -> list[tuple[Checkout, list[ProjectExecutable]]]:
     """Returns the executables that have these hashes, grouped by the checkout (a repository's directory in
-    the sandbox) that contains them. `found`: the folders with their executables. `kinds`: executables of
-    other kinds are ignored. Raises Conflict `offer_changed` if one of the hashes belongs to none of the
-    executables.
+    the sandbox) that contains them. `found`: the folders with their executables. `kinds`: only executables of
+    these kinds are returned.
+
+    Raises Conflict `offer_changed` if no valid executable of these kinds has one of the hashes.
     """
 
     def is_chosen(executable: ProjectExecutable) -> bool:

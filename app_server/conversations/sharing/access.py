@@ -57,8 +57,9 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
 
 
 def shared_with(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that a conversation of another user is shared with this user. It is written
-    as a union, so that the database can use one index for each kind of share (everyone, person, team).
+    """Returns the SQL condition that a conversation of another user is shared with this user. The condition
+    combines three queries: shared with everyone, with this person, and with a team of this person. Separate
+    queries are fast, because the database can use one index for each of them.
     """
     everyone = select(Conversation.id).where(Conversation.everyone_role.is_not(None))
     person = select(ConversationShare.conversation_id).where(ConversationShare.user_id == user_id)

@@ -22,9 +22,11 @@ class AccessEnded(Exception):
 
 
 class Followers:
-    """The open live streams of users who follow conversations of other users. Closes a stream when its user
-    loses the access. One SQL statement for each user reads from the database which conversations the user may
-    still see. Therefore a stream also ends if the owner has ended the access at another app server.
+    """The open live streams of users who follow conversations of other users. The method `check` closes the
+    streams of users who no longer have access.
+
+    `check` reads the current access from the database. So it also notices if the owner has ended the access
+    at another app server. It needs only one SQL statement for each user.
     """
 
     def __init__(self, database: Database) -> None:
@@ -33,9 +35,11 @@ class Followers:
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
-        """Runs the block of a `with` statement that sends a live stream of the conversation to the user. If
-        the user loses the access to the conversation, cancels the block and raises AccessEnded. The owner
-        never loses the access.
+        """Watches the access of the user to the conversation during the block of a `with` statement. The
+        block sends a live stream of the conversation to the user.
+
+        If the user loses the access, the block is cancelled and AccessEnded is raised. The owner never loses
+        the access.
         """
         if conversation.user_id == user_id:
             yield

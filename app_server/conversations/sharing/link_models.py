@@ -13,9 +13,9 @@ class ConversationLink(Base):
     """One row of the table of read-only links. People who are not signed in can read the conversation with
     the link until `expires_at`.
 
-    scanned_through: the position of the last event that existed when the link was made. The events up to this
-    position were searched for secrets, and the owner agreed to show the secrets that were found. Secrets in
-    later events are hidden.
+    scanned_through: the position of the last event that existed when the link was made. In the events up to
+    this position, readers also see secrets, because the owner has agreed to show these secrets. In later
+    events, secrets are hidden.
     """
 
     __tablename__ = "conversation_links"

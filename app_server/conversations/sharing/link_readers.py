@@ -67,8 +67,8 @@ class LinkReaders:
 
     @asynccontextmanager
     async def hold(self, link: ConversationLink) -> AsyncIterator[None]:
-        """Runs the block of a `with` statement, in which the link's live stream is sent. If the link becomes
-        invalid, cancels the block and raises LinkEnded.
+        """Watches the read-only link during the block of a `with` statement. The block sends a live stream to
+        a reader of the link. If the link becomes invalid, the block is cancelled and LinkEnded is raised.
         """
         async with self._held.until_ended(link.id, LinkEnded):
             yield

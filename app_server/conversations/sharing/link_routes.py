@@ -70,10 +70,12 @@ async def create_link(
     """Makes a read-only link to the conversation. Until the link expires, all people who have the link can
     read the conversation. Returns the link with its URL.
 
-    409 `secrets_found` if the conversation shows secrets that the owner has not agreed to show (`findings` in
-    the reply lists all found secrets; `confirmed_findings` in the request must contain their ids). 409
-    `too_many_secrets_found` if more than 100 secrets are found. 409 `conversation_too_long_to_scan` if the
-    conversation is too long to be searched for secrets. 409 `too_many_links` if the conversation has the
+    409 `secrets_found` if secrets were found in the conversation and the owner has not agreed to show all of
+    them. `findings` in this reply lists the secrets with their ids. To agree, the owner sends the request
+    again with all these ids in `confirmed_findings`.
+
+    409 `too_many_secrets_found` if more than 100 secrets are found. 409 `conversation_too_long_to_scan` if
+    the conversation is too long to be searched for secrets. 409 `too_many_links` if the conversation has the
     maximum number of links.
     """
     # No transaction is open during the scan, which may take seconds.
@@ -197,10 +199,9 @@ class _Shown:
         return await asyncio.to_thread(shown_frame, frame, scan)
 
     async def _with_large_parts(self, frame: Frame, seq: int) -> Frame:
-        """Returns the message (frame) with the large parts of its event in place of the references to them.
-        Large parts are stored separately, and the stored frame contains only references. The large parts must
-        be in the frame, so that they are also searched for secrets. `seq`: the position of the event in the
-        log.
+        """Returns the message (frame) with the complete event. Large parts of an event are stored separately,
+        and `frame` contains only references to them. The references are replaced by the parts, so that the
+        parts are also searched for secrets. `seq`: the position of the event in the log.
         """
         if '"blobs":' not in frame.text:
             return frame

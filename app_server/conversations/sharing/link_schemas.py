@@ -22,9 +22,12 @@ class SecretPlace(BaseModel):
 
 
 class SecretFinding(BaseModel):
-    """A secret that was found in a conversation. `kind`: what the secret looks like, such as `github_token`;
-    `saved_secret` means a secret that the owner has stored under `name`. `excerpt`: the first characters of
-    the secret. `count`: how often the secret occurs. `places`: the first ten places where the secret occurs.
+    """A secret that was found in a conversation. `kind`: the kind of the secret, such as `github_token`,
+    which is recognised by its form. The kind `saved_secret` means a secret that the owner has saved in
+    Slipway; only then `name` is its name.
+
+    `excerpt`: the first characters of the secret. `count`: how often the secret occurs. `places`: the first
+    ten places where the secret occurs.
     """
 
     id: str

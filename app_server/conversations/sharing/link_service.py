@@ -247,7 +247,9 @@ def valid_links() -> Select[ConversationLink, Conversation]:
 
 
 async def touch_link(database: Database, link: ConversationLink) -> None:
-    """Stores the current time as the time of the link's last use, at most once a minute."""
+    """Stores the current time as the time when the link was last used. Does nothing if the stored time is
+    less than a minute old, so that frequent use does not cause many writes.
+    """
     if link.last_used_at is not None and now() - link.last_used_at < _TOUCH_INTERVAL:
         return
     async with database.session() as session:

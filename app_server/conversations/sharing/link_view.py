@@ -39,9 +39,10 @@ _ENVELOPE: Final = frozenset(("id", "kind", "source", "timestamp", "parent_id"))
 
 
 def shown_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Returns the event with only the fields that readers of a read-only link may see. An event that the
-    readers may not see at all is replaced by an empty state update event, so that the numbering of events has
-    no gap.
+    """Returns the event with only the fields that readers of a read-only link may see.
+
+    If the readers may see nothing of the event, returns a state update event without content in its place. So
+    the reader's client still gets an event for each position in the log.
     """
     kind = event["kind"]
     if kind in _SHOWN_KINDS:

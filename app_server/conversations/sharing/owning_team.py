@@ -36,13 +36,15 @@ class TeamOfStart:
 async def team_for_start(
     session: AsyncSession, user: User, first: Address | None, further: Sequence[Address]
 ) -> TeamOfStart | None:
-    """Returns the user's team that owns the first repository of a new conversation. Returns None if no team
-    of the user owns it. Also changes `session`: when settings are read in this session later, the settings of
-    the returned team take priority over those of the user's other teams.
+    """Returns the user's team that owns the first repository of a new conversation, and what its members may
+    do with the conversation. Returns None if no team of the user owns this repository.
+
+    Also stores the team in `session`: settings that are read in this session later come first from this team,
+    before the user's other teams.
 
     `first`: the address of the first repository; None if there is none. `further`: the addresses of the other
-    repositories. Raises Forbidden `repository_of_team` if another team allows one of the repositories only to
-    its own members.
+    repositories. Raises Forbidden `repository_of_team` if one of the repositories belongs to a team that
+    allows it only to its members, and the user is not a member.
     """
     identities = [first.identity if first else None, *(each.identity for each in further)]
     owner, *others = await require_member(session, user.id, identities)
@@ -58,9 +60,11 @@ async def team_for_start(
 async def hide_from_other_team(
     session: AsyncSession, user: User, conversation: Conversation, named: OwningTeam | None
 ) -> None:
-    """Ends the access of the team to which the conversation belongs, if the conversation gets a repository
-    that a different team allows only to its own members. named: the team that owns this repository; None if
-    no team owns it.
+    """Ends the access of the conversation's team if the user selects a repository that only members of
+    another team may use. Otherwise the members of the first team could see data of this repository.
+
+    `named`: the team that owns the selected repository; None if no team owns it. `user`: the person whose
+    action is written into the audit log.
     """
     team_id = await _other_team(session, conversation, named)
     if team_id is None:
@@ -77,10 +81,11 @@ async def hide_from_other_team(
 async def refuse_submodules_of_other_teams(
     session: AsyncSession, conversation: Conversation, found: Sequence[KeptSubmodule]
 ) -> None:
-    """Marks those submodules in `found` that must not be fetched because a team allows their repository only
-    to its own members. A submodule is marked if the user is not a member of this team. It is also marked if
-    the conversation belongs to a different team. The mark is the field `reason`, which says why the submodule
-    is not fetched.
+    """Forbids the fetching of submodules whose repository only members of a certain team may use. A submodule
+    is forbidden if the user is not a member of this team, or if the conversation belongs to another team.
+
+    Writes the reason into the field `reason` of each forbidden submodule in `found`. A submodule with a
+    reason is not fetched.
     """
     for one in found:
         if one.reason is not None:
@@ -95,10 +100,11 @@ async def refuse_submodules_of_other_teams(
 async def _other_team(
     session: AsyncSession, conversation: Conversation, named: OwningTeam | None
 ) -> UUID | None:
-    """Returns the id of the conversation's team if this team must lose its access to the conversation.
-    Otherwise returns None. The team must lose its access if the conversation gets a new repository that a
-    different team owns and allows only to its own members. `named`: the team that owns the new repository;
-    None if no team owns it.
+    """Returns the id of the team to which the conversation belongs, if the members of this team must not see
+    the repository of the team `named`. Returns None if there is no such conflict.
+
+    There is a conflict if `named` is a different team and allows its repository only to its own members.
+    `named`: the team that owns a repository of the conversation; None if no team owns it.
     """
     if named is None or not named.members_only:
         return None
@@ -107,8 +113,8 @@ async def _other_team(
 
 
 async def leave_team(session: AsyncSession, conversation: Conversation) -> None:
-    """Removes the conversation from its team and ends the access of the team's members. This is done if the
-    conversation gets another repository before the agent has started.
+    """Removes the conversation from its team and ends the access of the team's members. Called when a failed
+    start is retried with another repository, because another team may own that repository.
     """
     statement = delete(ConversationTeam).where(ConversationTeam.conversation_id == conversation.id)
     team_id = await session.scalar(statement.returning(ConversationTeam.team_id))
@@ -121,8 +127,10 @@ async def leave_team(session: AsyncSession, conversation: Conversation) -> None:
 
 def give_to_team(session: AsyncSession, user: User, conversation: Conversation, found: TeamOfStart) -> None:
     """Stores that a new conversation belongs to a team. Also shares the conversation with the team's members,
-    unless `found.share` is None. found: the team that owns the conversation's first repository, and what its
-    members may do with the conversation. user: the person who is named in the audit log.
+    unless `found.share` is None, and writes this into the audit log.
+
+    `found`: the team that owns the conversation's first repository, and what its members may do with the
+    conversation. `user`: the person who starts the conversation; the audit log entry names this person.
     """
     team, role = found.team, found.share
     session.add(

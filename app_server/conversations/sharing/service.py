@@ -55,10 +55,12 @@ async def share_with_everyone(
 async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
-    """Lets all signed-in users of the organisation view the conversation if `public` is true; otherwise ends
-    their access. If `public` is true and these users may already steer the conversation (send messages and
-    control the agent), they keep this right. Raises NotFound if the user may not see the conversation. Raises
-    Forbidden `conversation_access_missing` if the user is not its owner.
+    """Sets whether all signed-in users of the organisation may view the conversation. `public`: false ends
+    the access that these users have because they are in the organisation. If `public` is true and these users
+    may already steer the conversation (send messages and control the agent), nothing changes.
+
+    Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
+    if the user is not its owner.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None
@@ -126,9 +128,11 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 people who can get access to the conversation, sorted by name. These are people of the
-    owner's organisation whose name contains `text` or whose id is in `with_address`. `with_address`: the ids
-    of the people whose e-mail address is equal to `text`.
+    """Returns up to 20 people who can get access to the conversation, sorted by name. These are the other
+    active people of the owner's organisation whose name contains `text`, or whose e-mail address is equal to
+    `text`.
+
+    `with_address`: the ids of the people with this e-mail address; the caller has looked them up.
 
     Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
     if the user is not its owner.
@@ -157,8 +161,11 @@ def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
 async def record_shared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Writes into the audit log that the conversation was shared. Returns the people and teams that now have
-    access. `details`: further fields of the audit log entry, such as the id of the person or team.
+    """Writes into the audit log that the conversation was shared. `details`: further fields of the audit log
+    entry, such as the id of the person or team.
+
+    Returns the people and teams that now have access, which is the reply of the routes that share a
+    conversation.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_SHARED, target, **details)
@@ -169,9 +176,11 @@ async def record_shared(
 async def record_unshared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Writes into the audit log that the conversation is no longer shared with a person or team. Returns the
-    people and teams that still have access. `details`: further fields of the audit log entry, such as the id
-    of the person or team.
+    """Writes into the audit log that the conversation is no longer shared with a person or team. `details`:
+    further fields of the audit log entry, such as the id of the person or team.
+
+    Returns the people and teams that still have access, which is the reply of the routes that end the
+    sharing.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, **details)

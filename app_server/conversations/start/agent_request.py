@@ -105,14 +105,17 @@ def build(
     skill_files: the skill files that the agent server gets. disabled_skills: names of skills that the user
     has switched off. mode: when the agent asks the user before an action. max_iterations: how many times the
     agent may call its model in one run. secrets: descriptions of secrets by name; a value is fetched only
-    when a command uses it. consent: hashes of the hooks, MCP servers and other project executables of the
-    first repository that the user has allowed. further_consent: such hashes for each further repository, by
-    directory. usable_tools: the tools whose requirements the sandbox meets.
+    when a command uses it. usable_tools: the names of optional tools that work in this sandbox; the agent
+    gets only these.
+
+    consent: hashes of the executables (hooks, MCP servers and others) that the user has allowed in the first
+    repository. Executables with other hashes do not run. further_consent: the same for each further
+    repository; the keys are the directories of the repositories.
 
     mcp_servers: the user's MCP servers by name. Servers that are commands run in the sandbox. Other servers
-    are called through the inner listener, which adds the credentials. mcp_approved: the versions of MCP tools
-    that the user has approved, by server and tool name. has_own_tools: whether the agent also gets Slipway's
-    own MCP server.
+    are called through the inner listener, which adds the credentials. mcp_approved: the definitions of MCP
+    tools that the user has approved, by server and tool name. has_own_tools: whether the agent also gets
+    Slipway's own MCP server.
     """
     llm = brokered_llm(
         profile,
@@ -205,15 +208,16 @@ def brokered_llm(
     sandbox. With these settings, the model is called through the inner listener (the HTTP server of Slipway
     for sandboxes), and the costs of the calls are added to this conversation.
 
-    The settings include the limits, prices and options of the profile, so that the sandbox and the app server
-    (which forwards the model calls) use equal values. The extra headers and extra body fields of the profile
-    stay in the app server.
+    The settings include the limits, prices and options of the profile. They do not include its extra headers
+    and extra body fields, which the app server adds when it forwards a call.
 
     `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, a failed call
-    is repeated only twice, within a few seconds. `inner_url`: the URL of the inner listener. `model_proof`: a
-    signature of the conversation's id, which proves to the app server that a call belongs to this
-    conversation. `silence_seconds`: how long the app server waits for data from the vendor if the profile has
-    no timeout.
+    of the first model is retried only 2 times instead of 8 times. So the first fallback is tried after a few
+    seconds.
+
+    `inner_url`: the URL of the inner listener. `model_proof`: a signature of the conversation's id, which
+    proves to the app server that a call belongs to this conversation. `silence_seconds`: how long the app
+    server waits for data from the vendor if the profile has no timeout.
     """
     model = effective(profile)
     price, options = model.price, model.options

@@ -38,12 +38,15 @@ exec git interpret-trailers --in-place --if-exists addIfDifferent --trailer "$li
 async def install_commit_hook(
     client: AgentClient, directory: str, *, usual: CommitTrailer, chosen: CommitTrailer | None
 ) -> None:
-    """Installs the Git hook that adds a trailer (a last line such as `Co-authored-by: …`) to commit messages,
-    in the repository at `directory` in the sandbox.
+    """Installs a Git hook in the repository at `directory` in the sandbox. The hook adds a trailer (a last
+    line such as `Co-authored-by: …`) to the message of each new commit. Does nothing if the project keeps its
+    Git hooks in a directory outside of `.git` (setting `core.hooksPath`).
 
-    chosen: the trailer that the user has chosen for this repository; None if the user has not chosen one.
-    usual: the trailer that is used if `chosen` is None and the repository's file `.agents/commit-trailer`
-    names no trailer. Raises StartFailure `repository_clone_failed` if the hook cannot be installed.
+    chosen: the trailer that the user has chosen for this repository. If `chosen` is None, the repository's
+    file `.agents/commit-trailer` names the trailer. usual: the trailer that is used if this file is missing
+    or empty.
+
+    Raises StartFailure `repository_clone_failed` if the hook cannot be installed.
     """
     hook = _HOOK.replace("@OWN@", chosen or "").replace("@USUAL@", usual).replace("@FILE@", POLICY_FILE)
     await must_run(

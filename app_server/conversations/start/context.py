@@ -98,9 +98,9 @@ class Start:
         return self._running
 
     async def sandbox_again(self) -> RunningSandbox:
-        """Returns the running sandbox of the conversation, and wakes it if it sleeps. Unlike `sandbox`, this
-        method does not use the result of an earlier call. It is called if, for example, the agent server has
-        not replied.
+        """Returns the running sandbox of the conversation, and wakes it if it sleeps. Unlike the method
+        `sandbox`, always checks again whether the sandbox runs. A step of the start calls it if the sandbox
+        may have stopped, for example because the agent server has not replied.
         """
         self._running = None
         return await self.sandbox()

@@ -24,12 +24,15 @@ such as setup scripts, prepare the files of the conversation.
 
 class ExecutableInfo(BaseModel):
     """A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
-    it.
+    its present version.
 
-    approved: the version of the executable that the user allowed last; null if the user has decided about the
-    present version or has allowed no version. is_loaded: whether the conversation has loaded the executable;
-    null for executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an
-    MCP server that the conversation does not use because another of its MCP servers has the same name.
+    approved: the earlier version that the user allowed last. It is given only if the user has not decided
+    about the present version yet, so that the user can compare the two. Otherwise, and if no earlier version
+    was allowed, it is null.
+
+    is_loaded: whether the conversation has loaded the executable; null for executables that are not loaded
+    but run once, such as setup scripts. is_name_taken: true for an MCP server that the conversation does not
+    use because another of its MCP servers has the same name.
     """
 
     offer: ProjectExecutable
@@ -40,12 +43,12 @@ class ExecutableInfo(BaseModel):
 
 
 class FurtherConsent(BaseModel):
-    """The project executables of one further repository of a conversation, with the user's decisions. A
-    further repository is a repository besides the first one.
+    """The project executables of one further repository of a conversation (a repository besides the first
+    one), with the user's decisions.
 
-    directory: the name of the repository's directory, in which the executables run; it lies beside the
-    directory of the first repository. repository: the repository's identity, such as `github.com/owner/name`;
-    the user's decisions are stored under it.
+    directory: the name of the repository's directory, in which the executables run. This directory is beside
+    the directory of the first repository. repository: the identity of the repository, such as
+    `github.com/owner/name`, under which the user's decisions are stored.
     """
 
     directory: str
@@ -69,11 +72,12 @@ class ConversationConsent(BaseModel):
 
 
 class AnswerExecutables(BaseModel):
-    """The request body with which the user allows or refuses project executables of a conversation. The
-    executables are named by their hashes.
+    """The request body with which the user allows or refuses project executables of a conversation. `allow`
+    and `refuse`: the hashes of these executables.
 
-    repository: the name of the repository's directory. null means every repository of the conversation in
-    which an executable has one of these hashes.
+    `repository`: the decision applies only to executables in this repository; the value is the name of its
+    directory. If null, it applies in all repositories of the conversation that have an executable with one of
+    these hashes.
     """
 
     allow: list[ExecutableHash] = Field(default=[], max_length=200)
@@ -111,9 +115,11 @@ class TrustDecisions:
         return executable.problem is None and self.of(executable) is Decision.ALLOWED
 
     def approved_before(self, executable: ProjectExecutable) -> ProjectExecutable | None:
-        """Returns the version of this project executable that the user allowed last, so that the user can
-        compare that version with the present version. Returns None if the user has already decided about the
-        present version, or has never allowed an earlier version. `executable`: the present version.
+        """Returns the earlier version of this executable that the user allowed last, so that the user can
+        compare it with the present version. `executable`: the present version.
+
+        Returns None if the user has already decided about the present version, or has allowed no earlier
+        version.
         """
         if self.of(executable) is not None:
             return None
@@ -137,11 +143,11 @@ class CheckoutExecutables:
 def without_outer(
     found: Sequence[tuple[Checkout, Sequence[ProjectExecutable]]],
 ) -> list[tuple[Checkout, list[ProjectExecutable]]]:
-    """Returns the project executables of each folder without the setup scripts and Git hooks that an inner
-    folder replaces. If a folder has a setup script, the setup scripts of the folders that contain this folder
-    are left out. The same rule applies to Git hooks.
+    """Returns the project executables of each folder, but in each repository only the innermost setup script
+    and Git hook. If a folder has a setup script, the setup scripts of the folders above it are left out. The
+    same rule applies to Git hooks.
 
-    `found`: the folders with their executables; an inner folder comes before the folders that contain it.
+    `found`: the folders with their executables; a folder comes before the folders that contain it.
     """
     remaining: list[tuple[Checkout, list[ProjectExecutable]]] = []
     for checkout, executables in found:

@@ -1,8 +1,8 @@
-"""Sends missing events to the event logs of agent servers. Events are missing in a sandbox that was restored
-from a backup, and in a sandbox of a forked conversation.
+"""Completes the event logs of agent servers. The app server has the complete log of each conversation, and
+sends the agent server the events that are missing there. Only then may the agent server add new events.
 
-The app server has the complete event log of each conversation. So it sends the agent server the events that
-the agent server does not have. The agent server then appends new events after them.
+Events are missing in a sandbox that was restored from a backup, because the backup is older than the last
+events. Events are also missing in the sandbox of a new fork (a copy of a conversation).
 """
 
 import json
@@ -27,11 +27,14 @@ PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
 async def reconcile_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
-    """Completes the agent server's event logs of all conversations in the sandbox. May be called again after
-    a failure. `backup`: the archive from which the sandbox was restored.
+    """Completes the agent server's event logs of all conversations in the sandbox. `backup`: the archive from
+    which the sandbox was restored.
 
-    If a conversation is not in the backup, its event log is completed later, when the conversation starts
-    again. Raises AppError if a log cannot be completed; then no conversation of the sandbox may continue.
+    A conversation that is younger than the backup does not exist at the agent server. Its start is repeated
+    later, and its event log is then completed.
+
+    Raises AppError if a log cannot be completed. Then no conversation of the sandbox may continue until a
+    later call has succeeded.
     """
     async with database.read() as session:
         residents = [each for each in await residents_of(session, running.id) if each.last_seq]
@@ -46,9 +49,9 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
 
 
 async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
-    """Returns why the agent server does not have the complete event log of the conversation: Forked if the
-    conversation is a new fork (a copy of another conversation), Restored if its files were lost and restored.
-    The agent is later informed of this reason.
+    """Finds out why events of the conversation are missing at the agent server, so that the agent can be
+    informed. Returns Forked if the conversation is a new fork (a copy of another conversation). Otherwise
+    returns Restored: its files were lost and restored.
     """
     async with database.read() as session:
         conversation = await session.get_one(Conversation, conversation_id)

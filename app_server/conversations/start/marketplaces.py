@@ -14,8 +14,8 @@ from app_server.marketplaces.service import Loaded, load, loaded_by_default
 
 
 async def load_defaults(start: Start) -> Loaded:
-    """Returns the plugins and skills of the user's default marketplaces, as they are now. The user has set
-    that every new conversation uses these marketplaces.
+    """Reads the user's default marketplaces and returns their present plugins and skills. Default
+    marketplaces are those that the user has set for every new conversation.
     """
     async with start.database.read() as session:
         marketplaces = await loaded_by_default(session, start.user_id)
@@ -51,8 +51,9 @@ def with_plugins(
 
 
 async def keep_plugins(start: Start, request: StartRequest) -> None:
-    """Stores the plugins of the request in the start task, the row that describes the conversation's start.
-    So the conversation uses the same versions of the plugins if its start is repeated later.
+    """Stores the plugins of the request in the conversation's start task, the record of its start. If the
+    conversation must be created at the agent server again, it gets the same plugins, even if the marketplaces
+    then list others.
     """
     if request.plugins == start.request.plugins:
         return

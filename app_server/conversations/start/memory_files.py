@@ -41,9 +41,11 @@ rm -f "$archive"
 async def put_notes(
     client: AgentClient, directory: str, notes: Sequence[MemoryNote], folder: str | None = None
 ) -> None:
-    """Writes these memory notes as files into `.agents/memory` in the folder where the agent works. The agent
-    reads them there. Git ignores the files. Notes that an earlier call wrote are replaced. Notes that are
-    committed in the repository are never overwritten. A second call with the same notes has the same result.
+    """Writes these memory notes as files into the directory `.agents/memory` in the folder where the agent
+    works, so that the agent can read them. Notes that an earlier call has written are replaced.
+
+    Git ignores the written files, so they are in no commit and no diff. A note is not written if the
+    repository contains a committed file with its name.
 
     `directory`: the directory of the repository in the sandbox. `folder`: the folder in which the agent
     works, relative to `directory`; None means `directory` itself.

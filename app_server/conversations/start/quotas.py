@@ -92,8 +92,8 @@ async def _require_sandboxes(
 
 
 def _counted(user_id: UUID, *, of_user: bool) -> Sequence[UUID] | Select[UUID]:
-    """Returns the ids of the users whose starts and sandboxes count towards a quota. `of_user`: true for a
-    quota of the user, so that only this user counts; false for a quota of the organisation, so that all users
-    of the user's organisation count.
+    """Returns the ids of the users whose starts and sandboxes are added up for a quota. `of_user`: which
+    quota. If true, the quota limits the user `user_id` alone, and only this id is returned. If false, the
+    quota limits the user's organisation, and a query for the ids of all its users is returned.
     """
     return [user_id] if of_user else colleagues_of(user_id)

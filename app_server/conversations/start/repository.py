@@ -33,9 +33,10 @@ class CommitIdentity:
 
     @property
     def script(self) -> str:
-        """Returns a shell script that sets the author's name and e-mail address in the repository. The script
-        sets each of the two to the user's value. If the user has none, the value in git's configuration
-        stays. If git has none either, the script sets Slipway's own name or address.
+        """A shell script that sets the author's name and e-mail address in the repository's git
+        configuration. If the user has set a value, the script writes this value. If the user has set none,
+        the value in git's configuration stays. If git has no value either, the script writes Slipway's own
+        name or address.
         """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(

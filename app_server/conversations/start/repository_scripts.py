@@ -33,11 +33,11 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """A set-up script that will be run, and the checkout (a repository's directory in the sandbox) in which
-    the script runs.
+    """A set-up script that is to be run, and the directory in the sandbox in which it runs.
 
-    repository: the name of the repository, which is put before errors and output of the script; None if the
-    conversation has only one repository.
+    `repository`: the name of the repository, if the conversation has several repositories, else None. The
+    name is written before the errors and the output of the script, so that the user sees which script they
+    belong to.
     """
 
     directory: str

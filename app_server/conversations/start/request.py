@@ -94,9 +94,12 @@ def _parameters_of(plugin: PluginSpec) -> str:
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Adds repositories to a start request for a conversation that begins from a snapshot (saved files of an
-    earlier conversation). Returns a copy of the request with the repositories of the earlier conversation, if
-    that conversation has any. A request without a snapshot is returned unchanged.
+    """Returns a copy of the start request with the repositories of the conversation from which the snapshot
+    in the request was made. A snapshot is the saved files of a conversation. The copy also has the branch and
+    the git provider of this conversation. It has the working folder of this conversation if the request names
+    no folder.
+
+    The request is returned unchanged if it names no snapshot, or if that conversation has no repository.
 
     Raises BadRequest `two_origins` if the request names both a snapshot and a repository. Raises NotFound
     `snapshot_not_found` if the user has no such snapshot.
@@ -144,9 +147,10 @@ async def with_clone_settings(session: AsyncSession, user: User, request: StartR
 
 
 async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted: Any, default: Any) -> Any:
-    """Returns the value of the setting `name` for the new conversation. This is `wanted`, the value in the
-    request, if it is not None. Otherwise it is the value in the user's settings, or `default` if the settings
-    have no value. Raises Forbidden `setting_enforced` if the user may not choose `wanted`.
+    """Returns the value of the setting `name` for the new conversation. `wanted`: the value in the request,
+    which is returned if it is not None. Otherwise the value in the user's settings is returned, or `default`
+    if the settings have no value. Raises Forbidden `setting_enforced` if an enforced setting of the
+    organisation or of a team forbids `wanted`.
     """
     if wanted is not None:
         await require_allowed(session, user.id, name, wanted)
@@ -183,13 +187,15 @@ async def with_spec(
     permission: SpecPermission,
 ) -> StartRequest:
     """Returns a copy of the start request with a sandbox spec (the image and settings of new sandboxes). If
-    the request names no spec, the spec is taken from the user's present settings, which may have a separate
-    spec for the repository at `address`. `address`: None if the request has no repository. `permission`:
-    which specs the user may choose.
+    the request names no spec, the spec comes from the user's present settings. These may have a separate spec
+    for the repository at `address`.
 
-    A request that begins from a snapshot and names no spec is returned unchanged, so that the new sandbox has
-    the image of the snapshot. But it also gets a spec if the user may not choose a spec, or if the user's
-    organisation or team enforces one.
+    `address`: None if the request has no repository. `permission`: which specs the user may choose.
+
+    If the request begins from a snapshot and names no spec, it is normally returned unchanged. The new
+    sandbox then has the image of the snapshot. In two cases such a request gets a spec nevertheless: if the
+    user's organisation or team enforces a spec, or if the user may not choose personal specs
+    (`permission.why_not_own`).
 
     Raises NotFound `sandbox_spec_not_found` if the spec does not exist. Raises Forbidden
     `sandbox_specs_not_allowed` if the request names a spec that the user may not choose. Raises Forbidden

@@ -133,12 +133,13 @@ async def join(
 async def _has_the_same_way_out(
     session: AsyncSession, config: Config, new_conversation: NewConversation, sandbox_id: UUID
 ) -> bool:
-    """Returns whether the new conversation would have the same network policy as the conversations that are
-    already in the sandbox.
+    """Returns whether the new conversation can share the network access of the sandbox with the conversations
+    that are already there. All of these conditions must be met:
 
-    Also returns False in two other cases. First, the conversations have different repositories, and the user
-    has saved a network credential for one of them: the conversations of another repository must not use this
-    credential. Second, the repositories belong to different teams, or only some of them belong to a team.
+    First, the new conversation would have the same network policy in a separate sandbox. Second, if the
+    conversations have different repositories, the user has saved no network credential for one of these
+    repositories. Otherwise conversations of another repository could use this credential. Third, all
+    repositories belong to the same team, or none belongs to a team.
     """
     user_id, there = new_conversation.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
@@ -158,9 +159,9 @@ async def find(
     session: AsyncSession, config: Config, new_conversation: NewConversation, strategy: GroupingStrategy
 ) -> UUID | None:
     """Returns the id of a sandbox of the user that the new conversation can share with other conversations.
-    Running sandboxes are tried first. `strategy`: the order in which sandboxes are tried, as the user has set
-    it. Returns None if the conversation can share none of the user's sandboxes, so that a new sandbox must be
-    created.
+    First tries the sandboxes that are not paused, and then the paused ones. `strategy`: the order within each
+    of these two groups, as the user has set it. Returns None if none of the tried sandboxes can be shared, so
+    that a new sandbox must be created.
     """
     for sandbox_id in await _candidates(session, new_conversation.user_id, strategy):
         try:

@@ -37,9 +37,12 @@ MAX_ROUND = 100
 
 @dataclass(frozen=True)
 class SetupRun:
-    """One run of a conversation's set-up scripts after the conversation's start is finished (READY). The
-    scripts run one after the other. `announce`: sends the progress to the clients that follow the
-    conversation. `owner`: a random id of this run.
+    """One run of a conversation's set-up scripts after the conversation's start is finished (READY).
+
+    `runs`: the scripts, which run one after the other. `announce`: a function that gets the id of a
+    conversation and sends the conversation's current state to the clients that follow it. `owner`: a random
+    id of this run. The start task stores it while this run has the lease (the right to work on the task for a
+    limited time).
     """
 
     conversation_id: UUID

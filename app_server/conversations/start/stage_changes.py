@@ -32,9 +32,10 @@ def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], 
 def progress_setter(
     stage: StartStatus, detail: str | None, output: str | None
 ) -> Callable[[StartTask], None]:
-    """Returns a function that writes the progress of a running step into the stage `stage` of a start task,
-    the row that describes a conversation's start. `detail`: a short text about the progress; the function
-    also writes it into the row itself. `output`: the end of what the step's command has printed so far.
+    """Returns a function that writes the progress of a running step into a start task, the row that describes
+    a conversation's start. `stage`: the stage to which the step belongs. `detail`: a short text about the
+    progress; it is written into this stage and into the field `detail` of the start task. `output`: the end
+    of what the step's command has printed so far; it is written into the stage.
     """
 
     def apply(task: StartTask) -> None:

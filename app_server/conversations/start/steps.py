@@ -267,8 +267,8 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches and returns the git submodules of all repositories of the conversation. `directory`: the first
-    repository's directory. A submodule that is not fetched has a `reason`.
+    """Fetches the git submodules of all repositories of the conversation, and returns all submodules. If one
+    could not be fetched, its field `reason` says why. `directory`: the directory of the first repository.
     """
     address = _address(start.request)
     if address is None or start.request.submodules is False:
@@ -384,8 +384,9 @@ async def _save_workplace(start: Start, directory: str, base_commit: str | None)
 
 
 async def _remember_consent(start: Start) -> None:
-    """Stores which project executables (hooks, MCP servers …) the start request allows. Stores nothing if the
-    agent has worked before, because the agent may have changed the files of the executables.
+    """Stores that the user allows the project executables (hooks, MCP servers …) whose hashes the request
+    names. Stores nothing if the conversation's agent has already worked, because the agent may have changed
+    them.
     """
     if not start.request.consent or start.has_worked:
         return

@@ -162,9 +162,9 @@ async def change(
 
 
 def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
-    """Sets fields of one stage of the start task, which describes the start of one conversation. `status`:
-    the name of the stage. Replaces the whole list of stages, because SQLAlchemy would not notice a change
-    inside the list.
+    """Changes fields of one stage of the start task, which describes the start of one conversation. `status`:
+    the name of the stage. `fields`: the new values of the fields, by name; other fields keep their values.
+    Replaces the whole list of stages, because SQLAlchemy would not notice a change inside the list.
     """
     task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
 
@@ -211,8 +211,9 @@ def begin_again(task: StartTask) -> None:
 
 
 def begin_anew(task: StartTask) -> None:
-    """Reopens all stages of a conversation's start that need the sandbox. This is done if the sandbox
-    contains no files of the conversation.
+    """Resets all stages of a conversation's start that come after waiting for the sandbox, so that the start
+    worker runs them again. If the start was finished (READY), reopens it. Called if a restored sandbox
+    contains no files of the conversation, because the backup is older than the conversation.
     """
     if task.status is StartStatus.READY:
         begin_again(task)
@@ -229,9 +230,9 @@ def only_waits(task: StartTask) -> bool:
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Ends a start that was reopened to wake the sandbox, because the sandbox is no longer needed. Sets the
-    start to READY again. The start worker that works on the start loses its lease (its right to work on this
-    start).
+    """Ends a start that was reopened only to wake its sandbox: sets the start to READY again, without waking
+    the sandbox. Called if the user has deleted the message for which the sandbox was to be woken. The start
+    worker that works on this start loses its lease (its right to work on the start).
     """
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()

@@ -74,8 +74,9 @@ class StartWorker:
         has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
         """Creates a start worker that does not run yet. `has_own_tools`: a function that returns whether
-        Slipway's own MCP server has tools for an agent. The caller passes this function, because this module
-        may not import the modules of the MCP server.
+        Slipway's own MCP server has tools to offer. If it has, the agent of a new conversation can use this
+        MCP server. The function is an argument, because this module may not import the modules of the MCP
+        server.
         """
         self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config
@@ -369,9 +370,9 @@ ServerStartWorker = Annotated[StartWorker, from_server("start_worker")]
 
 
 def _exchange(path: Path, text: str) -> str | None:
-    """Replaces the content of the file with `text`. Returns the file's previous content, or None if there was
-    no file. The file stores the id of the worker that used this home directory (the data directory of the
-    server) last.
+    """Writes `text` into the file at `path`. Returns the file's previous content, or None if there was no
+    file. The worker writes its id into a file of the home directory (the data directory of the server). So it
+    learns the id of the worker that used this directory before.
     """
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -110,8 +110,11 @@ def wake_after_commit(session: AsyncSession) -> None:
 
 
 async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelta]) -> None:
-    """Stores one repeated job for each kind in `intervals`. If the job of a kind exists already, changes its
-    interval. If the existing job has ended, makes it run again as soon as possible.
+    """Stores one repeated job for each kind in `intervals`, which maps the kind to the time between two runs.
+    Called when the worker of an app server starts. The first run of a new job begins after one interval.
+
+    If the job of a kind exists already, only its interval is changed. If the existing job has ended (for
+    example, because all its attempts failed), it also runs again as soon as possible.
     """
     ids = {kind: schedule_id(kind) for kind in intervals}
     stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}
@@ -171,8 +174,8 @@ async def is_any_free(
 
 
 async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str]) -> datetime | None:
-    """Returns the earliest time after `after` at which a waiting job of these kinds may run. The worker reads
-    the queue again at this time at the latest. Returns None if no such job waits.
+    """Returns the earliest time after `after` at which a waiting job of these kinds may run. Returns None if
+    no such job waits. The worker sleeps at most until this time, and then reads the queue again.
     """
     waiting = select(func.min(Job.run_at)).where(
         Job.state == JobState.WAITING, Job.kind.in_(kinds), Job.run_at > after
@@ -184,11 +187,12 @@ async def claim(
     session: AsyncSession, owner: str, kinds: Collection[str], under_way: Collection[UUID] = ()
 ) -> Job | None:
     """Leases the most urgent free job to a worker and returns the job. During the lease, which lasts for the
-    time LEASE, no other worker runs the job. Returns None if no job is free.
+    time LEASE, no other worker runs the job. Returns None if no job is free. Most urgent is the job with the
+    highest priority; if there are several, the one whose time `run_at` is the earliest.
 
     A job is free if its time `run_at` has come and no job with the same key runs. A job is also free if the
-    lease of its last attempt has expired, because this attempt was interrupted. The job's `error` then says
-    that the attempt was interrupted, until the next attempt ends.
+    lease of its last attempt has expired, because this attempt was interrupted. In this case the field
+    `error` of the job says, until the next attempt ends, that the last attempt was interrupted.
 
     `owner`: the id of the worker. `kinds`: only jobs of these kinds. `under_way`: the ids of jobs that are
     left out, because the worker already runs them. Raises IntegrityError if another worker has leased a job

@@ -77,9 +77,12 @@ class Jobs:
     def schedule(
         self, kind: str, handler: Handler, every: timedelta, policy: RetryPolicy | None = None
     ) -> None:
-        """Sets a job that is repeated, each time on one of the app servers. The next run begins `every` after
-        the end of the last run. A failed attempt is repeated as `policy` says. If the last attempt fails, the
-        job stores the error and waits for its next run. Raises ValueError if this kind has a handler already.
+        """Sets a job that runs again and again, each time on one of the app servers. `handler`: the function
+        that runs the job. `every`: the pause between the end of a run and the beginning of the next run.
+        `policy`: the rules by which a failed attempt is repeated; None means at most three attempts.
+
+        If all attempts of a run fail, the error is stored, and the job waits for its next run. Raises
+        ValueError if this kind has a handler already.
         """
         self._add(kind, _Kind(handler, policy or RetryPolicy(attempts=3), every))
 
@@ -165,8 +168,8 @@ class Jobs:
 
     async def _claim_free(self) -> datetime:
         """Starts free jobs until this worker runs its maximum number of jobs, or until no job is free.
-        Returns the time at which the queue was last read. Jobs whose time `run_at` is later than this time
-        were not considered.
+        Returns the time up to which due jobs were considered. Jobs whose time `run_at` is later were not
+        considered. The worker uses the returned time to plan its next search.
         """
         moment = now()
         while kinds := self._kinds_below_limit():

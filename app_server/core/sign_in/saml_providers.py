@@ -39,8 +39,8 @@ class SamlProvider(SignInProvider):
     @property
     def issuer(self) -> str:
         """The text that identifies this provider in the database rows of the people who sign in with it. It
-        is `entity_id` with the prefix `saml:`. The prefix is needed because an OpenID Connect provider may
-        have the same URL and use other ids for the same people.
+        is `entity_id` with the prefix `saml:`. The prefix distinguishes the provider from an OpenID Connect
+        provider with the same URL, which may identify the same people by different ids.
         """
         return f"saml:{self.entity_id}"
 

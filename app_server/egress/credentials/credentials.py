@@ -83,11 +83,12 @@ class Held:
     secrets: tuple[str, ...] = field(repr=False)
 
     def opens(self, target: str) -> bool:
-        """Returns whether the credential may be added to a request with this target (path and query). Always
-        returns True if `path_prefix` is empty.
+        """Returns whether the credential may be added to a request for this target (path and query). The path
+        must be `path_prefix` or a path below it. Always returns True if `path_prefix` is empty.
 
-        The path must be below `path_prefix` even if the host decodes the path several times. The path is
-        therefore percent-decoded repeatedly, and a path that contains `.` or `..` as a part is refused.
+        Some hosts percent-decode a path several times. Therefore this function also checks the path after
+        each decoding. Returns False if the path or a decoded path contains `.` or `..` as a part, or if the
+        path is still encoded after several decodings.
         """
         path = target.partition("?")[0]
         if not self.path_prefix:
@@ -105,8 +106,8 @@ async def held_for(
     session: AsyncSession, cipher: Cipher, user_id: UUID, repository: str | None, *, host: str, port: int
 ) -> list[Held]:
     """Returns the credentials that can be added to requests of a user's sandbox to this host and port. The
-    credentials with the longest path prefix come first. If the prefixes have the same length, the credential
-    with the narrower scope comes first.
+    preferred credentials come first: those with the longest path prefix. If the prefixes have the same
+    length, a credential for a repository comes before one of the user, and this before one of the server.
 
     `repository`: the identity (`host/owner/name` or a path) of the repository that the sandbox works on; None
     leaves out the credentials for repositories.
@@ -143,9 +144,10 @@ async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[
 
 
 async def note_use(database: Database, held: Held, target: EgressTarget, method: str, path: str) -> None:
-    """Records in the database that the credential `held` is added to a request. Returns after the record is
-    written to the database. `target`: the host and port of the request. `method`, `path`: the HTTP method and
-    the path of the request.
+    """Stores a record that the credential `held` is added to a request, and the time as the credential's last
+    use. Returns after both are committed to the database. `target`: the sandbox that sends the request, and
+    the host and port. `method`, `path`: the HTTP method and the path of the request; a query in the path is
+    not stored.
     """
     moment = now()
     use = EgressCredentialUse(

@@ -1,8 +1,9 @@
-"""Replaces placeholders in a request of a sandbox by the real secret values. For some secrets, the sandbox
-gets only placeholders and not the values. Does no I/O.
+"""Replaces placeholders in the headers of a sandbox's request by the real values of secrets. For some
+secrets, the sandbox gets only placeholders and not the values. Does no I/O.
 
-Only headers that can carry credentials are changed. If an address, a body or another header were changed, a
-host could store the real value, and the sandbox could read it there later.
+Only headers that can carry credentials are changed. A placeholder in the address, the body or another header
+stays. Otherwise a program in the sandbox could make a host store the real value as data, and then read the
+value from the host.
 """
 
 import base64
@@ -22,7 +23,9 @@ class Exchange:
     """The headers of a request in which placeholders were replaced by real values.
 
     headers: the changed headers with the real values. If a header occurs several times and one occurrence is
-    changed, all occurrences are included. secrets: texts that the egress proxy masks in the host's reply.
+    changed, its unchanged occurrences are included too, because the caller replaces all of them. secrets: the
+    real values. The egress proxy masks these texts in the host's reply, so that the sandbox cannot read them
+    there.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)

@@ -131,11 +131,11 @@ async def search_network_credential_uses(
 
 
 async def _subject(session: AsyncSession, user: User, repository: str) -> str:
-    """Returns the identity of a repository: the text, such as `host/owner/name`, under which its credentials
-    are stored.
+    """Returns the identity of a repository, such as `host/owner/name`. The credentials for a repository are
+    stored under this identity.
 
-    repository: the address of a repository, or an identity for which the user has credentials or network
-    settings. Raises InvalidRepository if the text is neither.
+    repository: the address of a repository, such as its URL, or an identity. An identity is accepted if the
+    user has credentials or network settings for it. Raises InvalidRepository for any other text.
     """
     given_out = {row.subject for row in await credentials.visible(session, user.id)}
     return repository if repository in given_out else await identity_of(session, user.id, repository)

@@ -58,19 +58,21 @@ class PackageCache:
         self._files = PackageFiles(config.package_cache_hosts)
 
     def knows(self, host: str, port: int) -> bool:
-        """Returns whether the cache is on and this host serves package files that can be cached. If so, the
-        egress proxy must read the requests to this host to find out which files are requested.
+        """Returns whether the cache is in use and this host and port serve package files that can be cached.
+        The egress proxy decrypts connections to such a host, because it must know which file is requested.
         """
         return self._store is not None and self._files.knows(host, port)
 
     def wanted(
         self, asked: ProxyRequest, way: AllowedRoute, scheme: Scheme, held: Held | None
     ) -> "Wanted | None":
-        """Returns an object that serves the requested package file from the cache, or stores it there.
-        Returns None if the request is not for a package file that can be cached.
+        """Returns an object that serves the requested package file from the cache, or stores the host's reply
+        in the cache. Returns None if the reply must not be cached. This is so if the request is not for a
+        package file, forbids caching, or has headers that could change the reply.
 
         way: the route to the package host. held: the credential that the egress proxy adds to the request;
-        None if there is none.
+        None if there is none. A file that was fetched with a credential is served only to requests with the
+        same credential.
         """
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):
@@ -85,8 +87,9 @@ class PackageCache:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A request of a sandbox for a package file that can be cached. It can serve the file from the cache, or
-    store the host's reply in the cache. `_name`: the key of the file in the cache.
+    """A request of a sandbox for a package file that can be cached. Its methods send the file from the cache
+    to the sandbox, or create the writer that stores the host's reply. `_name`: the key of the file in the
+    cache.
     """
 
     _store: PackageStore

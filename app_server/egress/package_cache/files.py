@@ -65,11 +65,12 @@ class PackageFiles:
 
 
 def is_plain(asked: ProxyRequest, replaced: str | None) -> bool:
-    """Returns whether the reply depends only on the address of the request. This is so for a GET request that
-    has only headers without influence on the content, such as User-Agent.
+    """Returns whether the headers and the method of a request allow its reply to be cached. The request must
+    be a GET request, and all its headers must be known to leave the content of the reply unchanged, such as
+    User-Agent.
 
-    replaced: the name of the header in which the egress proxy sets a credential; None if it sets none. The
-    request may contain this header too, because the proxy replaces its value.
+    replaced: the name of the header in which the egress proxy sets a credential; None if it sets none. This
+    header is not checked, because the proxy replaces its value.
     """
     names = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
     return asked.request.method == b"GET" and all(

@@ -142,8 +142,11 @@ class PackageStore:
         return Draft(self, path, json.dumps(head).encode() + b"\n", length)
 
     async def take_in(self, draft: Path, path: Path) -> None:
-        """Moves a completely written temporary file (`draft`) into the store under `path`. Then deletes old
-        files of the user if the user's limit is exceeded. Raises OSError if the file cannot be moved.
+        """Moves a completely written temporary file into the store. If the user's files are then larger than
+        the limit, deletes those that were not used for the longest time.
+
+        draft: the path of the temporary file. path: the path of the file in the store. Raises OSError if the
+        file cannot be moved.
         """
         async with self._changing:
             await asyncio.to_thread(self._take_in, draft, path)

@@ -51,8 +51,8 @@ class Authority:
         self._leaves: dict[str, _Leaf] = {}
 
     def context_for(self, host: str) -> ssl.SSLContext:
-        """Returns the TLS context with which the egress proxy answers a sandbox in place of this host. It
-        contains a certificate for the host and supports only HTTP/1.1.
+        """Returns the TLS context for connections in which the egress proxy takes the place of this host. The
+        context contains a certificate for the host, which sandboxes trust. It supports only HTTP/1.1.
 
         host: a host name or an IP address.
         """
@@ -97,7 +97,8 @@ def private_key_file(config: Config) -> Path:
 
 def renew_encryption(config: Config, cipher: Cipher) -> int:
     """Encrypts the private key of the certificate authority again if it is not encrypted with the newest
-    encryption key. Returns the number of changed files, which is 1 or 0. Blocks briefly.
+    encryption key. Returns the number of changed files: 1, or 0 if nothing was changed or the file does not
+    exist. Blocks the thread while it reads and writes the file.
     """
     file = private_key_file(config)
     if not file.exists() or cipher.is_newest(file.read_text()):

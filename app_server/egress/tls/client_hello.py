@@ -18,9 +18,9 @@ class NotTls(Exception):
 class Hello:
     """The first TLS message of a client.
 
-    content: all data that was read from the connection; the egress proxy sends it on to the host.
-    server_name: the host that the client names; None if it names none. alert: the TLS message with which the
-    connection can be refused.
+    content: all bytes that were read from the connection. If the egress proxy allows the connection, it sends
+    these bytes to the host. server_name: the host that the client names; None if it names none. alert: the
+    TLS error message that the proxy sends to the client if it refuses the connection.
     """
 
     content: bytes

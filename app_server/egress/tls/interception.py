@@ -85,8 +85,8 @@ class TlsInterception:
         sandbox to the host.
 
         Some hosts are decrypted only for the package cache. If a program in the sandbox does not trust the
-        proxy's certificate, its connection to such a host fails. For DISTRUST_SECONDS after this failure, the
-        method returns False for this sandbox and this host. So the program reaches the host when it tries
+        proxy's certificate, its connection to such a host fails. After such a failure, the host is not
+        decrypted for this sandbox during DISTRUST_SECONDS. So the program reaches the host when it tries
         again.
         """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)

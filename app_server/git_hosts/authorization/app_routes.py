@@ -129,7 +129,9 @@ async def save_git_app(
 async def list_installations(
     principal: CurrentPrincipal, app_id: UUID, request: Request
 ) -> list[Installation]:
-    """Returns at most 100 installations of a GitHub App, in GitHub's order.
+    """Returns at most 100 installations of a GitHub App, in GitHub's order. An installation gives the app
+    access to repositories of one user or organisation. An administrator can choose one of the returned
+    installations with use_installation.
 
     404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
     application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502

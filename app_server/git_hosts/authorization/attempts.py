@@ -30,10 +30,10 @@ class _Attempt(BaseModel):
 
 
 class RedirectAttempt(_Attempt):
-    """An unfinished sign-in in which the git host sends the browser back with a code. `state`: a random text
-    that the host sends back with the code; it proves that the code belongs to this browser's sign-in.
-    `verifier`: proves that the server that exchanges the code is the one that began the sign-in (PKCE, RFC
-    7636).
+    """An unfinished sign-in in which the git host sends the browser back with a code, which Slipway exchanges
+    for tokens. `state`: a random text that the host sends back with the code. It proves to Slipway that the
+    code belongs to this browser's sign-in. `verifier`: a random secret that Slipway sends with the code. It
+    proves to the host that the program that exchanges the code has also begun the sign-in (PKCE, RFC 7636).
     """
 
     kind: str = "redirect"

@@ -21,10 +21,11 @@ _AZURE_DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
 
 @dataclass(frozen=True)
 class _Paths:
-    """The paths of a git host's OAuth endpoints, relative to the address of the host's sign-in. `authorize`:
-    the page where users sign in. `token`: grants tokens. `scopes`: the scopes to request if the administrator
-    has entered none, separated by spaces. `device`: begins the device flow (RFC 8628); None if the host does
-    not support this flow.
+    """The OAuth endpoints of a kind of git host, and the scopes to request. `authorize`, `token` and `device`
+    are URL paths that are appended to the base address of the host's sign-in, such as `https://github.com`.
+    `authorize`: the page where users sign in. `token`: grants tokens. `device`: begins the device flow (RFC
+    8628); None if the host does not support this flow. `scopes`: the scopes to request if the administrator
+    has entered none, separated by spaces.
     """
 
     authorize: str

@@ -112,10 +112,10 @@ class HostTokens:
         soon expires. Returns None if the user has no token for this host.
 
         `refused`: a token that the host has just refused; None if there is none. If this token is still the
-        stored one and was granted by a sign-in, it is renewed. `repository`: the full name of a repository.
-        If the user's token belongs to an installation of a GitHub App, and the installation contains this
-        repository, the returned token is valid only for this repository. In all other cases `repository` has
-        no effect.
+        stored one and was granted by a sign-in, it is renewed. `repository`: the full name of the repository
+        for which the token is needed. It matters only if the user's token belongs to an installation of a
+        GitHub App. If the installation contains the repository, the returned token is valid only for this
+        repository. Otherwise the returned token is valid for all repositories of the installation.
 
         Raises BadGateway `git_reconnect_needed` if the user must sign in to the host again. Raises BadGateway
         `git_sign_in_refused` if the host refuses to renew the token of a sign-in. Raises BadGateway
@@ -324,9 +324,12 @@ class HostTokens:
     async def _change_in(
         self, session: AsyncSession, grant: GitGrant, *conditions: Any, **values: Any
     ) -> bool:
-        """Updates the row of a grant (a sign-in that granted a token). Does not update the row if the grant
-        was renewed or replaced after the caller read it, or if one of the SQL `conditions` is false.
-        `values`: the new values of columns. Returns whether the row was updated.
+        """Updates the row of a grant (a sign-in that granted a token) with new values, and returns True.
+        Returns False and changes nothing if the row no longer equals `grant`, because the token was renewed
+        or the user has signed in again. Does the same if the row is marked as no longer renewable, or if one
+        of `conditions` is false.
+
+        `conditions`: further SQL conditions for the row. `values`: the new values, by name of the column.
         """
         statement = update(GitGrant).where(
             GitGrant.credential_id == grant.credential_id,

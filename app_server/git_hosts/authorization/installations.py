@@ -26,7 +26,9 @@ _NO_SUCH_REPOSITORY = frozenset((404, 422))
 
 
 class Installation(BaseModel):
-    """An installation of a GitHub App. `account`: the user or organisation that has installed the app."""
+    """An installation of a GitHub App, which gives the app access to repositories of one account. `account`:
+    this account, the user or organisation that has installed the app.
+    """
 
     id: str
     account: str

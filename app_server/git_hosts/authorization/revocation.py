@@ -35,9 +35,13 @@ class Revocations:
         self._guarded_http = guarded_http
 
     async def revoke(self, attempt: JobAttempt) -> dict[str, bool]:
-        """Revokes the token that the job names, at the token's git host. Returns a dict with the key
-        `is_revoked`: True if the token was revoked, False if the OAuth application or the user no longer
-        exists.
+        """Revokes a token at its git host. The payload of the job contains the encrypted token, and the ids
+        of its user and of its OAuth application.
+
+        Returns a dict with the key `is_revoked`. True: the token is revoked, or the host no longer knows it.
+        False: the OAuth application or the user was deleted. Then the job cannot call the host, because the
+        call needs the data of both. Raises TryAgain, so that the job is repeated, if the host does not reply
+        or reports another failure.
         """
         payload = attempt.payload
         async with self._database.read() as session:

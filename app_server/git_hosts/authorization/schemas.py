@@ -128,8 +128,9 @@ class GitApps(BaseModel):
 
 
 class SignInHost(BaseModel):
-    """A git host that users can sign in to. `has_device_flow`: users can also sign in with a code that they
-    type at the host; this needs no callback address.
+    """A git host that users can sign in to. `app_id`: the registered application with which they sign in.
+    `has_device_flow`: whether the host offers a second way to sign in: the user types a code at the host.
+    This way works even if the host's browser redirect to Slipway (the callback address) is not set up.
     """
 
     app_id: Id
@@ -198,10 +199,13 @@ class DeviceStatus(StrEnum):
 
 
 class GitDeviceState(BaseModel):
-    """The reply of `/device/poll` about a sign-in by a code. The `status` `pending` means that the user has
-    not typed the code yet; the client polls again with the new `attempt` after `interval` seconds. The
-    `status` `connected` means that the sign-in is complete; then `credential` is set, and `attempt` and
-    `interval` are null.
+    """The state of a sign-in in which the user types a code at the git host: the reply of `/device/poll`.
+
+    `status`: `pending` if the user has not typed the code yet, or `connected` if the sign-in is complete.
+    `attempt`: the encrypted data of the sign-in, which the client sends with its next request to
+    `/device/poll`. `interval`: how many seconds the client must wait before this request. `attempt` and
+    `interval` are null if the sign-in is complete. `credential`: the stored credential; null if the sign-in
+    is not complete.
     """
 
     status: DeviceStatus

@@ -92,10 +92,11 @@ async def begin_device(
     unfinished sign-in with the code.
 
     `user_id`: the user who signs in. `credential_id`: the Slipway session or API key with which the user
-    began the sign-in; only this one can finish it. Raises BadRequest `git_host_cannot` if the host does not
-    support sign-ins by a code. Raises BadGateway `git_sign_in_refused` if the host refuses the request.
-    Raises BadGateway `git_host_failed` if the host does not reply. Raises Forbidden `private_address` if the
-    host is in a private network.
+    began the sign-in. The sign-in can be finished only with the same session or API key.
+
+    Raises BadRequest `git_host_cannot` if the host does not support sign-ins by a code. Raises BadGateway
+    `git_sign_in_refused` if the host refuses the request. Raises BadGateway `git_host_failed` if the host
+    does not reply. Raises Forbidden `private_address` if the host is in a private network.
     """
     if app.device_url is None:
         raise errors.cannot(app.host, "let users sign in with a code")

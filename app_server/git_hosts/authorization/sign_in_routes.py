@@ -118,9 +118,13 @@ async def ask_about_device_sign_in(
     cipher: ServerCipher,
     request: Request,
 ) -> GitDeviceState:
-    """Asks the git host whether the user has typed the code there. If the user has typed it, stores the
-    granted token. If the client sends this request earlier than the `interval` of the last reply allows,
-    Slipway does not ask the host. If the host demands fewer requests, the reply contains a longer `interval`.
+    """Asks the git host whether the user has typed the sign-in code at the host. If so, stores the granted
+    token and replies with `status` `connected`. Otherwise replies with `status` `pending` and the data for
+    the next request.
+
+    A client must wait `interval` seconds before the next request. If it does not wait, the reply is
+    `pending`, and Slipway does not ask the host. If the host demands fewer requests, the reply contains a
+    longer `interval`.
 
     400 `git_sign_in_expired` if the sign-in has expired or another session started it. 400
     `git_sign_in_denied` if the user refused the sign-in at the host or the code expired. 502

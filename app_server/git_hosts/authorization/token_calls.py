@@ -160,8 +160,9 @@ async def send(
 
 
 def refused(app: OAuthApp, refusal: TokenRefusal) -> AppError:
-    """Returns the error for the user when the git host refuses a sign-in. `refusal`: the host's error code
-    and explanation.
+    """Converts a TokenRefusal to the error that the user sees: a BadGateway with the code
+    `git_sign_in_refused`. `refusal`: states the host's error code and explanation, which the error's message
+    contains.
     """
     words = f": {refusal.words}" if refusal.words else ""
     return BadGateway(

@@ -51,8 +51,9 @@ class AzureRepository:
 
 
 class AzureApi:
-    """A client of the REST API of Azure DevOps that uses one token. `organization`: the only organisation
-    that the token is valid for; None means all organisations of the token's user.
+    """A client of the REST API of Azure DevOps that uses one token. `connection`: the connection to the API,
+    whose headers contain the token. `organization`: the only organisation that the token may be used for;
+    None means all organisations of the token's user.
     """
 
     def __init__(self, connection: HostConnection, organization: str | None) -> None:
@@ -104,11 +105,13 @@ class AzureApi:
     async def raw(self, path: str, query: Query, accept: str, max_bytes: int | None = None) -> bytes | None:
         """Requests a resource that is not JSON, such as a file or a log, and returns its bytes.
 
-        `accept`: the media type that Azure DevOps shall send. `max_bytes`: the largest accepted size of the
-        resource; None means the limit of HostConnection. Raises an error if the resource is larger.
+        `accept`: the media type in which Azure DevOps is asked to send the resource. `max_bytes`: the largest
+        accepted size; None means MAX_REPLY_BYTES of `connection.py`. Raises BadGateway `git_host_failed` if
+        the resource is larger.
 
-        If the resource does not exist (status 404): returns None if `max_bytes` is None, otherwise raises an
-        error.
+        A missing resource (status 404): if `max_bytes` is None, returns None. If `max_bytes` is a number,
+        raises NotFound `git_host_not_found`. Raises BadGateway `git_token_refused` if the reply is a sign-in
+        page.
         """
         words = {**query, "api-version": VERSION}
         if max_bytes is None:
@@ -148,11 +151,11 @@ class AzureApi:
         return found
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
-        """Returns the token's user as a member of an organisation, in Azure DevOps' JSON. Raises BadGateway
-        `git_token_refused` if the token is not valid.
+        """Returns the token's user as a member of an organisation, as the JSON object that Azure DevOps
+        sends. Raises BadGateway `git_token_refused` if the token is not valid.
 
-        `organization`: None means the organisation that the token is limited to. Returns None if
-        `organization` is None and the token is valid for all organisations of the user.
+        `organization`: the name of the organisation. If it is None, uses the organisation for which this
+        client was created. Returns None if there is no such organisation either.
         """
         name = organization or self._organization
         if name is None:

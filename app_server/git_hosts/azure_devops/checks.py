@@ -51,9 +51,12 @@ async def checks(api: AzureApi, azure_repository: AzureRepository, pull: PullReq
 async def evaluations(
     api: AzureApi, azure_repository: AzureRepository, project_id: str, number: int
 ) -> list[dict[str, Any]]:
-    """Returns the results of the policies that apply to a pull request, one for each policy of the target
-    branch, in Azure DevOps' JSON. Returns an empty list if the token may not read the policies. `project_id`:
-    Azure DevOps' id of the project. `number`: the number of the pull request.
+    """Returns the policy evaluations of a pull request, as the JSON objects that Azure DevOps sends. A policy
+    is a rule of the target branch, such as a required build. An evaluation states whether the pull request
+    fulfils the policy. Returns an empty list if the request fails, for example because the token may not read
+    the policies.
+
+    `project_id`: Azure DevOps' id of the project. `number`: the number of the pull request.
     """
     query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
     try:
@@ -70,8 +73,9 @@ def is_blocking(evaluation: dict[str, Any]) -> bool:
 
 
 async def log(api: AzureApi, azure_repository: AzureRepository, check_id: str) -> str:
-    """Returns the end of a build's log, at most 64 KiB. The log consists of the logs of the last five failed
-    tasks, or of the last five tasks if no task failed. `check_id`: the field `id` of the build's Check.
+    """Returns the end of a build's log as text, at most 64 KiB. A build consists of tasks (its steps), and
+    each task has a log. The logs of the last five failed tasks are joined. If no task failed, the logs of the
+    last five tasks are joined. `check_id`: the `id` of the Check that represents the build.
     """
     path = f"{azure_repository.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
     records = (await api.get(f"{path}/timeline")).json().get("records") or []

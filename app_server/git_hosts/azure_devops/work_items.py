@@ -64,10 +64,12 @@ async def write_comment(
 
 
 async def assigned(api: AzureApi, organization: str, repositories: dict[str, str]) -> list[HostTask]:
-    """Returns the open work items of an organisation that are assigned to the user, as tasks. A work item
-    belongs to a project, but a task must name a repository. `repositories`: maps the name of a project to the
-    name of a repository. All tasks of the project name this repository. Work items of other projects are left
-    out.
+    """Returns the open work items of an organisation that are assigned to the token's user, as tasks that
+    Slipway suggests to this user.
+
+    `repositories`: maps the name of a project to the name of one of its repositories. A work item belongs to
+    a project and not to a repository, but a HostTask must name a repository. Therefore the task names the
+    repository in `repositories`. Work items of projects that are not in `repositories` are left out.
     """
     found = await api.send(
         "POST", f"/{organization}/_apis/wit/wiql", {"query": _MINE}, query={"$top": MAX_TASKS}

@@ -1,7 +1,6 @@
-"""The client of Bitbucket Cloud, REST API version 2.0.
-
-Source: https://developer.atlassian.com/cloud/bitbucket/rest/. Bitbucket Cloud has had no issue tracker since
-August 2026.
+"""The client of Bitbucket Cloud, REST API version 2.0. Source:
+https://developer.atlassian.com/cloud/bitbucket/rest/. Bitbucket Cloud has had no issue tracker since August
+2026.
 """
 
 import re
@@ -102,8 +101,9 @@ class BitbucketCloud:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories of the user. Bitbucket has one list for each workspace; a page has items of
-        all lists. `Slice.next_page`: the addresses of the next pages of the lists, separated by spaces.
+        """Returns repositories of which the user is a member. Bitbucket has a separate list for each
+        workspace (a group of repositories). A page joins one page of each list, latest change first. `page`,
+        `Slice.next_page`: the addresses of the next pages of the lists, separated by spaces.
         """
         if page:
             pages = await all_at_once(self._page(one, {}, one) for one in page.split())
@@ -290,7 +290,7 @@ class BitbucketCloud:
 
     async def check_log(self, repository: str, check_id: str) -> str:
         """Returns the end of the logs of a pipeline's last five failed steps, at most 64 KiB. If no step
-        failed, uses the last five steps. `check_id`: the pipeline's number.
+        failed, returns the end of the logs of the last five steps. `check_id`: the number of the pipeline.
         """
         path = f"{_of(repository)}/pipelines/{part(check_id)}/steps"
         steps = await self._all(path, 100)
@@ -343,8 +343,8 @@ class BitbucketCloud:
         return parsing.reviewers(members, me, wanted)
 
     async def _commit(self, repository: str, ref: str | None) -> str | None:
-        """Returns the hash of the commit at `ref`, a branch, tag or hash; None means the default branch. URL
-        paths need the hash, because names can contain slashes. Returns None if there is no such commit.
+        """Returns the hash of a commit for use in a URL path, where a branch name with slashes fails. `ref`:
+        a branch, tag or hash; None means the default branch. Returns None if there is no such ref.
         """
         name = ref or (await self.repository(repository)).default_branch
         if name is None or _COMMIT.fullmatch(name):

@@ -249,7 +249,9 @@ def missing_scope(said: Any) -> str | None:
 
 
 def rows(found: Any) -> list[Any]:
-    """Returns the items of a list in Bitbucket's reply. `found`: the whole list, or one page of it."""
+    """Returns the items of a list from Bitbucket's reply. `found`: the parsed JSON of the reply. It is a
+    list, or an object with a page of the list in the field `values`.
+    """
     items: list[Any] = found.get("values", []) if isinstance(found, dict) else found
     return items
 

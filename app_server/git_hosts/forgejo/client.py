@@ -245,8 +245,10 @@ class Forgejo:
         return parsing.reviews(await self._all(path, _MAX_ITEMS))
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
-        """Adds a comment on the same line of code as a review thread, and returns the comment. The API of
-        Forgejo cannot reply to a comment, but the git host shows all comments on one line as one thread.
+        """Adds a comment to a review thread of the pull request `number`, and returns the comment. The API of
+        Forgejo cannot reply to a comment. Therefore the method adds a comment on the same line of code: the
+        git host shows all comments on one line as one thread. `thread_id`: the line number, a space and the
+        path of the file.
         """
         line, _, path = thread_id.partition(" ")
         text = cut_to(body, self.max_body_characters)

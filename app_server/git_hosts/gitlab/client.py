@@ -262,7 +262,7 @@ class GitLab:
         return parsing.issue((await self._api.get(_item(repository, ItemKind.ISSUE, number))).json())
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the jobs of the newest pipeline, and the other statuses of the last commit."""
+        """Returns the newest pipeline's jobs, then the last commit's statuses whose names no job has."""
         path = _item(repository, ItemKind.PULL_REQUEST, pull_request.number)
         commit = pull_request.head_commit
         pipelines = (await self._api.get(f"{path}/pipelines")).json()
@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts GitLab's JSON of merge requests. Requests forks' names, as the JSON has only ids."""
+        """Converts merge requests from GitLab's JSON. Requests the names of forks; the JSON has their ids."""
         rows = list(found)
         forks = {
             one["source_project_id"]

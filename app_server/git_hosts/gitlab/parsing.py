@@ -162,8 +162,8 @@ def mergeability(found: Json) -> Mergeability:
 
 
 def titled(title: str, *, is_draft: bool) -> str:
-    """Returns the title of a merge request, cut to MAX_TITLE_CHARACTERS. The title of a draft has the prefix
-    `Draft:`.
+    """Returns the title for a merge request, cut to MAX_TITLE_CHARACTERS. First removes a draft prefix from
+    `title`. If `is_draft`, then adds the prefix `Draft: `, with which GitLab marks drafts.
     """
     bare = without_draft(title)
     full_title = f"Draft: {bare}" if is_draft else bare
@@ -237,8 +237,9 @@ def issue(found: Json) -> Issue:
 
 
 def job(found: Json, project_id: int) -> Check:
-    """Converts a CI job to a Check. `project_id`: the project that the pipeline belongs to; for a merge
-    request from a fork, this is the fork. The id of the check contains `project_id`.
+    """Converts a CI job from GitLab's JSON to a Check. `project_id`: the project that contains the pipeline.
+    The pipeline of a merge request from a fork belongs to the fork. The id of the check is
+    `PROJECT_ID:JOB_ID`, because both ids are needed to request the job's log.
     """
     return Check(
         id=f"{project_id}:{found['id']}",

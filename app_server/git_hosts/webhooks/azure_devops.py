@@ -1,8 +1,8 @@
 """Parses the service hooks of Azure DevOps, which are its webhooks. Does no I/O.
 
-Service hooks are not signed. Therefore code that uses an event of a service hook must first read the work
-item or pull request again through the API. Source:
-https://learn.microsoft.com/en-us/azure/devops/service-hooks/events.
+Service hooks are not signed: the sender only sends a password, which does not prove that the contents are
+true. Therefore Slipway must read the work item or pull request through the API before it acts on an event.
+Source: https://learn.microsoft.com/en-us/azure/devops/service-hooks/events.
 """
 
 from typing import Any

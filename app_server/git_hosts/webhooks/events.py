@@ -34,13 +34,15 @@ class HostEvent(Value):
     `is_pull_request`: True if `number` is the number of a pull request. `actor`: the login of the user who
     caused the event. `actor_id`: the host's id of that user. `text`: the text of the comment or review.
     `label`: the added label. `assignee`: the new assignee of the issue or pull request. `thread_id`: the
-    host's id of the thread that a comment belongs to. `association`: the relation of the actor to the
-    repository, such as `MEMBER`, if the host states it. `branch`, `commit`, `paths`: set for pushes and
-    checks; `paths` has only the paths that the host lists.
+    host's id of the thread that a comment belongs to. `association`: how the actor is related to the
+    repository, such as `MEMBER`; None if the host does not state it.
 
-    `leaves_out_comments`: true if the event is a review, and no webhook of the host contains the review's
-    comments on lines of code. Slipway must then read these comments through the host's API. `delivery_id`:
-    the host's id of the delivery; it stays the same if the host repeats the delivery.
+    `branch`, `commit`: the branch and the commit of a push or of a check. `paths`: the files that a push
+    changes, as far as the host lists them. `delivery_id`: the host's id of the delivery; it stays the same if
+    the host repeats the delivery.
+
+    `leaves_out_comments`: True for a review of a host whose webhooks never contain a review's comments on
+    lines of code. Slipway must then read these comments through the host's API.
     """
 
     kind: EventKind

@@ -20,12 +20,12 @@ def events(event: str, body: Json) -> list[HostEvent]:
     change, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
     of the header `X-Forgejo-Event` or `X-Gitea-Event`.
 
-    The request about a review does not contain the review's comments on lines of code. The request about a
-    failed commit status does not contain the name of the branch.
+    Some data are missing in the requests. A request about a review does not contain the review's comments on
+    lines of code. A request about a failed commit status does not contain the name of the branch.
 
-    Forgejo reports that labels or assignees changed, but not which ones. Therefore the function returns one
-    event for each label, or for each assignee, that the issue or pull request now has. Gitea states which
-    labels are new. For Gitea, the function returns events only for the new labels.
+    A request about changed labels or assignees contains all present labels or assignees, and not which ones
+    are new. Therefore the function returns one event for each label or assignee that the issue or pull
+    request has after the change. Exception: Gitea states the new labels, so only these get events.
     """
     if "repository" not in body:
         return []

@@ -41,12 +41,12 @@ _READERS: dict[GitProvider, tuple[_Reader, tuple[str, ...], tuple[str, ...]]] = 
 
 
 def read(provider: GitProvider, headers: Headers, body: bytes) -> list[HostEvent]:
-    """Returns the events in a webhook delivery. Returns an empty list if Slipway does not use this kind of
-    event. Returns several events if the delivery reports several.
+    """Parses a webhook delivery and returns its events. One delivery can report several events. Returns an
+    empty list if it reports only events that Slipway does not use.
 
-    Raises BadRequest `webhook_not_json` if the body is not JSON. Raises BadRequest `webhook_too_large` if the
-    body contains too many JSON values. Raises BadRequest `webhook_unreadable` if the content of the body has
-    an unexpected form.
+    Raises BadRequest `webhook_not_json` if the content type is not JSON. Raises BadRequest
+    `webhook_too_large` if the body contains more than MAX_VALUES JSON values. Raises BadRequest
+    `webhook_unreadable` if the body cannot be parsed or has an unexpected form.
     """
     if "json" not in headers.get("content-type", "").lower():
         raise BadRequest(

@@ -25,13 +25,16 @@ _SIGNING = "whsec_"
 
 
 def verify(provider: GitProvider, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> bool:
-    """Returns whether the webhook delivery (`headers` and `body`) was signed with one of the secrets.
+    """Returns whether the sender of the webhook delivery (`headers` and `body`) knows one of the secrets. The
+    module's table states how each git host proves this.
 
     `body`: the bytes as they arrived, before any parsing. `secrets`: the current secret of the webhook and,
-    for some time after a change of the secret, the previous one; empty secrets are ignored. `now`: epoch
-    seconds; the function returns False if the time in the delivery differs from `now` by more than five
-    minutes. Returns False for the test request of Bitbucket Data Center (`diagnostics:ping`), because it is
-    not signed.
+    for some time after a change of the secret, the previous one; empty secrets are ignored. `now`: the
+    present time in epoch seconds. It is used only for GitLab's signature, which contains the time of sending.
+    Returns False if this time differs from `now` by more than five minutes.
+
+    Returns False for the test request of Bitbucket Data Center (`diagnostics:ping`), because it is not
+    signed.
     """
     given = [secret for secret in secrets if secret]
     if provider is GitProvider.GITLAB and any(secret.startswith(_SIGNING) for secret in given):

@@ -1,5 +1,4 @@
-"""Makes sure that litellm sends requests only to the address that the model profile (the saved model with its
-address and key) names.
+"""Makes sure that litellm sends requests only to the servers of the model that is called.
 
 litellm creates HTTP clients and shares them among its calls. All these clients send through one transport,
 which this module sets. The transport sends a request only to origins (scheme, host and port) that are allowed
@@ -66,12 +65,12 @@ def keep_in(litellm: Any) -> None:
 def _given_token(
     _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
 ) -> tuple[str, str]:
-    """Replaces litellm's function that signs in at Google. That function would read files, run programs and
-    use the identity of this machine.
+    """Returns the access token and the Google Cloud project for a call of a Google model. These are
+    `credentials` and `project_id`, or the text "none" for a missing value. If `custom_llm_provider`
+    (litellm's name of the vendor) is "gemini", both are empty texts.
 
-    Returns the access token and the Google Cloud project for calls of Google's models. These are
-    `credentials` and `project_id`, which litellm's caller has passed, or the text "none" for a missing value.
-    Returns two empty texts if `custom_llm_provider` (litellm's name of the vendor) is "gemini".
+    This function replaces litellm's function that signs in at Google. That function would read files, run
+    programs and use the identity of this machine.
     """
     return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
 
@@ -162,12 +161,12 @@ class _Bounded(httpx.BaseTransport):
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async HTTP transport for litellm that does not check where a request goes. Therefore it refuses to
-    send a request while a model call runs.
+    """An async HTTP transport for litellm that refuses all requests while a model call runs. At other times
+    it sends requests without a check of their addresses.
 
-    This app server makes its model calls with litellm's synchronous transport, which checks where each
-    request goes. If litellm uses the async transport during such a call, the call fails. So no model call can
-    avoid the check.
+    This app server makes its model calls with litellm's synchronous transport, which checks the address of
+    each request. If litellm used the async transport for a model call, the request would avoid this check.
+    Therefore the request fails.
     """
 
     def __init__(self) -> None:

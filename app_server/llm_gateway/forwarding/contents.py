@@ -99,13 +99,14 @@ def _without_numbers(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_state(fields: dict[str, Any], where: str) -> None:
-    """Checks those fields of a message that send data of earlier replies back to a vendor, such as signatures
-    of reasoning. Lists must really be lists, and objects must really be objects. Tool calls, thinking blocks
-    and `provider_specific_fields` may contain only known fields. Other data in them, such as the text of a
-    signature, is not checked.
+    """Checks the fields with which a message returns parts of earlier replies to the vendor, such as tool
+    calls and signatures of reasoning. Raises BadRequest `unknown_model_field` if a field is not allowed or
+    has a wrong type.
 
-    `fields`: the fields of the message. `where`: the position of the message in the request body, for the
-    error text. Raises BadRequest `unknown_model_field` if a field is not allowed or has a wrong type.
+    Fields that contain a list or an object must have this type. Tool calls, thinking blocks and
+    `provider_specific_fields` may contain only known fields. The values in them, such as the text of a
+    signature, are not checked. `fields`: the fields of the message. `where`: the position of the message in
+    the request body, for the error text.
     """
     _check_vendor_fields(fields, where)
     for name in _LISTS_OF_OBJECTS & fields.keys():

@@ -50,8 +50,9 @@ async def pass_through(
 
     `added`: the API key and other values to add to the request. `headers`: the headers of the request that
     this server has received. `path`: the path of the protocol's endpoint below the vendor's base URL.
-    `own_headers`: the additional headers of Anthropic's protocol; the API key is then sent in the header
-    `x-api-key`. None means one of OpenAI's protocols, in which the API key is sent as a bearer token.
+    `own_headers`: for a call in Anthropic's protocol, the additional headers of this protocol; the API key is
+    then sent in the header `x-api-key`. For a call in one of OpenAI's protocols, `own_headers` is None; the
+    API key is then sent as a bearer token.
 
     Raises BadGateway `llm_vendor_unreachable` if no connection to the vendor can be opened. Raises BadGateway
     `llm_vendor_silent` if the vendor does not reply. Raises BadGateway `llm_base_url_wrong` if the reply is

@@ -10,7 +10,9 @@ JsonObject = dict[str, Any]
 
 
 def readable(completion: JsonObject) -> JsonObject:
-    """Changes a chat completion in place so that OpenAI's Python package can read it, and returns it."""
+    """Removes empty lists and repeated data from the messages of a chat completion, and returns the
+    completion. Changes the completion in place. Afterwards OpenAI's Python package can read it.
+    """
     for choice in completion.get("choices", ()):
         _leave_out_repetitions(choice.get("message", {}))
     return completion
@@ -27,8 +29,9 @@ class ReadableStream:
         self._is_ended = False
 
     def readable(self, chunk: JsonObject) -> JsonObject:
-        """Changes the chunk so that OpenAI's Python package can read it, and returns it. The caller must pass
-        the chunks in the order of the stream.
+        """Changes the next chunk of the stream in place, and returns it. Removes empty lists and repeated
+        data, and numbers the thinking blocks. The caller must pass the chunks in the order of the stream,
+        because the numbers depend on it.
         """
         for choice in chunk.get("choices", ()):
             delta = choice.get("delta", {})
@@ -46,9 +49,10 @@ class ReadableStream:
 
 
 def _leave_out_repetitions(message: JsonObject) -> None:
-    """Removes empty lists and repeated data from a message of litellm, in place. The repeated data is in the
-    field `provider_specific_fields` of the message and of its tool calls. Only signatures of the model's
-    thoughts stay in this field, because the vendor needs them back in the next call.
+    """Removes empty lists and repeated data from a message of litellm, in place. litellm repeats data in the
+    field `provider_specific_fields` of the message and of its tool calls. This function removes everything
+    from this field except the signatures of the model's thoughts. They stay, because the vendor needs them
+    back in the next call.
     """
     for name in [name for name, value in message.items() if value == []]:
         del message[name]

@@ -127,8 +127,8 @@ def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator
     """Starts a model call with litellm. Returns litellm's reply, and an iterator of its pieces, which is
     empty if the reply is not streamed. `arguments`: the arguments of `litellm.completion`.
 
-    Waits for the first piece of a streamed reply, because litellm reports the refusals of some vendors only
-    with the first piece. The HTTP status of this server's own reply depends on whether the vendor refuses.
+    For a streamed reply, waits for the first piece. If the vendor refuses the call, litellm may raise the
+    error only then. The caller must know of the refusal before it sends the HTTP status to the client.
     """
     reply = litellm.completion(**arguments)
     if not arguments.get("stream"):
@@ -147,9 +147,10 @@ async def _chunks(
     last event is an `error` that gives the reason. The error has the form that OpenAI and OpenRouter use, and
     no `[DONE]` follows.
 
-    `within`: a function that calls another function, for example to read the next piece. During this call,
-    litellm can reach only the vendor's addresses. `pieces`: the pieces of litellm's reply. `limiter`: limits
-    the threads that wait for pieces. `added`: the API key and other values that an error must not reveal.
+    `within`: a function that calls the function that it gets as its argument. litellm can reach the vendor
+    only during such a call, so each piece is read in one. `pieces`: the pieces of litellm's reply. `limiter`:
+    limits the threads that wait for pieces. `added`: the API key and other values that an error must not
+    reveal.
     """
     end, stream = object(), ReadableStream()
     take: Callable[[Any], Any] = lambda _: next(pieces, end)  # noqa: E731

@@ -41,9 +41,10 @@ def wrong_base_url(where: str, status: int) -> BadGateway:
 
 
 def retry_headers(error: Exception) -> dict[str, str]:
-    """Returns the headers in which the vendor asks for a pause before the next call. `error`: the error of
-    litellm that contains the vendor's reply. If the vendor states the pause only in the body, as Google does,
-    returns the pause as `retry-after`, in whole seconds. Leaves out headers that cannot be read.
+    """Returns the headers of a vendor's error reply that say how long to wait before the next call. `error`:
+    the error of litellm that contains the reply. If the vendor states this time only in the body, as Google
+    does, returns it as the header `retry-after`, in whole seconds. Returns an empty dictionary if the vendor
+    states no time, or if the time cannot be read.
     """
     reply_headers = litellm_calls.headers_of(error)
     headers = {name: value for name, value in reply_headers.items() if name in RETRY_HEADERS}

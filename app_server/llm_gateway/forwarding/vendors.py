@@ -10,8 +10,9 @@ from app_server.settings.models import RECORDED_PREFIX
 
 @dataclass(frozen=True)
 class PassThrough:
-    """A vendor that is called in its own protocol, without translation. The usual protocol is OpenAI's chat
-    completions. `base_url`: the address of the vendor's API, without a trailing slash.
+    """A vendor to which calls are sent in the vendor's protocol, without translation by litellm. In most
+    cases this is OpenAI's protocol for chat completions. `base_url`: the address of the vendor's API, without
+    a trailing slash. `model`: the vendor's name of the model.
     """
 
     base_url: str

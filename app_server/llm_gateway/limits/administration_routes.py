@@ -32,8 +32,8 @@ router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Admin
 
 
 class UserLimit(AdministeredLimit):
-    """The reply about the spending limit that administrators have set for one user. `follows_default`: true
-    if the default limit applies to this user, because there is no individual limit.
+    """The reply about the spending limit of one user that administrators have set. `follows_default`: true if
+    this is the default limit of all users, because the user has no individual limit.
     """
 
     user_id: Id
@@ -90,8 +90,8 @@ async def set_default_spending_limit(
     """Sets the default limit of the installation. The limit applies at once to all users, in all
     organisations, who have no individual limit.
 
-    403 `permission_missing` if the administrator does not belong to the default organisation, whose
-    administrators manage the installation.
+    403 `permission_missing` if the caller may not manage the installation. Only administrators of the default
+    organisation may do this.
     """
     if not principal.may(Permission.INSTALLATION):
         raise permission_missing(Permission.INSTALLATION)
@@ -163,8 +163,9 @@ async def _user(session: Session, manager: User, user_id: UUID) -> User:
 
 
 def _untouched(default: SpendingDefault) -> SpendingAccount:
-    """Returns a new spending account (a limit and the spent amount) with the default limit, for a user who
-    has never called a model. Does not store the account in the database.
+    """Returns a spending account (a limit and the spent amount) with the default limit and nothing spent. It
+    is shown for a user without a stored account, who has never called a model. Does not store the account in
+    the database.
     """
     return SpendingAccount(
         period=default.period, allowed=default.allowed, spent=0, began_at=now(), follows_default=True

@@ -1,9 +1,10 @@
 """Charges the costs of the model calls of this process. The likely cost is reserved before a call is sent.
 The reservation is renewed while the call runs. The real cost replaces the reservation when the call ends.
 
-A call may begin if the spent amount and the reserved amounts together are below all limits. Therefore
-parallel calls exceed a limit by at most one reservation. A new call of a user waits until the costs of the
-user's ended calls are stored. This wait is needed because an agent makes its next call within milliseconds.
+A call may begin if the spent amount and the reserved amounts together are below all limits. Therefore the
+reservations of parallel calls exceed a limit by less than the likely cost of one call. An agent makes its
+next call within milliseconds. Therefore a new call first waits until the costs of the user's ended calls are
+stored.
 
 Every model call waits for the code of this module. To be fast, its SQL statements are built only once, and
 they fetch rows, not ORM objects.
@@ -121,7 +122,13 @@ class Spending:
             await session.execute(delete(SpendingReservation))
 
     async def renew(self) -> None:
-        """Extends the reservations of calls that are still running, and deletes the expired reservations."""
+        """Extends the reservations of this process's calls that are still running, and deletes expired
+        reservations. Does nothing if no such call is running.
+
+        A reservation is the likely cost of a call, as an amount of money. It expires after the time LEASE,
+        unless it is extended. So the reservations of a server that has crashed do not block the user's budget
+        for long.
+        """
         if self._open:
             async with self._database.session() as session:
                 mine = SpendingReservation.call_id.in_(list(self._open))
@@ -141,9 +148,11 @@ class Spending:
             del self._unsettled[user_id]
 
     async def _allowed(self, payer: Payer) -> Mapping[UUID, int | None]:
-        """Returns the limits of the payer's spending accounts in millionths of a dollar, by account id. The
-        payer is the user and the conversation that pay for a model call. A spending account is a limit with
-        the amount that was spent. None means that the account has no limit. Creates missing accounts first.
+        """Returns the limits of the spending accounts to which calls of this payer are charged. The keys are
+        the ids of the accounts. The values are in millionths of a dollar, without temporary raises. None
+        means that the account has no limit. Creates missing accounts first.
+
+        `payer`: the user and the conversation that pay for a model call.
         """
         if len(allowed := await self._stored(payer)) < len(payer.periods):
             async with self._database.brief_session() as session:
@@ -206,9 +215,10 @@ async def _reserve(
 
 
 async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """Locks the rows of the payer's spending accounts until this transaction ends. A spending account is a
-    limit with the amount that was spent. Returns copies of these accounts; changes of a copy are not stored
-    in the database. If the period of an account has ended, its copy starts a new period.
+    """Locks the rows of the payer's spending accounts until this transaction ends, and returns their content.
+    A spending account is a limit with the amount that was spent. If the period of an account has ended, the
+    returned object already has a new period with nothing spent. The returned objects are copies, so changes
+    of them are not stored in the database.
     """
     rows = await session.execute(_LOCKED, {"ids": list(payer.periods)})
     accounts = [SpendingAccount(**row) for row in rows.mappings()]

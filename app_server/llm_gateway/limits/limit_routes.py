@@ -102,10 +102,10 @@ async def raise_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: RaiseSpendingLimit
 ) -> SpendingLimit:
     """Raises the user's limit for the current period, so that agents that have reached the limit can
-    continue. If the user has already spent more than the limit, the raise is added to the spent amount, not
-    to the limit.
+    continue. Afterwards the user can spend at least `by` more dollars. If more than the limit is already
+    spent, the limit is therefore raised by the excess and by `by`.
 
-    The administrator's limit does not change.
+    Changes nothing if the user has no limit. The administrator's limit does not change.
     """
     account = await spending.user_account(session, user.id)
     if account.limit is not None:
@@ -119,8 +119,9 @@ async def raise_spending_limit(
 
 
 def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
-    """Sets the limit and the period of a spending account (a limit with the amount that was spent). If the
-    account's period has ended, starts a new period.
+    """Changes the limit and the period of a spending account (a limit with the amount that was spent) to
+    those in `limit`. If the current period has ended according to the new kind of period, starts a new one
+    with nothing spent.
     """
     account.allowed = None if limit.limit is None else spending.to_micros(limit.limit)
     account.period = Period(limit.period)

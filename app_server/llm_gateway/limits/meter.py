@@ -40,10 +40,10 @@ class Meter(Protocol):
 class EventStreamMeter:
     """A meter (a reader of the token usage) for a reply that is a stream of server-sent events.
 
-    For most protocols, the usage of the last event that reports one counts. Anthropic's Messages protocol
-    reports the usage in two events: the prompt's tokens at the start, and the final counts at the end. The
-    meter combines these two. If the reply breaks off before the end, the meter estimates the tokens of the
-    reply from its size.
+    In most protocols, one or several events report the usage of the whole reply. The meter uses the last
+    report. Anthropic's Messages protocol reports the usage in two events: the prompt's tokens at the start,
+    and the final counts at the end. The meter combines these two. If a reply in this protocol breaks off
+    before the end, the meter estimates the tokens of the reply from its size.
     """
 
     def __init__(self) -> None:

@@ -29,14 +29,17 @@ class SpendingAccount(Base):
     """One row of the table of spending accounts: an amount of money that was spent, and its limit.
 
     A conversation has one account. Its period is WHOLE, so the spent amount counts all costs of the
-    conversation. A user has three accounts. The first has the limit that the user has set. The second has the
-    administrator's limit. The third has no limit and counts what the user spends in each month. The id of the
-    row is the id of the conversation or the user, or is computed from the user's id.
+    conversation. The id of the account is the id of the conversation.
+
+    A user has three accounts. The first has the limit that the user has set; its id is the id of the user.
+    The second has the administrator's limit. The third has no limit and counts what the user spends in each
+    month. The ids of these two are computed from the id of the user.
 
     `allowed`: the limit; None means no limit. `raised`: the amount that the user has added to the limit for
-    this period. `share`: the additional amount that a conversation gets when the user lets it continue after
-    its budget is spent. `follows_default`: whether the default limit for all users applies, because the user
-    has no individual limit; None in all accounts except the one with the administrator's limit.
+    this period. `share`: the first limit of a conversation; each time the user lets the conversation
+    continue, it may spend this amount again. `follows_default`: whether the default limit for all users
+    applies, because the user has no individual limit; None in all accounts except the one with the
+    administrator's limit.
     """
 
     __tablename__ = "spending_accounts"

@@ -25,8 +25,8 @@ _LENGTHS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 @dataclass(frozen=True)
 class PaidCall:
-    """A model call that may be sent, because its likely cost is reserved. When the call ends, the caller must
-    call either `metered` or `failed`.
+    """A model call that the caller may send, because its likely cost is already reserved. If the vendor
+    replies, the caller must call `metered` with the response; otherwise it must call `failed`.
     """
 
     spending: Spending
@@ -76,7 +76,7 @@ def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
 
     `body`: the body of the request; it may state the maximum length of the reply. `request_bytes`: the size
     of the body in bytes, from which the length of the prompt is estimated. `model`: the properties of the
-    model, which limit both lengths.
+    model. Its context window limits the prompt, and its longest possible reply limits the reply.
     """
     asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens

@@ -1,5 +1,6 @@
-"""Adds up the token usage and the cost of the programs in a sandbox that call the model of their conversation
-with the conversation's model key. Users see these sums separately from the usage of the conversation's agent.
+"""Adds up the token usage and the cost of the model calls that programs in a sandbox make. Such a program
+calls the model of its conversation with the conversation's model key. Users see these sums separately from
+the usage of the conversation's agent.
 """
 
 from typing import Any

@@ -32,9 +32,9 @@ class Payer:
 
     @property
     def periods(self) -> dict[UUID, Period]:
-        """The spending accounts to which a call of this payer is charged. These are the three accounts of the
-        user. If a conversation makes the call, they also include the account of the conversation. The keys
-        are the ids of the accounts. Each value is the period that a new account gets.
+        """The ids of the spending accounts to which a call of this payer is charged, each with the period
+        that a new account gets. The accounts are the three accounts of the user and, if a conversation makes
+        the call, the account of the conversation.
         """
         of_conversation = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
         own = (self.user_id, administered_id(self.user_id), monthly_id(self.user_id))
@@ -103,9 +103,9 @@ async def administered_account(session: AsyncSession, user_id: UUID) -> Spending
 
 
 async def seen_accounts(session: AsyncSession, user_id: UUID) -> tuple[SpendingAccount, SpendingAccount]:
-    """Returns copies of the user's two accounts with limits: the one with the limit that the user has set and
-    the one with the administrator's limit. Changes of a copy are not stored in the database. The function
-    does not lock or create rows.
+    """Returns copies of the user's two accounts with limits: first the one with the limit that the user has
+    set, then the one with the administrator's limit. If an account is not stored yet, returns a new one with
+    nothing spent. Changes of the copies are not stored. The function does not lock or create rows.
     """
     own_id, administered = user_id, administered_id(user_id)
     query = select(SpendingAccount.__table__).where(SpendingAccount.id.in_([own_id, administered]))
@@ -160,10 +160,11 @@ async def allow_conversation(
 ) -> None:
     """Sets how much a conversation may cost in total. `dollars`: the limit; None means no limit.
 
-    `spent_before`: the cost of the conversation until now in dollars, as the caller has counted it. The
-    spending account may have counted more, because it also counts replies that broke off. In this case the
-    limit is raised by the difference. For example, if `dollars` is 5, `spent_before` is 2 and the account has
-    counted 3, then the limit is 6. So the conversation can still spend 3 dollars, as the caller expects.
+    `spent_before`: the cost of the conversation until now in dollars, according to the caller. The spending
+    account may have counted more, because it also counts replies that broke off. The limit is then raised by
+    the difference, so that the conversation can still spend what the caller expects. For example, if
+    `dollars` is 5 and `spent_before` is 2, the caller expects that 3 dollars remain. If the account has
+    counted 3 dollars, the limit becomes 6.
     """
     account = await _conversation_account(session, payer)
     uncounted = max(account.spent - to_micros(spent_before), 0)
@@ -178,8 +179,9 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue after its budget is spent. The conversation may then spend the amount of
-    its first budget once more: the new budget is this amount plus the amount that is already spent.
+    """Raises the limit of a conversation that has spent its budget, so that the conversation can continue. It
+    may then spend the amount of its first limit again. For example, if the first limit was 5 dollars and 6
+    dollars are spent, the new limit is 11 dollars.
 
     Changes nothing if the budget is not spent, or if the organisation or a team enforces how much each
     conversation may cost.

@@ -16,9 +16,9 @@ marks.
 
 
 def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
-    """Returns where in a message the vendor reads cache marks, as a value of Marks. Returns None if the
-    vendor reads no marks. A cache mark (`cache_control`) tells the vendor which part of a request to store in
-    its prompt cache.
+    """Returns where a vendor reads the cache mark of a tool's result: `beside` or `inside` the field
+    `content` of the message. Returns None if the vendor reads no marks. A cache mark (the field
+    `cache_control`) tells the vendor which part of a request to store in its prompt cache.
 
     `facts`: what the model catalogue (the server's list of known models) says about the model. `model`: the
     model's name in the model profile (the saved model with its options).
@@ -29,12 +29,13 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Adds the field `cache_control` to a copy of the message `result` and returns the copy. This field is a
-    mark that tells the vendor which part of the request to store in its prompt cache. Returns `result` itself
-    if `mark` or `marks` is None.
+    """Returns a copy of the message `result` with a cache mark. The mark is the field `cache_control`, which
+    tells the vendor which part of the request to store in its prompt cache. Returns `result` itself if `mark`
+    or `marks` is None.
 
     `result`: a message of a chat completion that contains the result of a tool as text. `mark`: the value of
-    the field `cache_control`. `marks`: where in a message the vendor reads marks.
+    the field `cache_control`. `marks`: where in the message the vendor reads the mark, as `marks_of` returns
+    it.
     """
     if not marks or not mark:
         return result

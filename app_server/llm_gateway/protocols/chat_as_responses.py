@@ -2,8 +2,9 @@
 protocol. This module does no I/O.
 
 Fields that the Responses protocol does not have are refused, and the error names them. Sampling parameters
-that the model refuses are left out, because many programs always send them. The messages that a program sends
-back can contain the model's earlier reasoning, which the vendor then receives again (reasoning_details.py).
+(such as `temperature`) that the model refuses are left out without an error, because many programs always
+send them. If a program sends back the model's earlier reasoning in its messages, the reasoning is sent to the
+vendor again (reasoning_details.py).
 """
 
 from collections.abc import Iterator, Mapping

@@ -28,9 +28,9 @@ class ChatReply(ConvertedReply):
     """An HTTP response that converts a reply of the Responses protocol to a reply of a chat completion while
     it is sent.
 
-    `response`: the response to convert. `model`: the model name that the converted reply contains. `made_by`:
-    the vendor's name of the model. It is stored with the model's reasoning, because only the model that wrote
-    the reasoning can read it.
+    `response`: the response to convert. `model`: the model name that the converted reply states. `made_by`:
+    the name of the model at the vendor. The converted reply contains it next to the model's reasoning. A
+    later call sends the reasoning only to the same model, because no other model can read it.
     """
 
     def __init__(self, response: Response, model: str, made_by: str) -> None:
@@ -122,9 +122,11 @@ class _Chunks:
             yield self._chunk({"tool_calls": [{"index": self._calls[position], **named}]})
 
     def _remaining(self, position: Any, item: dict[str, Any]) -> Iterator[bytes]:
-        """Yields the chunks for those parts of a whole output item that were not streamed before: its
-        reasoning, its text or its tool call. This is needed because some servers stream nothing and send
-        only whole items. `position`: the position of the item in the reply.
+        """Yields the chunks for those parts of an output item (its reasoning, its text or its tool call) that
+        were not streamed before. It is called when the vendor has sent the whole item. Some servers send only
+        whole items and stream no parts.
+
+        `position`: the position of the item in the reply. `item`: the whole item.
         """
         if found := detail(item, self._details, self._made_by):
             self._details += 1

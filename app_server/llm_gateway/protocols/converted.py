@@ -12,7 +12,10 @@ _FORWARDED_HEADERS = (b"retry-after", b"retry-after-ms")
 
 
 class Events(Protocol):
-    """The interface of objects that convert the bytes of one streamed reply from one protocol to another."""
+    """The interface of objects that convert one streamed reply from one protocol to another. The method
+    `feed` takes the next bytes of the reply and yields the converted bytes. `is_last`: whether the reply ends
+    with `piece`.
+    """
 
     def feed(self, piece: bytes, *, is_last: bool) -> Iterator[bytes]: ...
 

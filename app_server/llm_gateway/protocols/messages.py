@@ -1,12 +1,12 @@
 """Anthropic's Messages protocol: which fields a program may send, and the translation of a call to a chat
 completion. This module does no I/O.
 
-Every model can be called in this protocol, because the call is translated. This module also checks calls of
-Anthropic's own models, but does not translate them (native_messages.py). The following parts of a call are
-refused: tools that a vendor runs, MCP servers, containers, stored files, and images that are given by their
-address. An agent could use them to act outside the sandbox. The module `thinking` translates the fields about
-the model's thinking, and the module `output` translates the fields about the form of the reply. The field
-`metadata` is not passed on, because it only names the program's user.
+Every model can be called in this protocol. Calls of Anthropic's own models are checked here, but not
+translated (native_messages.py). The following parts of a call are refused: tools that a vendor runs, MCP
+servers, containers, stored files, and images that are given by their address. An agent could use them to act
+outside the sandbox. The module `thinking` translates the fields about the model's thinking, and the module
+`output` translates the fields about the form of the reply. The field `metadata` is not passed on, because it
+only names the program's user.
 """
 
 from collections.abc import Iterator
@@ -325,9 +325,9 @@ def _reply(blocks: list[Block], facts: Facts, marks: Marks) -> dict[str, Any]:
 
 
 def _from_user(blocks: list[Block], marks: Marks) -> Iterator[dict[str, Any]]:
-    """Translates the content of a user message. Yields one message for each tool result, and then one user
-    message with all other content. In a chat completion a tool result cannot contain images, so images go
-    into the user message.
+    """Translates a user message of the Messages protocol. Yields one chat message for each tool result in it,
+    and then one user message with all other content. Images in tool results go into the user message, because
+    a tool result of a chat completion cannot contain images.
     """
     inputs: list[InputBlock] = []
     for block in blocks:

@@ -155,8 +155,9 @@ class _Events:
                 yield self._delta({"type": "signature_delta", "signature": block["signature"]})
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
-        """Begins a content block, and yields the events for this: the event that closes the open block, if
-        there is one, and the event that begins the new block. Does nothing if the block is open already.
+        """Makes a content block of the reply the open one, and yields the events for this. These are the
+        event that closes the block before, if one is open, and the event that begins the new block. Yields
+        nothing if the block is open already.
 
         `which`: identifies the block by its type and its number in the vendor's stream. `block`: the first
         content of the new block.

@@ -56,8 +56,8 @@ class NativeFields(MessagesFields):
 
 
 def native(vendor: Vendor) -> PassThrough | None:
-    """Returns how to call a vendor that supports the Messages protocol itself. Returns None for other
-    vendors.
+    """Returns the address and the model name for calls in the Messages protocol that are sent without
+    translation. Returns None if the model is not one of Anthropic's own.
     """
     if not isinstance(vendor, Translated) or not vendor.model.startswith(_ANTHROPIC):
         return None
@@ -75,9 +75,9 @@ def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
 
 
 def headers_of(given: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers that Anthropic's Messages protocol requires for a call, such as its version. If the
-    program asks for beta features, the headers contain only those features that are allowed. `given`: the
-    headers of the program's request.
+    """Returns the headers that Anthropic's Messages protocol needs for a call. They state the version of the
+    protocol and the beta features that the program asks for. Beta features that are not allowed are left out.
+    `given`: the headers of the program's request.
     """
     betas = [_DATED.fullmatch(name.strip()) for name in given.get("anthropic-beta", "").split(",")]
     allowed = [beta[0] for beta in betas if beta and beta[1] in _BETAS]

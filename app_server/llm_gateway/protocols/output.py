@@ -60,9 +60,9 @@ def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_management(context_management: Mapping[str, Any] | None) -> None:
-    """Checks the field `context_management` of a call. It may only request that the thinking of earlier
-    replies is removed, because only Anthropic's own models support other requests in this field. Raises
-    BadRequest `model_field_unsupported` for another request. Raises BadRequest `unknown_model_field` for a
+    """Checks the field `context_management` of a call. The field may only ask the vendor to remove the
+    thinking of earlier replies. Other requests are supported only by Anthropic's own models. Raises
+    BadRequest `model_field_unsupported` for such a request. Raises BadRequest `unknown_model_field` for a
     field that is not allowed. Raises RequestValidationError for a wrong type.
     """
     if context_management is None:

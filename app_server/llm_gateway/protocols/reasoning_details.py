@@ -1,5 +1,5 @@
-"""Stores the reasoning of a model in the messages of chat completions, and reads it from messages that a
-program sends again. So the model gets its earlier reasoning back in the next call. This is needed for models
+"""Puts the reasoning of a model into the messages of chat completions, and reads it from messages that a
+program sends back. So the model gets its earlier reasoning back in the next call. This is needed for models
 that support only OpenAI's Responses protocol, because the vendor does not store the reasoning.
 
 The reasoning is in the field `reasoning_details` of a message. OpenRouter introduced this field. This module

@@ -33,8 +33,8 @@ class ResponsesStreamOptions(Closed):
 
 
 class ResponsesTool(Closed):
-    """A tool in a call of the Responses protocol, or a named group of such tools. The program that makes the
-    call runs the tool.
+    """A tool in a call of the Responses protocol. The program that makes the call runs the tool. If `type` is
+    `namespace`, the object is a named group of tools, which are in `tools`.
     """
 
     type: Literal["function", "custom", "namespace"]
@@ -90,9 +90,10 @@ class ResponsesFields(Closed):
 
 
 def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
-    """Returns how to call the model's vendor in the Responses protocol. A model that the model catalogue (the
-    server's list of known models) does not contain is assumed to support the protocol. Raises BadRequest
-    `model_protocol_unsupported` if the model does not support the protocol.
+    """Checks that a model can be called in the Responses protocol, and returns its vendor. If the model
+    catalogue (the server's list of known models) does not contain the model, this is assumed for every vendor
+    that is called without translation. Raises BadRequest `model_protocol_unsupported` if the model cannot be
+    called in this protocol.
     """
     facts = model.facts
     is_unknown = not (facts.is_listed or facts.maker)

@@ -3,8 +3,9 @@ program asks a model to think, and how the program gets the model's thoughts. Th
 
 In Anthropic's protocol, a program states a budget of tokens (`thinking`) or an effort (`output_config`).
 Other vendors get what their model accepts according to the model catalogue (the server's list of known
-models): a budget, the nearest effort, or nothing. If the program asks for thinking, a budget or an effort in
-the model profile (the user's saved options of the model) has priority.
+models): a budget, the nearest effort, or nothing. The model profile (the user's saved options of the model)
+may also set a budget or an effort. If the program asks for thinking, the profile's value then replaces the
+program's value.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,9 +85,9 @@ def _nearest(wanted: str, taken: Sequence[str]) -> str | None:
 
 
 def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, Any]:
-    """Returns the fields of a chat message that contain the model's thoughts of an earlier reply. Returns no
-    fields if the model does not need its thoughts back. `blocks`: the thinking blocks of that reply. `facts`:
-    what the model catalogue (the server's list of known models) says about the model.
+    """Returns the fields with which a chat message sends the model's thoughts of an earlier reply back to the
+    vendor. Returns no fields if the model does not need its thoughts back. `blocks`: the thinking blocks of
+    that reply. `facts`: what the model catalogue (the server's list of known models) says about the model.
     """
     if facts.echo == THINKING_BLOCKS:
         signed = [dict(block) for block in blocks if block.get("signature") or block.get("data")]
@@ -98,8 +99,9 @@ def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, An
 
 
 def blocks_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the thinking in `message` (a whole chat message or a piece of a stream) as thinking blocks of
-    Anthropic's Messages protocol. Reasoning that the vendor sends as plain text has no signature.
+    """Returns the thoughts of the model in `message` as thinking blocks of Anthropic's Messages protocol.
+    `message`: a whole chat message or a piece of a stream. If the vendor sends the thoughts as plain text,
+    the block has an empty signature.
     """
     blocks = message.get("thinking_blocks")
     if isinstance(blocks, list) and blocks:

@@ -109,10 +109,10 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches the workspace disks that no container uses. Also removes helper containers that are left
-        over. A helper container runs for a short time to test the network or to inspect an image; it is left
-        over if its app server is killed. This method removes it only if that app server and this one use the
-        same home directory.
+        """Detaches the workspace disks that no container uses. Also removes helper containers that an app
+        server has left over when it was killed. They run for a short time to test the network or to inspect
+        an image. Does not remove those of app servers with another home directory, because these may still
+        run.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):

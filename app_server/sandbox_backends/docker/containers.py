@@ -65,12 +65,12 @@ def image_id(client: "DockerClient", name: str) -> str | None:
 
 
 def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
-    """Returns the keyword arguments of the Docker SDK's `containers.create` that isolate a sandbox from this
-    host.
+    """Returns those keyword arguments of the Docker SDK's `containers.create` that isolate a sandbox from
+    this host. `image`: the image of the sandbox.
 
-    The arguments depend on two labels of the image. The first label says whether the image runs the agent
-    server and the agent as different users (old images use one user for both). The second label says whether
-    the home directory is in the workspace.
+    Two labels of the image change the arguments. USERS_LABEL: the agent server and the agent run as different
+    users, so the container starts as root. HOME_LABEL: the home directory and /tmp are in the workspace, so
+    only /var/tmp is a folder in memory.
     """
     labels = client.images.get(image).labels or {}
     found = {**hardened(config), **(two_users() if labels.get(USERS_LABEL) == "two" else {})}
@@ -99,13 +99,12 @@ def find(client: "DockerClient", name: str) -> "Container | None":
 
 
 def start(container: "Container", key_file: str, key: str) -> None:
-    """Starts the container, or resumes it if it is paused. Before a start, writes `key` into the file
-    `key_file` of the workspace. `key`: the session key, with which the sandbox and the app server
-    authenticate to each other.
+    """Starts the container, or resumes it if it is paused. `key`: the session key, with which the sandbox and
+    the app server authenticate to each other.
 
-    At each start, the container's entrypoint reads the key and removes the file before any command of the
-    agent runs. If the key were an environment variable, every process in the container could read it
-    (/proc/1/environ).
+    Before a start, writes `key` into the file `key_file` of the workspace. The container's first program
+    reads this file and deletes it before any command of the agent runs. The key is not an environment
+    variable, because every process in the container could read it then (/proc/1/environ).
     """
     if container.status == "paused":
         container.unpause()

@@ -1,9 +1,10 @@
 """Workspaces with a size limit. Each workspace is a file system in a sparse file of this host, and the Docker
-engine mounts this file system.
+engine mounts this file system. The Docker engine has a size limit for volumes too, but this limit needs a
+special file system that few hosts have.
 
-The Docker engine has a size limit for volumes too, but this limit needs a special file system that few hosts
-have. A sparse file is attached to a loop device, and a restart of the host detaches all loop devices. So the
-Docker volume of a workspace refers to a symbolic link, which is updated to the current loop device.
+To be mounted, a sparse file is attached to a loop device, such as /dev/loop3. After a restart of the host, it
+may get another device. Therefore the Docker volume names a symbolic link instead of the device. Before a
+workspace is mounted, the link is updated to the current device.
 """
 
 import fcntl
@@ -94,8 +95,8 @@ class Disks:
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
-        """Locks the file of the disk during the `with` block, so that other processes know that the disk is
-        in use. The function `is_held` checks for this lock. The lock also ends when this process ends.
+        """Locks the file of the disk during the `with` block. The lock tells other processes that the disk is
+        in use, so that they do not detach it (see `is_held`). The lock also ends when this process ends.
         """
         with self._file(name).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -136,9 +137,9 @@ class Disks:
     def _only_device_of(self, name: str) -> str | None:
         """Returns the loop device to which the disk is attached. Returns None if the disk is not attached.
 
-        If the disk is attached to several devices, first detaches the disk from all of them. Otherwise, the
-        file system could be mounted through two devices, which destroys the file system. Raises StartFailure
-        if several devices stay in use.
+        If the disk is attached to several devices, first detaches it from all that are not in use. Otherwise,
+        the file system could be mounted through two devices, which destroys the file system. Raises
+        StartFailure if several devices are in use.
         """
         file = self._file(name)
         if len(devices := loops.devices_of(file)) > 1:

@@ -33,13 +33,14 @@ with ThreadPoolExecutor() as threads:
 def is_host_reachable(
     client: "DockerClient", image: str, options: dict[str, Any], gateway: str, owner: str = ""
 ) -> bool:
-    """Starts a test container on the sandboxes' network and returns whether the container can reach this
-    host. Blocks the thread for about a second.
+    """Tests whether a container on the sandboxes' network can reach this host, and returns the result. The
+    test starts a container and removes it at the end. Blocks the thread for about a second.
 
     `options`: the options with which the containers of sandboxes are created, including their network.
-    `gateway`: this host's address on that network. `owner`: the value of a label of the test container. If
-    this process is killed, an app server with the same `owner` may remove the container. Raises the Docker
-    engine's errors, and OSError if no port can be opened.
+    `gateway`: this host's address on that network. `owner`: a text that identifies this app server (see
+    `owner_of_helpers`). The test container gets it as a Docker label. If the app server is killed during the
+    test, it finds the container by this label at its next start and removes it. Raises the Docker engine's
+    errors, and OSError if no port can be opened.
     """
     _remove_left_over(client)
     with _open_port() as port:
@@ -55,7 +56,9 @@ def is_host_reachable(
 
 
 def _remove_left_over(client: "DockerClient") -> None:
-    """Removes the ended test containers of app servers that were killed during a test."""
+    """Removes all test containers that have ended. They are left over because an app server was killed during
+    a test.
+    """
     for container in client.containers.list(
         filters={"label": LABEL, "status": "exited"}, all=True, sparse=True
     ):

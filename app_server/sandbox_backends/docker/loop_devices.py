@@ -44,10 +44,11 @@ def devices_of(file: Path) -> list[str]:
 
 
 def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yields all loop devices that are attached to files of the folder, each with the path of its file.
+    """Yields all loop devices that are attached to files directly in the folder. Yields each device together
+    with the path of its file.
 
-    If a file was deleted while a device is attached to it, the kernel reports a changed path. Then the
-    yielded path is not the path of an existing file.
+    If a file was deleted while a device was attached to it, the kernel adds ` (deleted)` to the file's path.
+    The yielded path then has this addition, so no file exists at this path.
     """
     listing = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
     for each in json.loads(listing)["loopdevices"] if listing else []:
@@ -57,10 +58,12 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def keep(device: str, file: Path) -> bool:
-    """Keeps the loop device attached to its file. If `detach` was called while a program used the device, the
-    kernel postpones the detachment. This function cancels the postponed detachment.
+    """Makes sure that the loop device stays attached to its file. If `detach` was called while a program used
+    the device, the kernel detaches the device when it is no longer used. This function cancels this later
+    detachment.
 
-    Returns False if the device does not belong to this file any more.
+    Returns False if the device is not attached to this file any more, otherwise True. Raises StartFailure
+    `sandbox_disk_failed` if the state of the device cannot be read or changed.
     """
     try:
         with Path(device).open("rb") as opened:

@@ -54,8 +54,9 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """The size limit of new workspaces and how it is enforced. Before `try_out` has tested whether
-        workspaces can be separate disks, the value is only an assumption.
+        """The size limit of new workspaces and how the limit is enforced. `try_out` tests whether workspaces
+        can be separate disks. Before this test, the property assumes that they can be, unless something is
+        missing on this host.
         """
         if self._size is None:
             return WorkspaceCapacity(None, "none")
@@ -93,8 +94,9 @@ class Volumes:
 
     @contextmanager
     def filling(self, name: str) -> Iterator[None]:
-        """A context manager for a block that writes data into the volume. If the data does not fit on the
-        volume's disk, raises StartFailure `sandbox_workspace_full` in place of the block's error.
+        """A context manager for a block that writes data into the volume. If the Docker engine reports in the
+        block that the volume's disk is full, raises StartFailure `sandbox_workspace_full` in place of the
+        engine's error. All other errors are not changed.
         """
         from docker.errors import APIError  # as below
 
@@ -185,10 +187,11 @@ class Volumes:
 
 
 def _is_stray(path: Path) -> bool:
-    """Returns whether the test disk at this path is left over from a killed process. The process that creates
-    a test disk locks the disk's file, so an unlocked test disk is left over.
+    """Returns whether the test disk at this path is left over from a killed process. A process locks the file
+    of its test disk during the test, so a file without a lock is left over.
 
-    An unfinished test disk cannot be locked. It counts as left over only if it is older than _STRAY_SECONDS.
+    While a test disk is being created, `path` is a directory without a lock. A directory is left over if it
+    is older than _STRAY_SECONDS.
     """
     if path.is_dir():
         return time.time() - path.stat().st_mtime > _STRAY_SECONDS

@@ -48,7 +48,8 @@ class Maker(Protocol):
     """The interface with which the warm pool creates and removes its containers, which are started before
     sandboxes need them. The Docker backend implements this interface.
 
-    `call` runs a blocking function in a thread and raises engine errors as StartFailure.
+    `call`: runs the function `work` with `arguments` in a thread and returns its result, because calls to the
+    Docker engine block. Errors of the engine are raised as StartFailure.
     """
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
@@ -144,7 +145,8 @@ class WarmPool:
         must have; None means the app server's default image.
 
         If an interrupted start has already claimed a container for the sandbox, returns that container.
-        Returns None if no container is ready, or if the sandbox already has a workspace.
+        Returns None if no container is ready. Also returns None if the sandbox already has a workspace,
+        because a container of the pool has a new, empty workspace.
         """
         member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None:
@@ -154,21 +156,19 @@ class WarmPool:
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
-        """Returns the name of the sandbox's volume if the sandbox uses a container from the warm pool, which
-        was started in advance. Returns None for other sandboxes.
-
-        Blocks the thread for a moment.
+        """Returns the name of the sandbox's volume if the sandbox uses a container from the warm pool
+        (containers started in advance). Returns None for other sandboxes. Blocks the thread for a moment.
         """
         member = self._registry.of(sandbox_id)
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
         """Sends the session key of the sandbox to the agent server at `url`. The sandbox and the app server
-        authenticate to each other with this key. Sends nothing if the agent server has a session key already,
-        or if the sandbox's container did not come from the warm pool of containers started in advance.
+        authenticate to each other with this key. Sends nothing if a key was sent already, or if the sandbox's
+        container did not come from the warm pool of containers started in advance.
 
-        Returns False if the agent server does not reply; then the container cannot be used. Otherwise returns
-        True.
+        Returns False if the agent server does not reply or replies with an unexpected error; then the
+        container cannot be used. Otherwise returns True.
         """
         member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None or member.init_key is None:
@@ -354,7 +354,7 @@ class WarmPool:
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
     """Returns the warm-pool containers (started in advance) that one app server has created and that no
     sandbox has taken yet. The result maps a container's name to its Docker state and to the hash of
-    everything that determines the container, such as the image. `owner`: the id of the app server's data
+    everything that determines the container, such as the image. `owner`: the id of the app server's home
     directory.
     """
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
@@ -370,8 +370,8 @@ def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
     """Returns the names of the containers that other app servers have started in advance for new sandboxes,
     and that no sandbox has taken yet. Only containers that run or are paused are returned.
 
-    `label`: the Docker label that the containers must have. `owner`: the id of this app server's data
-    directory; containers with this owner are left out.
+    `label`: the Docker label of such containers of all app servers with the same database, as `name=value`.
+    `owner`: the id of this app server's home directory. The containers of this app server are left out.
     """
     found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
     theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]

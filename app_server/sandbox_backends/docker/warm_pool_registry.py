@@ -30,7 +30,8 @@ class PooledContainer:
 
     `id`: a part of the names of the container and its volume. `init_key`: a secret that the app server must
     send together with the session key (the key for calls between sandbox and app server). The agent server in
-    the container refuses a session key without this secret. None after the session key was sent.
+    the container refuses a session key without this secret. `init_key` is None after the session key was
+    sent.
     """
 
     id: str
@@ -67,8 +68,8 @@ class WarmPoolRegistry:
 
     @property
     def are_any(self) -> bool:
-        """Returns whether the app server of this home directory has ever created containers for the warm
-        pool, which means in advance for new sandboxes.
+        """Returns whether this app server has ever started containers in advance (for the warm pool). If it
+        has not, there are no old containers to look for after a restart.
         """
         return self._folder.exists()
 
@@ -100,9 +101,11 @@ class WarmPoolRegistry:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
-        """Deletes the init key from the sandbox's record. Called when the agent server has received its
-        first session key (the key for calls between sandbox and app server). The init key is a secret that
-        the app server must send together with this first key, and is not needed later.
+        """Deletes the init key from the sandbox's record. The init key is a secret. The app server must send
+        it together with the first session key (the key for calls between sandbox and app server).
+
+        Called after the app server has sent the session key to the agent server, even if there was no reply.
+        The init key is not needed later.
         """
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))

@@ -33,7 +33,8 @@ def carry_out(
     in the Docker volume `volume`. Skips parts that do not exist.
 
     `image`: the image of the helper container. `mount_point`: the directory where this container mounts the
-    volume. `folder`: a directory in each part; if given, only its content is copied.
+    volume. `folder`: a directory in each part; if given, only its content is copied, and the paths in the tar
+    do not contain its name. For the folder `src`, `project/src/a.py` becomes `project/a.py`.
     """
     from docker.errors import NotFound
 
@@ -58,8 +59,8 @@ def carry_in(client: "DockerClient", image: str, volume: str, mount_point: str, 
 
 
 def can_carry(client: "DockerClient", image: str, volume: str, mount_point: str) -> None:
-    """Tests whether the Docker engine can mount the volume in a container and read its files. Raises APIError
-    if it cannot.
+    """Checks that the Docker engine can mount the volume in a container and read its files. Raises APIError
+    if it cannot, and returns nothing if it can.
 
     `image`: the image of the test container. `mount_point`: the directory where this container mounts the
     volume.

@@ -41,10 +41,10 @@ class Handle(Incarnation):
 
     `pid`, `started`: the process's id and start time (clock ticks since boot). `port`: the port of the agent
     server. `inner_url`: the URL at which the sandbox reaches the app server. `init`: the first process in the
-    process namespace that bubblewrap has created; when it ends, the kernel ends all processes of the
-    namespace. None if bubblewrap is not used. `has_own_network`: True if commands of the agent run in a
-    separate network and cannot use this machine's network. `place`: the device and inode numbers of the
-    sandbox's folder, which are different for a copy of the folder.
+    process namespace that bubblewrap has created, or None without bubblewrap; when it ends, the kernel ends
+    all processes of the namespace. `has_own_network`: True if commands of the agent run in a separate network
+    and cannot use this machine's network. `place`: the device and inode numbers of the sandbox's folder. They
+    are different for a copy of the folder, so the stored process is not looked for in a copy.
 
     If an older version of Slipway wrote the file, `has_own_network` is False and `place` is None.
     """

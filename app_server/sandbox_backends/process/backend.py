@@ -112,8 +112,10 @@ class ProcessBackend(OneMachine):
             logger.warning("sandboxes are not isolated", extra={"cause": error.cause, "fix": error.fix})
 
     async def secure(self) -> None:
-        """Does nothing. With bubblewrap, commands of the agent have a separate network and cannot connect to
-        this host. Without bubblewrap, sandboxes are not isolated, and their connections are not blocked.
+        """Does nothing. Other backends block connections of sandboxes to this host in this method. With
+        bubblewrap, this is not needed, because commands of the agent have a separate network and cannot
+        connect to this host. Without bubblewrap, sandboxes are not isolated, and their connections are not
+        blocked.
         """
 
     async def examine(self) -> None:
@@ -134,8 +136,10 @@ class ProcessBackend(OneMachine):
         report: Report,
         base: str | None = None,  # noqa: ARG002 (they have no image)
     ) -> Machine:
-        """Returns the running process of the sandbox, even if another app server has started it. Starts a new
-        process if none runs.
+        """Returns the running process of the sandbox, even if it was started before the app server was
+        restarted. Starts a new process if none runs. Also replaces a running process if its isolation or its
+        URL of the app server is not the present one. `base` is ignored, because process sandboxes have no
+        image.
 
         Raises StartFailure `bubblewrap_unavailable` if isolation is required but not possible.
         """

@@ -76,12 +76,13 @@ class Bubblewrap:
         directory: Path,
         accounts: Path | None = None,
     ) -> list[str]:
-        """Returns the command line that runs `command` isolated by bubblewrap. The command may write below
-        the paths `writable` and read below the paths `readable`. These files have the same paths inside the
-        isolation as outside.
+        """Returns the command line that runs `command` isolated by bubblewrap.
 
+        `readable`: paths below which the command may only read, in addition to the system's programs.
+        `writable`: paths below which the command may read and write, in addition to temporary directories
+        such as `/tmp`. Files below these paths have the same paths inside the isolation as outside.
         `directory`: the working directory. `accounts`: a directory with the `passwd` and `group` files that
-        the command sees; None means that the command sees no such files.
+        the command sees; None means that it sees no such files.
         """
         return [
             self.program,

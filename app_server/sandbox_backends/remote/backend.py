@@ -123,9 +123,10 @@ class RemoteBackend:
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns the ids of those given sandboxes whose container does not run. Leaves out sandboxes on
-        hosts that do not answer now. `find_lost` returns these sandboxes when their host has not answered for
-        the time in the setting `sandbox_host_patience_seconds`.
+        """Returns the ids of those given sandboxes whose container does not run. Leaves out each sandbox
+        whose host does not answer now, because its container may still run. When the host has not answered
+        for the time in the setting `sandbox_host_patience_seconds`, `find_lost` returns the sandboxes of that
+        host.
         """
         states = await self._states()
         dead: set[UUID] = set()
@@ -237,8 +238,11 @@ class RemoteBackend:
 
     async def memory_capacity(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
         """Returns the memory capacity of the host on which the sandbox would start. For a new sandbox,
-        chooses the host with the most free memory. This choice is remembered, so that later calls count the
-        sandbox on that host. `held`: the ids of all sandboxes that use memory.
+        chooses the host with the most free memory, and remembers this choice. After that, the new sandbox
+        counts as a sandbox of this host. `held`: the ids of all sandboxes that use memory.
+
+        If no host can be used, returns a capacity without a maximum. The start of the sandbox then reports
+        the reason.
         """
         name = self._placements.host_of(sandbox_id)
         if name is None:
@@ -282,9 +286,11 @@ class RemoteBackend:
 
     async def _attend(self, host: Host) -> None:
         """Calls a sandbox host (another machine that runs sandboxes) regularly until the task is cancelled.
-        When the host can be reached again, first compares the sandboxes that are on the host with the stored
-        assignments of sandboxes to hosts. After that, opens the tunnel through which the sandboxes reach the
-        app server.
+        So the app server notices when the host cannot be reached, and when it can be reached again.
+
+        When the host can be reached again, first stops or deletes the sandboxes that must not run there any
+        more. After that, opens the tunnel through which the host's sandboxes reach the app server. Closes the
+        tunnel when the host is lost.
         """
         tunnel: asyncio.Task[None] | None = None
         while True:
@@ -366,12 +372,12 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """Returns the memory in bytes for sandboxes on the host, converted to the memory limit of this app
-        server. Returns 0 if the host has not described itself yet.
+        """Returns the memory in bytes that this app server may use for sandboxes on the host. Returns 0 if
+        the host has not described itself yet.
 
-        The host and this app server may use different memory limits for one sandbox, but this app server
-        counts each sandbox with its own limit. Therefore the result is the number of sandboxes that fit on
-        the host with the host's limit, times this app server's limit.
+        The host and this app server may have different memory limits for one sandbox. The host's limit
+        determines how many sandboxes fit on the host. But this app server counts each sandbox with this app
+        server's limit. Therefore the result is that number of sandboxes times this app server's limit.
         """
         if host.info is None:
             return 0

@@ -12,8 +12,8 @@ def parts_of(base: BaseImage, built_from: tuple[BuildFiles, bytes] | None) -> di
     """Returns the parts of the multipart request that describes a base image. The part `base` contains the
     description; the part `context` contains the packed files if the image is built from files.
 
-    `built_from`: the description of these files and the gzipped tar of the files; None if the image is not
-    built from files.
+    `built_from`: how the image is built from files (BuildFiles), and the gzipped tar of these files. It is
+    None if the image is not built from files.
     """
     files, packed = built_from or (None, None)
     asked = BaseRequest(

@@ -113,8 +113,9 @@ class Host:
         return info
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the states of all sandboxes for which the host stores any data, such as a workspace. Raises
-        StartFailure if the host does not answer or refuses the request.
+        """Returns the states of the containers of all sandboxes that are on the host, by the sandbox's id.
+        The state is `stopped` if only the sandbox's workspace is left. Raises StartFailure if the host does
+        not answer or refuses the request.
         """
         reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
         return {each.id: each.state for each in self._parse(_STATES, reply.content)}
@@ -190,9 +191,10 @@ class Host:
         """Writes the given parts of a sandbox's workspace, which is on this remote host, to `sink` as a tar.
         Blocks the thread, so call it in a separate thread.
 
-        `parts`: names of directories in the workspace. `folder`: a directory in each part; if given, only the
-        content of this directory is written. Raises StartFailure if the host refuses the request or cannot be
-        reached. Errors of `sink` are not caught.
+        `parts`: names of directories in the workspace. `folder`: a directory in each part; if given, only its
+        content is written, and the paths in the tar do not contain its name. For the folder `src`,
+        `project/src/a.py` becomes `project/a.py`. Raises StartFailure if the host refuses the request or
+        cannot be reached. Errors of `sink` are not caught.
         """
         path = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
         asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}

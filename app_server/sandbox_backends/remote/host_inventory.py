@@ -19,8 +19,10 @@ class HostInventory:
         self._folder = home / "hosted"
 
     def add(self, sandbox_id: UUID, base: str | None = None) -> None:
-        """Adds a sandbox to the list. base: the name of its base image. None keeps the stored name if the
-        list already contains the sandbox, and otherwise means the default base image.
+        """Adds a sandbox to the list, or changes the base image of a sandbox that is in the list already.
+
+        `base`: the name of the base image. If it is None, a sandbox in the list keeps its base image, and an
+        added sandbox has the default base image.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / sandbox_id.hex
@@ -35,8 +37,8 @@ class HostInventory:
         return {UUID(path.name) for path in self._folder.iterdir()} if self._folder.is_dir() else set()
 
     def bases(self) -> set[str]:
-        """Returns the names of all base images that users have chosen for sandboxes on this host. A sandbox
-        image is built on a base image.
+        """Returns the names of all base images (on which sandbox images are built) that users have chosen for
+        the sandboxes of this host. Leaves out the default base image.
         """
         return {text for each in self.all() if (text := self._base_of(each))}
 

@@ -2,8 +2,8 @@
 server). A record is written before the host gets any request about the sandbox.
 
 The file is `home`/placements/<sandbox>.json. Its field `left` lists the sandbox's former hosts, which could
-not be reached any more. Such a host may still have an older or newer workspace of the sandbox. The record of
-a deleted sandbox is removed when no host has any data of the sandbox.
+not be reached any more. Such a host may still have a copy of the workspace, which may differ from the current
+workspace. The record of a deleted sandbox is removed when no host has any data of the sandbox.
 """
 
 import json

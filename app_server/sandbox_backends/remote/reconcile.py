@@ -13,9 +13,11 @@ logger = logging.getLogger(__name__)
 
 
 async def welcome(host: Host, placements: Placements) -> None:
-    """Makes the sandboxes of this host agree with the records in `placements`. Stops sandboxes that now
-    belong to another host. Deletes sandboxes that users have deleted. For a sandbox without a record, records
-    that the sandbox is on this host, and stops the sandbox.
+    """Makes the sandboxes of a host that can be reached again agree with the records in `placements`. Stops
+    sandboxes that now belong to another host. Deletes sandboxes that users have deleted.
+
+    A sandbox on the host may have no record, because the app server's records were lost. Then records that
+    the sandbox is on this host, and stops it. It starts again when a conversation needs it.
 
     Must be called before the host's sandboxes can reach the app server. Removes workspaces only of deleted
     sandboxes. Raises StartFailure if the host does not answer or refuses a request.

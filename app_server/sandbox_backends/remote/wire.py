@@ -98,8 +98,8 @@ class BaseRequest(BaseModel):
     dockerfile: the name of the Dockerfile among the sent files; null if the base image is not built from
     files. arguments, target: the build arguments and the build stage for the Dockerfile. timeout_seconds: the
     maximum duration of the build. max_bytes: the maximum size of the built image; null means no limit.
-    network: "none" means that commands of the build have no network. The limits in the host's configuration
-    apply too.
+    network: "none" means that commands of the build have no network. The host's configuration has the same
+    three limits; for each of them, the stricter one applies.
     """
 
     name: ImageName

@@ -54,9 +54,9 @@ class DeviceInfo(BaseModel):
 
 
 async def _in_browser(principal: CurrentPrincipal) -> Principal:
-    """Checks that a browser session has sent the request. Returns the principal (user, permissions and
-    credential) of the request. Raises Forbidden `browser_session_needed` for other credentials, such as an
-    API key.
+    """Checks that a signed-in browser has sent the request, and not a program with an API key. Returns the
+    principal of the request, which contains the user, the permissions and the credential. Raises Forbidden
+    `browser_session_needed` if the request does not come from a signed-in browser.
     """
     if principal.credential.kind != "session":
         raise browser_session_needed()

@@ -203,11 +203,11 @@ async def _new_key(session: AsyncSession, user: User, row: DeviceSignIn, address
 
 
 def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
-    """Returns the error for a device that asks for its API key too early: if the code has expired, the user
-    has not decided yet, or the device asks too often. Returns None if the user has allowed or refused the
-    sign-in before the code expired.
+    """Returns the error for a device that asks for its API key, if the user's answer cannot be used: the code
+    has expired, the user has not decided yet, or the device asks too often. Returns None if the user has
+    decided (allowed or refused the sign-in) and the code has not expired.
 
-    `row`: the sign-in of the device. `moment`: the present time. While the user has not decided, stores this
+    `row`: the sign-in of the device. `moment`: the present time. If the user has not decided, stores this
     time in `row`. If the device asks too often, also increases the time that it must wait between two
     requests.
     """
@@ -227,9 +227,9 @@ def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
 
 
 def _of_devices_at(address: str | None) -> list[Counted]:
-    """Returns the counter that limits how many codes devices at one IP address can request. Codes that lead
-    to a successful sign-in do not count. The result is a list with this one counter; it is empty if the
-    address is unknown.
+    """Returns a list with one counter, which limits how many codes devices at this IP address can request.
+    Codes that lead to a successful sign-in do not count. Returns an empty list if the address is unknown,
+    because such requests are not limited.
     """
     if address is None:
         return []

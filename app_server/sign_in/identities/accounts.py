@@ -36,16 +36,16 @@ async def account_of(
     person at the provider. Creates the account at the first sign-in. `address`: the browser's IP address, for
     the audit log; None if unknown.
 
-    If the configuration maps the provider's groups to roles, each sign-in sets the user's role to the role
-    that the person's groups give. The owner's role never changes. If the configuration maps groups to teams,
-    each sign-in sets the teams that the person's groups give.
+    The configuration can map the person's groups at the provider to roles and teams in Slipway. If it maps
+    them to roles, each sign-in sets the user's role, except the role of the owner. If it maps them to teams,
+    each sign-in updates the teams to which the provider has added the user. People of a provider join the
+    organisation that the configuration names. If an administrator has moved the user to another organisation,
+    sign-ins no longer change the user's role and teams.
 
-    People of a provider join one configured organisation. If an administrator has moved the person to another
-    organisation, the person's role and teams do not change.
-
-    Raises Forbidden `oidc_no_role` or `saml_no_role` if the groups give no role. Raises Conflict
-    `too_many_teams` if the organisation gets too many teams. Raises Conflict `too_many_members` if a team
-    gets too many members.
+    Raises Forbidden `oidc_no_role` or `saml_no_role` if the groups give no role. Raises Forbidden
+    `oidc_no_organisation` or `saml_no_organisation` if the configured organisation does not exist. Raises
+    Conflict `too_many_teams` if the organisation gets too many teams. Raises Conflict `too_many_members` if a
+    team gets too many members.
     """
     known = await _find(session, identity)
     of_scim = await _account_of_scim(session, provider, identity) if known is None else None
@@ -105,8 +105,8 @@ async def connect(
 
 
 async def connected(session: AsyncSession, user_id: UUID) -> Mapping[str, ExternalIdentity]:
-    """Returns the user's identities at identity providers. The key is the issuer, which identifies the
-    provider.
+    """Returns the identities at providers with which the user's account is connected. The key is the issuer,
+    which identifies the provider.
     """
     rows = await session.scalars(select(ExternalIdentity).where(ExternalIdentity.user_id == user_id))
     return {row.issuer: row for row in rows}
@@ -126,9 +126,11 @@ async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
 async def end_sessions(
     session: AsyncSession, issuer: str, *, subject: str | None, provider_session: str | None
 ) -> Sequence[tuple[UUID, UUID]]:
-    """Signs out browsers that signed in by the provider `issuer`. `subject`: the provider's id of the person
-    whose browsers are signed out; None means all people. `provider_session`: the id of a session at the
-    provider; only browsers that signed in with this session are signed out. None means any session.
+    """Signs out browsers that signed in by the provider `issuer`.
+
+    `subject`: the provider's id of a person; if given, only browsers of this person are signed out.
+    `provider_session`: the id of a session at the provider; if given, only browsers that signed in with this
+    session are signed out. If both are None, all browsers that signed in by the provider are signed out.
 
     Returns the ended sessions as pairs: the session's id and its user's id.
     """
@@ -155,13 +157,14 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
-    """Returns the id of the existing account in which a person signs in for the first time, if the account
-    was created by SCIM. SCIM is a protocol with which an identity provider manages the accounts of its
+    """Returns the id of the account of a person who signs in for the first time, if the account is or was
+    managed through SCIM. SCIM is a protocol with which an identity provider manages the accounts of its
     people.
 
-    The account is the one whose user name in SCIM is the person's e-mail address. Returns None if there is no
-    such account, if the provider's option `knows_scim_people` is off, or if the provider reports no e-mail
-    address. Also returns None if another person at the same provider already signs in to this account.
+    The account is found by the person's e-mail address, which must be the user name in SCIM. Returns None if
+    there is no such account, if the provider's option `knows_scim_people` is off, or if the provider reports
+    no e-mail address. Also returns None if another person at the same provider already signs in to this
+    account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None
@@ -174,11 +177,11 @@ async def _account_of_scim(
 async def _create(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, account_id: UUID | None
 ) -> ExternalIdentity:
-    """Stores which account belongs to a person's identity at the provider, and returns the stored identity.
-    If `account_id` is None, creates the account.
+    """Stores that a person's identity at the provider belongs to an account, and returns the stored identity.
+    `account_id`: the account; None means that a new account is created.
 
-    Two first sign-ins of one person may run at the same time. Then only one of them creates an account, and
-    the other uses this account.
+    If the person begins two first sign-ins at the same time, only one of them creates an account. The other
+    one returns the identity that the first one has stored.
     """
     try:
         async with session.begin_nested():

@@ -26,8 +26,9 @@ CONNECTIONS_PAGE = "settings/browsers"
 
 
 def page_for(connects: UUID | None) -> str:
-    """Returns the path of the page that the browser opens after a sign-in at a provider. `connects`: the user
-    whose account is to be connected with the provider; None means an ordinary sign-in.
+    """Returns the path of the Slipway page that the browser opens after a sign-in at a provider: the page for
+    connections if an account is being connected with the provider, otherwise the sign-in page. `connects`:
+    the id of the user whose account is being connected; None means an ordinary sign-in.
     """
     return CONNECTIONS_PAGE if connects else SIGN_IN_PAGE
 
@@ -46,9 +47,9 @@ async def complete(
     identity: ProviderIdentity,
     connects: UUID | None,
 ) -> str:
-    """Completes the sign-in and returns the URL fragment for the page: `token=…` with a one-time token, or
-    `connected=NAME` if an account was connected with the provider NAME. `connects`: the user whose account is
-    to be connected; None means an ordinary sign-in.
+    """Completes a sign-in at a provider. Returns the URL fragment with which the browser opens the next page
+    of Slipway: `token=…` with a one-time token, or `connected=NAME` if an account was connected with the
+    provider NAME. `connects`: the user whose account is to be connected; None means an ordinary sign-in.
 
     Raises Forbidden if the person may not get an account. Raises Conflict if the identity cannot be connected
     with the account, or if a team of the person is full. Raises NotAuthenticated `account_disabled` if the

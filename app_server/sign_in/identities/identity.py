@@ -24,8 +24,8 @@ class ProviderIdentity:
 
     `role`: the role to which the configuration maps the person's groups, or else the configured default role;
     None if there is neither. `teams`: the names of the teams to which the configuration maps the groups.
-    `session`: the id of the person's session at the provider (`sid`), which the provider repeats when it ends
-    that session.
+    `session`: the id of the person's session at the provider. If the provider later ends this session, it
+    sends the same id, so that Slipway can sign out the right browsers.
     """
 
     issuer: str
@@ -58,7 +58,7 @@ def role_of(provider: SignInProvider, groups: Collection[Any]) -> Role | None:
 
 
 def teams_of(provider: SignInProvider, groups: Collection[Any]) -> tuple[str, ...]:
-    """Returns the names of the person's teams. The configuration maps groups at the provider to teams.
-    `groups`: the person's groups at the provider.
+    """Returns the names of the teams to which the configuration maps the person's groups at the provider.
+    `groups`: the person's groups.
     """
     return tuple(team for group, team in provider.teams.items() if group in groups)

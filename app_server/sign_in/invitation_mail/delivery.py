@@ -61,8 +61,9 @@ async def _attempt(database: Database, config: Config, mail_id: UUID) -> dict[st
     sent, or if the person has signed in. Returns the result that is stored with the job: `mailed`, or
     `skipped` with the reason.
 
-    Raises _NotAllowed if this server has no mail server, the person's account is disabled, or the person who
-    invited is no longer an administrator. Raises MailFailed or MailRefused if the e-mail could not be sent.
+    Raises _NotAllowed in three cases: this server has no mail server, the invited person's account is
+    disabled, or the inviting user may no longer invite people. Raises MailFailed or MailRefused if the e-mail
+    could not be sent.
     """
     if config.mail is None:
         raise _NotAllowed("This server cannot send e-mail.")

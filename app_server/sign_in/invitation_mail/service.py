@@ -15,8 +15,8 @@ KIND = "invitations.mail"
 
 async def store(session: AsyncSession, person: User, *, inviter_id: UUID | None, address: str) -> None:
     """Stores an invitation for `person`, and a background job that sends it by e-mail to `address`. Both are
-    written to the database in the transaction of `session`. `inviter_id`: the user who invites; None if that
-    user is unknown.
+    written in the transaction of `session`. `inviter_id`: the user who invites. The job sends no invitation
+    if this is None.
     """
     mail = InvitationMail(id=uuid4(), user_id=person.id, inviter_id=inviter_id, address=address)
     session.add(mail)
@@ -28,8 +28,8 @@ async def take_out(session: AsyncSession, person: User) -> str | None:
     """Deletes the e-mail invitation of a person, so that no job sends it any more. Returns the e-mail address
     of the invitation, or None if there is no invitation.
 
-    A job that sends the invitation may be creating a link at this moment. In this case, waits until the link
-    is stored, so that the caller can make this link invalid too.
+    If a job is just sending this invitation, first waits until the job has stored its new sign-in link.
+    Without this wait, the caller, who then makes all links of the person invalid, would miss the new one.
     """
     deleted = delete(InvitationMail).where(InvitationMail.user_id == person.id)
     return await session.scalar(deleted.returning(InvitationMail.address))

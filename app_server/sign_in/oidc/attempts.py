@@ -23,9 +23,10 @@ class Attempt(BaseModel):
     """An OpenID Connect sign-in that a browser has begun and not completed.
 
     `state`: a random text that proves that the provider's redirect belongs to this sign-in. `nonce`: a random
-    text that proves that the ID token belongs to this sign-in. `verifier`: a random text with which Slipway
-    proves to the provider that it has begun the sign-in itself (PKCE, RFC 7636). `connects`: the user whose
-    account is to be connected with the provider; None means an ordinary sign-in.
+    text that proves that the ID token belongs to this sign-in. `verifier`: a random text that Slipway sends
+    when it exchanges the authorization code for tokens. Another program that has stolen the code does not
+    know this text (PKCE, RFC 7636). `connects`: the user whose account is to be connected with the provider;
+    None means an ordinary sign-in.
     """
 
     provider: str
@@ -53,8 +54,9 @@ def encrypt(attempt: Attempt, cipher: Cipher) -> str:
 
 
 def decrypt(value: str | None, cipher: Cipher, *, provider: str, state: str) -> Attempt:
-    """Decrypts the value of the cookie, and returns the OpenID Connect sign-in that this browser has begun.
-    `state`: the value of the parameter `state` in the URL to which the provider has sent the browser back.
+    """Returns the OpenID Connect sign-in that this browser has begun. `value`: the encrypted value of the
+    browser's cookie. `state`: the value of the parameter `state` in the URL to which the provider has sent
+    the browser back.
 
     Raises BadRequest `oidc_attempt_expired` if the cookie is missing or unreadable, if the sign-in has
     expired, or if it began with another provider or another `state`.

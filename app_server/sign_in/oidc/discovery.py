@@ -59,8 +59,9 @@ class Providers:
     """The OpenID Connect providers of this installation. The metadata and keys that the providers publish are
     cached for an hour.
 
-    This server calls an endpoint at a private address only if the endpoint has the same origin as the
-    provider's issuer. The issuer is the provider's URL in the configuration.
+    The metadata of a provider contain the URLs of its endpoints. They could lead this server to a machine in
+    its private network that the operator has not named. Therefore an endpoint at a private network address is
+    called only if it has the same origin as the issuer, the provider's URL in the configuration.
     """
 
     def __init__(
@@ -72,9 +73,9 @@ class Providers:
         self._known: dict[str, _Known] = {}
 
     def guard_for(self, provider: IdentityProvider) -> Guard:
-        """Returns a guard: a check of the network addresses of endpoints that the provider names. The guard
-        refuses private addresses, except at the origin of the provider's issuer, because the operator has
-        configured the issuer.
+        """Returns a guard for calls to the endpoints of this provider. The guard checks the network address
+        before each call and refuses private addresses. The origin of the provider's issuer may be private,
+        because the operator has named this URL in the configuration.
         """
         return self._guard.trusting(provider.issuer)
 
@@ -97,9 +98,9 @@ class Providers:
         """Returns the public keys with which the provider's tokens are verified. Fetches the keys from the
         provider if they are not cached.
 
-        `are_unknown`: whether the caller has a token that was signed with a key that the cache does not
-        contain. If so, the keys are fetched again, but only if the cached ones are older than
-        MIN_AGE_OF_KEYS_SECONDS. Raises BadGateway `oidc_provider_unreachable` if the keys cannot be fetched.
+        `are_unknown`: true if the cached keys lack the key of a token that the caller verifies. Then the keys
+        are fetched again, unless the cached ones are younger than MIN_AGE_OF_KEYS_SECONDS. Raises BadGateway
+        `oidc_provider_unreachable` if the keys cannot be fetched.
         """
         known = await self._look_up(provider)
         age = time.monotonic() - known.keys_since

@@ -63,11 +63,11 @@ async def complete_sign_in(
     code: _Text = "",
     error: _Text = "",
 ) -> Response:
-    """Receives the browser when the provider sends it back, and redirects it to Slipway's sign-in page. The
-    fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
-    (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-    settings page, with `#connected=NAME`. Errors: 404 `oidc_provider_not_found` if there is no provider with
-    this name.
+    """Completes the sign-in after the provider has redirected the browser to this route. Redirects the
+    browser to Slipway's sign-in page. The fragment of the page's URL contains a one-time token (`#token=…`),
+    or says why the sign-in is refused (`#refused=CODE`). If the user connects an account with the provider,
+    the browser is redirected to the settings page, with `#connected=NAME` or `#refused=CODE`. Errors: 404
+    `oidc_provider_not_found` if there is no provider with this name.
     """
     providers: Providers = identity_providers
     provider = providers.find(name)

@@ -35,8 +35,9 @@ async def read_id_token(
     providers: Providers, provider: IdentityProvider, token: str, *, nonce: str
 ) -> dict[str, Any]:
     """Checks an ID token and returns its claims (facts about the person and the sign-in). `nonce`: the random
-    text that the token must contain. Raises BadGateway `oidc_identity_invalid` if the token is not valid.
-    Raises BadGateway `oidc_provider_unreachable` if the provider's keys cannot be fetched.
+    text that Slipway has sent at the beginning of the sign-in; the token must contain it, so that a token of
+    another sign-in is refused. Raises BadGateway `oidc_identity_invalid` if the token is not valid. Raises
+    BadGateway `oidc_provider_unreachable` if the provider's keys cannot be fetched.
     """
     required = {"nonce": {"essential": True, "value": nonce}, "sub": {"essential": True}}
     claims = await _read(providers, provider, token, required)

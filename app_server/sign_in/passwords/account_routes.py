@@ -119,8 +119,8 @@ async def confirm_totp(
     """Confirms the authenticator app by one of its codes. From now on, a sign-in with the password also needs
     a code. Returns the recovery codes. Each recovery code can be entered once in place of a code of the app.
     Errors: 403 `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not
-    come from a signed-in browser; 409 `totp_is_off` if no secret waits for its confirmation; 409 `totp_is_on`
-    if the secret is already confirmed; 429 `sign_in_throttled` after too many wrong codes.
+    come from a signed-in browser; 409 `totp_is_off` if no secret was created for an app before; 409
+    `totp_is_on` if the app is already confirmed; 429 `sign_in_throttled` after too many wrong codes.
     """
     return RecoveryCodes(codes=await of_users.confirm_totp(user, body.code))
 

@@ -31,8 +31,9 @@ async def is_password_usable(session: AsyncSession, config: Config) -> bool:
 
 
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
-    """Returns whether a user who has just signed in may choose a password. This is the case if the server
-    allows passwords, the user was invited and signs in for the first time, and the user has no password.
+    """Returns whether a user who has just signed in may choose a password. All these conditions must be met:
+    the server allows passwords, the user has no password, and the user was invited and signs in for the first
+    time.
     """
     user = signed_in.user
     # The first start makes the owner of the installation. Owners of other organisations are invited.
@@ -45,7 +46,8 @@ async def may_choose_password(session: AsyncSession, config: Config, signed_in: 
 class PasswordAccounts:
     """The service that changes the passwords and authenticator apps of users.
 
-    Hashing a password takes time, so no database transaction is open while a password is hashed or checked.
+    Hashing a password takes time. Therefore no database transaction is open while a password is hashed or
+    checked, so that other requests need not wait for the database.
     """
 
     database: Database
@@ -81,8 +83,7 @@ class PasswordAccounts:
 
     async def replace_password(self, user: User, *, login_name: str, password: str) -> None:
         """Sets the user's password and login name without checking the current password, and ends all
-        sessions of the user. Used by the command line on the server's machine, with which an administrator
-        sets a password.
+        sessions of the user. An administrator calls this with a command on the server's machine.
 
         Raises BadRequest if the login name or the password is not allowed. Raises Conflict `login_name_taken`
         if another user has the login name.
@@ -226,12 +227,12 @@ class PasswordAccounts:
         *,
         replaces: PasswordLogin | None,
     ) -> None:
-        """Stores the password's hash and the login name of a user.
+        """Stores the hash of a user's new password, and the login name.
 
-        `login_key`: the login name in the form that is stored. `replaces`: the row of the table that the new
-        values replace, in the state in which the caller read it; None if the user has no password yet.
+        `login_key`: the login name in the form that is stored. `replaces`: the user's stored password, as the
+        caller has read and checked it; None if the user has no password yet.
 
-        Raises Forbidden `current_password_wrong` if another request has changed the password after the caller
+        Raises Forbidden `current_password_wrong` if another request has changed the password since the caller
         read `replaces`. Raises Conflict `login_name_taken` if another user has the login name.
         """
         row = await session.get(PasswordLogin, user_id, with_for_update=True, populate_existing=True)

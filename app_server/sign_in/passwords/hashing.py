@@ -1,7 +1,8 @@
 """Computes Argon2id hashes of passwords in threads. The number of hashes that are computed at the same time
-is limited.
+is limited, because each computation needs much memory.
 
-Parameters: RFC 9106, section 4, second choice (64 MiB, 3 passes, 4 lanes), which are argon2-cffi's defaults.
+The parameters are the defaults of argon2-cffi: 64 MiB, 3 passes and 4 lanes. They are the second recommended
+option of RFC 9106, section 4.
 """
 
 import asyncio
@@ -49,11 +50,11 @@ class PasswordHashing:
         return await self._in_thread(lambda: self._hasher.hash(password))
 
     async def is_right(self, password_hash: str | None, password: str) -> bool:
-        """Returns whether the password is the one from which the hash was computed. `password_hash`: None
-        means that the account is unknown. The check of an unknown account returns False and takes as long as
-        a check of a wrong password.
+        """Returns whether the password is the one from which the hash was computed.
 
-        Raises TooManyRequests `sign_in_busy` if too many passwords wait to be checked.
+        `password_hash`: None means that the account is unknown. Then computes another hash before it returns
+        False. So the time of the check does not tell an attacker whether the account exists. Raises
+        TooManyRequests `sign_in_busy` if too many passwords wait to be checked.
         """
 
         def verify() -> bool:

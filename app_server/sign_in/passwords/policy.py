@@ -1,8 +1,8 @@
 """Decides which passwords and login names are accepted. The rules for passwords follow NIST SP 800-63B,
 section 3.1.1. This module does no I/O.
 
-A password must be long enough, and must not be one that attackers try first. No particular kinds of
-characters are required.
+A password must be long enough, and must not be one that attackers try first. It need not contain particular
+kinds of characters, such as digits.
 """
 
 import re
@@ -25,8 +25,8 @@ _MIN_UNIT = 6
 
 
 def login_key(name: str) -> str:
-    """Returns the form of a login name that is stored and compared. Upper and lower case, and different
-    encodings of the same letter, give the same form.
+    """Converts a login name to the form that is stored and compared, and returns this form. Names that differ
+    only in upper and lower case, or only in the Unicode encoding of a letter, have the same form.
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())
 
@@ -108,9 +108,9 @@ def _letters(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """Returns the shortest text that gives `text` when it is repeated. For example, returns `abc` for
-    `abcabc` and for `abcabcab`, whose last repetition is cut. Returns `text` itself if there is no shorter
-    text that is repeated. Used to find passwords that are easy to guess.
+    """Returns the part of `text` that is repeated. For example, returns `abc` for `abcabc` and for
+    `abcabcab`, whose last repetition is cut. If several parts fit, returns the shortest one. Returns `text`
+    itself if it is no repetition. Used to find passwords that are easy to guess.
     """
     for size in range(1, len(text)):
         if (text[:size] * (len(text) // size + 1))[: len(text)] == text and size * 2 <= len(text):

@@ -20,7 +20,7 @@ from app_server.users.models import User
 @dataclass(frozen=True)
 class PasswordSignIns:
     """The service that signs users in by password. No database transaction is open while a password is
-    checked.
+    checked, because the check takes time and other requests would have to wait for the database.
     """
 
     database: Database
@@ -77,8 +77,8 @@ class PasswordSignIns:
         raise refusals.totp_code_needed() if user.disabled_at is None else account_disabled()
 
     async def _user(self, session: AsyncSession, known: PasswordLogin) -> User:
-        """Returns the user whose password was checked. Raises NotAuthenticated `login_refused` if the
-        password was changed during the check.
+        """Returns the user whose password was checked. `known`: the stored password with which it was
+        compared. Raises NotAuthenticated `login_refused` if the stored password was changed during the check.
         """
         row = await session.get(PasswordLogin, known.user_id, with_for_update=True)
         if row is None or row.password_hash != known.password_hash:

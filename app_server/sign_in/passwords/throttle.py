@@ -1,10 +1,10 @@
 """Slows down the guessing of passwords and codes, for each login name and each client address.
 
 The counts of failed attempts are stored in the database. So the limits apply to all app servers, and remain
-after a restart. An attempt counts as a failure before it is checked. So an attacker who sends many attempts
-at the same time does not get more attempts than an attacker who sends them one after another. While password
-attempts for an account are blocked, its user can still use sessions, sign-in links, API keys and single
-sign-on.
+after a restart. Each attempt is counted as a failure before it is checked, and a success removes the failure
+later. So an attacker who sends many attempts at the same time gets no more of them than an attacker who sends
+them one after another. While password attempts for an account are blocked, its user can still use sessions,
+sign-in links, API keys and single sign-on.
 """
 
 import hashlib
@@ -38,8 +38,8 @@ class Counted:
     for a login name, for a client address, for the passwords and codes that a signed-in user enters in the
     settings, and for the sign-in of devices.
 
-    `free`: how many failures have no consequence. `forgotten_after`: after this long without a failure, the
-    count starts again from zero.
+    `free`: the number of failures after which attempts are blocked for a time. Each further failure makes the
+    time longer. `forgotten_after`: after this long without a failure, the count starts again from zero.
     """
 
     key: str
@@ -57,7 +57,8 @@ def of_login(login_key: str) -> Counted:
 
 def of_settings(user_id: UUID) -> Counted:
     """Returns the counter for passwords and codes that a signed-in user enters in the settings. Sign-ins have
-    another counter, so failed sign-ins of strangers do not block the settings.
+    another counter. So another person who tries to sign in with a wrong password cannot block the settings of
+    the signed-in user.
     """
     return Counted(f"settings:{user_id.hex}", free=10, forgotten_after=RETENTION)
 
@@ -102,8 +103,9 @@ async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
 
 
 async def forgive(session: AsyncSession, account: Counted, others: Sequence[Counted] = ()) -> None:
-    """Removes all failures of the counter `account`. From each counter in `others`, removes only the one
-    failure that `begin_attempt` has added. Called after an attempt has succeeded.
+    """Removes failures after an attempt has succeeded: all failures of the counter `account`, and from each
+    counter in `others` only the one failure that `begin_attempt` has added. `others`: counters that other
+    people share, such as the counter of a client address; the failures of these people must remain.
     """
     await session.execute(delete(SignInThrottle).where(SignInThrottle.key_hash == account.key_hash))
     await take_back(session, others)
@@ -111,8 +113,8 @@ async def forgive(session: AsyncSession, account: Counted, others: Sequence[Coun
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
     """Removes from each counter in `counted` the one failure that `begin_attempt` has added. Earlier failures
-    remain. Called for an attempt that is not a failure, for example because the password was right but the
-    code is still missing.
+    remain. Called for an attempt that neither failed nor succeeded, for example because the password was
+    right but the code is still missing.
     """
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(

@@ -42,8 +42,9 @@ class Enrolment:
 
 
 async def find(session: AsyncSession, user_id: UUID) -> TotpSecret | None:
-    """Returns the user's confirmed secret. Returns None if the user has none, so that a sign-in needs no
-    authenticator code.
+    """Returns the confirmed secret of the user's authenticator app. Returns None if the user has no confirmed
+    secret; the user then signs in with the password alone. A secret is confirmed when the user has entered a
+    code of the app (see `confirm`).
     """
     query = select(TotpSecret).where(TotpSecret.user_id == user_id, TotpSecret.confirmed_at.is_not(None))
     return (await session.scalars(query)).one_or_none()
@@ -58,8 +59,12 @@ async def users_with_it(session: AsyncSession) -> frozenset[UUID]:
 
 
 async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name: str) -> Enrolment:
-    """Creates and stores a secret for the user's authenticator app, and returns the secret. Replaces an
-    earlier secret that was not confirmed. Raises Conflict `totp_is_on` if the user has a confirmed secret.
+    """Creates and stores a secret for the user's authenticator app, and returns the secret. The secret has an
+    effect only after the user has confirmed it with a code of the app (see `confirm`). An earlier secret that
+    was never confirmed is replaced.
+
+    `cipher`: encrypts the stored secret. `login_name`: the name of the account that the app shows. Raises
+    Conflict `totp_is_on` if the user already has a confirmed secret.
     """
     import pyotp
     import segno

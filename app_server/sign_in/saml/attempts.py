@@ -50,9 +50,9 @@ class SamlAnswer(BaseModel):
 
     `in_response_to`: the id of Slipway's sign-in request. `assertion_id`: the id of the SAML assertion (the
     provider's statement about the person), which can be used once. `valid_until`: the end of the assertion's
-    validity, as the provider has set it. `expires_at`: the end of the encrypted response's validity, as
-    Slipway has set it. `subject`: the data with which Slipway can later sign the person out at the provider;
-    None if the response has no such data.
+    validity, a little later than the provider has set it (see Statement). `expires_at`: the end of the
+    encrypted response's validity, as Slipway has set it. `subject`: the data with which Slipway can later
+    sign the person out at the provider; None if the response has no such data.
     """
 
     provider: str
@@ -65,8 +65,11 @@ class SamlAnswer(BaseModel):
 
 
 def encrypt(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
-    """Encrypts the state of a sign-in: a sign-in that has begun, or a verified response of the provider.
-    Returns the encrypted text.
+    """Encrypts the state of a SAML sign-in, so that the browser can store it and send it back. Returns the
+    encrypted text.
+
+    `state`: a SamlAttempt, which the browser stores in a cookie, or a SamlAnswer, which the browser sends in
+    the URL of its next request.
     """
     return cipher.encrypt(state.model_dump_json())
 

@@ -133,9 +133,12 @@ def _require_different_ids(root: "Element") -> None:
 
 
 def _check_signatures(root: "Element", assertion: "Element", number: int) -> None:
-    """Checks that the Response element or the Assertion element is signed, and that no other element has a
-    signature. Raises Unacceptable if one of these conditions is not met. `root`: the Response element.
-    `number`: how many signatures the whole document has.
+    """Checks that the Response element, the Assertion element or both are signed. Also checks that no other
+    element has a signature, and that the algorithms of the signatures are allowed.
+
+    `root`: the Response element. `assertion`: the Assertion element. `number`: the number of signatures in
+    the whole document. A number greater than that of these two elements shows that another element has a
+    signature. Raises Unacceptable if a check fails.
     """
     signed = [len(one.findall(f"{_SIGNATURE}Signature")) for one in (root, assertion)]
     if number == 0:

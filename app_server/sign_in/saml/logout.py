@@ -37,8 +37,9 @@ Reader = Callable[..., LogoutMessage]
 
 @dataclass(frozen=True)
 class WayOut:
-    """The data with which Slipway asks a SAML provider to end a person's session: the person and the session
-    at the provider, and the provider's URL for logout requests.
+    """The data for a request that asks a SAML provider to end a person's session. `subject`: the provider's
+    identifiers of the person and of the session. `settings`: the configuration of pysaml2 for this provider.
+    `destination`: the provider's URL for such requests.
     """
 
     subject: SubjectAtProvider
@@ -83,11 +84,12 @@ async def sign_out(
     message: LogoutMessage,
     relay_state: str,
 ) -> str | None:
-    """Ends the browser sessions that the provider's logout request names. Returns the URL at the provider
-    that contains Slipway's signed response. Returns None if the provider has no URL for the response.
+    """Ends the browser sessions that the provider's logout request names. Returns the URL at the provider to
+    which the browser must be redirected: it contains Slipway's signed response. Returns None if the provider
+    has no URL for responses.
 
-    `relay_state`: the text `RelayState` that came with the request and is sent back. Raises Forbidden
-    `saml_response_used` if the request was used before.
+    `message`: the provider's verified logout request. `relay_state`: the text `RelayState` that came with the
+    request and is sent back. Raises Forbidden `saml_response_used` if the request was used before.
     """
     await used_assertions.use(session, provider, f"logout {message.id}", message.valid_until)
     ended = await provider_sessions.end_sessions(session, provider, message)

@@ -36,9 +36,12 @@ class SessionAtProvider(BaseModel):
 
 
 def key_of(subject: SubjectAtProvider) -> str:
-    """Returns the text that identifies the person's session at the provider: a hash of the NameID and a hash
-    of the SessionIndex. The text is stored in the database row of the browser session (WebSession). Both
-    hashes are needed, because different people may have the same SessionIndex.
+    """Returns a text that identifies the person's session at the provider. The text consists of a hash of the
+    NameID (the person) and a hash of the SessionIndex (the session). The second hash alone is not enough,
+    because different people may have the same SessionIndex.
+
+    The text is stored with the browser session (WebSession), so that `end_sessions` can find the browser
+    sessions that a logout request of the provider names.
     """
     return f"{_prefix(subject.name_id)}{_hash(subject.session_index or '')}"
 
@@ -64,9 +67,12 @@ def decrypt(cookie: str | None, cipher: Cipher) -> SessionAtProvider | None:
 async def end_sessions(
     session: AsyncSession, provider: SamlProvider, request: LogoutMessage
 ) -> list[tuple[UUID, UUID]]:
-    """Signs out the browsers of the person that the provider's request names. If the request names sessions,
-    only the browsers of these sessions are signed out. Returns the ended sessions as pairs: the session's id
-    and its user's id.
+    """Ends browser sessions at Slipway, because a SAML provider has sent a logout request for a person. If
+    the request names sessions at the provider, only the browser sessions that began with these sessions end.
+    Otherwise, all browser sessions of the person that began at this provider end.
+
+    `request`: the provider's verified logout request. Returns a pair for each ended browser session: its id
+    and the id of its user.
     """
     identities = select(ExternalIdentity.id).where(ExternalIdentity.issuer == provider.issuer)
     prefix = _prefix(request.name_id or "")

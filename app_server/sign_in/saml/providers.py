@@ -53,11 +53,13 @@ class _Known:
 
 
 class SamlProviders:
-    """The SAML providers of this installation. Their metadata, which contain their keys, are cached. The
-    metadata are fetched again after an hour, and if no cached key fits the signature of a message.
+    """The SAML providers of this installation, with a cache of their metadata. The metadata of a provider
+    contain its URLs and the keys that verify its signatures. They are read again after an hour. They are also
+    read again if no cached key fits the signature of a message, but at most every ten seconds.
 
-    A metadata URL may be in a private network, because the operator has configured it. `find_program`: a
-    function that returns the path of xmlsec1, or None if xmlsec1 is not installed.
+    `client`: the HTTP client that fetches the metadata. It may call private networks, because the operator of
+    the server, not a user, has configured the URLs. `find_program`: a function that returns the path of
+    xmlsec1, or None if xmlsec1 is not installed.
     """
 
     def __init__(

@@ -79,9 +79,9 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
     """Returns the configuration with which the library pysaml2 communicates with this provider. `metadata`:
     the provider's metadata as XML. `program`: the path of xmlsec1.
 
-    Raises MetadataUnusable if the metadata cannot be read or contain no signing key of the provider. Also
-    raises it if the provider's URL for the redirect binding is missing, or if this URL is not https and not
-    on this machine.
+    Raises MetadataUnusable if the metadata cannot be read, contain no signing key of the provider, or contain
+    no usable URL for the redirect binding. The URL is usable if it begins with https. A URL on this machine
+    may also begin with http.
     """
     # Loaded at the first sign-in: it takes more than a second, and most servers have no provider.
     from saml2.config import SPConfig

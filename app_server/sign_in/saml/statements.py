@@ -36,8 +36,12 @@ _MAX_EMAIL = 320
 
 
 class SubjectAtProvider(BaseModel):
-    """The SAML identifiers of a person and a session, which the provider repeats when it ends the session:
-    the NameID with its attributes, and the SessionIndex. `session_index`: None if the provider gave none.
+    """The identifiers that a SAML provider has given to a person and to the person's session. A logout
+    request contains the same identifiers, so both sides know which session it ends.
+
+    `name_id`: the NameID, which identifies the person. `format`, `name_qualifier`, `sp_name_qualifier`: the
+    attributes of the NameID; None if missing. `session_index`: identifies the session; None if the provider
+    gave none.
     """
 
     name_id: str
@@ -57,9 +61,12 @@ class Statement:
 
     `in_response_to`: the id of the request that the assertion answers. `valid_until`: the time after which
     the assertion is refused. It is a little later than the time in the assertion, because the clocks of the
-    provider and this server may differ. `name_id`: None if the NameID changes with each sign-in. `subject`:
-    the data with which Slipway can later sign the person out at the provider; None without a NameID.
-    `attributes`: the texts of each attribute, by the attribute's name.
+    provider and this server may differ.
+
+    `name_id`: the NameID, if it identifies the person permanently. It is None if the assertion has no NameID,
+    or if the provider creates a new NameID for each sign-in. `subject`: the data with which Slipway can later
+    sign the person out at the provider; None if the assertion has no NameID. `attributes`: the texts of each
+    attribute, by the attribute's name.
     """
 
     assertion_id: str
@@ -102,12 +109,13 @@ def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider,
 
 
 def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentity:
-    """Returns the person that a verified SAML assertion (`statement`) describes. Only the configured
-    attributes are read.
+    """Returns the person that a verified SAML assertion (`statement`) describes: id, name, e-mail address,
+    role and teams. The id is the NameID, or the attribute that is configured as the id. The other data come
+    from the attributes that are configured for them.
 
-    Raises Unacceptable if the assertion contains no permanent id of the person, which is the same at each
-    sign-in. Also raises it if the id or the e-mail address is too long. Raises Forbidden
-    `saml_domain_not_allowed` if the domain of the e-mail address is not allowed.
+    Raises Unacceptable if the assertion contains no id that stays the same at each sign-in. Raises
+    Unacceptable if the id or the e-mail address is too long. Raises Forbidden `saml_domain_not_allowed` if
+    the domain of the e-mail address is not allowed.
     """
     subject = statement.name_id
     if provider.subject_attribute:

@@ -81,9 +81,11 @@ class TeamMaintainer(Base):
 
 
 class ConversationTeam(Base):
-    """The database row that connects a conversation with the team that owns the conversation's repository.
-    The row exists only if a member of this team has started the conversation. All conversations in a sandbox
-    have the same team, or no team.
+    """The database row that stores to which team a conversation belongs. This is the team that owns the
+    conversation's repository. The row exists only if a member of the team has started the conversation.
+
+    `sandbox_id`: the sandbox of the conversation. The conversations in one sandbox all have the same team, or
+    all have no team.
     """
 
     __tablename__ = "conversation_teams"

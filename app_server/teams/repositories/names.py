@@ -49,11 +49,12 @@ def key_of(identity: str) -> str | None:
 
 
 def keys_that_cover(key: str) -> Sequence[str]:
-    """Returns the keys of all entries that a team's list of repositories could contain for the repository
-    `key`: the full name, and all patterns that match it. Does not check which of these entries exist.
+    """Returns the keys of all possible list entries that match a repository: its full name, and each pattern
+    that matches this name. A caller searches the teams' lists for these keys, to find the team that owns the
+    repository.
 
-    The most specific key comes first. For `host/a/b`, the keys are `host/a/b`, `host/a/b*`, `host/a/*` and
-    `host/a*`; a longer name gives one more pattern for each character.
+    `key`: the key of the repository. The most specific entry comes first. For `host/a/b`, the result is
+    `host/a/b`, `host/a/b*`, `host/a/*` and `host/a*`. There is one pattern for each character after the host.
     """
     start = key.index("/") + 1
     return [key, *(f"{key[:end]}*" for end in range(len(key), start, -1))]

@@ -43,11 +43,13 @@ class TeamRepositories(BaseModel):
 
 
 class RepositoryOwner(BaseModel):
-    """The API's reply with the team that owns a repository. Members of the team always get this reply. Other
-    users get it only if they may not start conversations about the repository.
+    """The team that owns a repository, as the API returns it. A user who is not a member of the team gets
+    this reply only if `members_only` is true. Otherwise, this user gets null.
 
-    `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
-    user may choose a profile.
+    `is_member`: whether the user is a member of the team. `members_see`: the access that members get to other
+    members' conversations about the repository. `members_only`: whether only members may start conversations
+    about the repository. `llm_profile`: the model profile that the user's conversations about this repository
+    must use; null if the user may choose a profile.
     """
 
     team_id: Id

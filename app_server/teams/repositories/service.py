@@ -94,10 +94,12 @@ async def save(
 async def set_maintainer(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, *, is_maintainer: bool
 ) -> None:
-    """Makes a member of the team a maintainer, or makes a maintainer an ordinary member. A maintainer may
-    change the list of the team's repositories.
+    """Gives or takes the right to change the list of the team's repositories. A member with this right is a
+    maintainer of the team.
 
-    Raises NotFound `team_member_not_found` if the person is not a member of the team.
+    `is_maintainer`: True makes the member a maintainer, False makes a maintainer an ordinary member. Nothing
+    changes if the member already is what is requested. Raises NotFound `team_member_not_found` if the person
+    is not a member of the team.
     """
     if await session.get(TeamMember, (team.id, person_id)) is None:
         raise NotFound("This person is not in the team.", code="team_member_not_found")
@@ -161,9 +163,9 @@ def _taken(name: str, owner: str) -> Conflict:
 
 
 async def _entries(session: AsyncSession, team_id: UUID) -> dict[str, str]:
-    """Returns the repositories of a team, sorted by key. The key of the dictionary is the form of the
-    repository's name that is used for comparisons. The value is the name as the user has entered it, such as
-    `github.com/Owner/Name`.
+    """Returns the entries of a team's list of repositories, sorted by key. An entry is the name of a
+    repository or a pattern. The dictionary contains for each entry its key (see names.py), and the text that
+    the user has entered, such as `github.com/Owner/Name`.
     """
     query = select(TeamRepository).where(TeamRepository.team_id == team_id).order_by(TeamRepository.key)
     return {row.key: row.name for row in await session.scalars(query)}

@@ -25,11 +25,13 @@ async def position(log: ConversationLog) -> LogPosition:
 )
 async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Conversations) -> LogPosition:
     """Adds events after the last event of the conversation's log, and returns the new last position. Events
-    that the log already has are skipped.
+    that the log already has are skipped, so the request may be repeated. The reply is 409 if the agent is
+    working.
 
-    The request contains `restored` after a restore from a backup, and `forked` for a copy of another
-    conversation. In both cases, the agent is stopped if it is working. The agent gets a message that says
-    what has happened and how old its files are. The request may be repeated.
+    The client sends `restored` after the workspace was restored from a backup, and `forked` if the
+    conversation is a copy of another one. In both cases, unfinished tool calls are ended, and the agent gets
+    a message that says what has happened and how old its files are. After a restore, a conversation with the
+    status `running` becomes `paused`, and actions that wait for approval still wait.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:

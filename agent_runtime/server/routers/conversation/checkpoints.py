@@ -20,8 +20,8 @@ async def list_checkpoints(conversation: LoadedConversation) -> CheckpointList:
 
 @router.get("/{checkpoint_id}/diff", responses={409: {"description": "The files cannot be read now"}})
 async def diff_checkpoint(conversation: LoadedConversation, checkpoint_id: int) -> CheckpointDiff:
-    """Returns how the files have changed since the checkpoint (a snapshot of the files): the changes that a
-    rewind (a reset to this checkpoint) would undo.
+    """Returns how the files have changed since the checkpoint (a snapshot of the files). A reset to this
+    checkpoint would undo these changes.
     """
     return await conversation.checkpoints.diff(checkpoint_id)
 

@@ -171,13 +171,13 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
-    """Returns whether the caller must deliver `first`, the first message of the conversation, once more. This
-    is needed if the request that created the conversation was interrupted before it had added the message or
-    had started the agent.
+    """Returns whether the caller must call `deliver` again for `first`, the first message of an existing
+    conversation. The request that created the conversation may have been interrupted before the message was
+    added or the agent was started.
 
-    Returns True if the log is empty, because the message is missing then. Also returns True if the log
-    contains a message with the id of `first`, because the agent may not have been started. In this case,
-    `deliver` does not add the message a second time.
+    Returns True if the log is empty, because then the message is missing. Also returns True if the log
+    contains the message, because then the agent may not have been started. `deliver` does not add the message
+    a second time.
     """
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)

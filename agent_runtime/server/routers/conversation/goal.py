@@ -22,8 +22,8 @@ async def start_goal(conversation: LoadedConversation, request: StartGoalRequest
 @router.post("/stop")
 async def stop_goal(conversation: LoadedConversation) -> Success:
     """Interrupts the goal of the conversation, a task that the agent continues until a judge (a model) finds
-    it reached. A working agent is not stopped, but no judge checks the goal after the agent has finished. The
-    user can resume the goal later.
+    it reached. If the agent is working, it continues. But when the agent has finished, no judge checks
+    whether the goal is reached. The user can resume the goal later.
     """
     rest(conversation)
     return Success()

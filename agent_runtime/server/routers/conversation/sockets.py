@@ -158,9 +158,12 @@ async def _send_all(
 async def _receive_all(
     socket: WebSocket, conversation: ConversationEngine, as_sent: Callable[[EventFrame], bytes]
 ) -> None:
-    """Receives messages from the client. Adds each message to the conversation, and starts the agent unless
-    the agent is already working. Errors are sent to the client, and the socket stays open. `as_sent`: a
-    function that encodes a frame (a message to the client) as this socket sends it.
+    """Receives messages from the client until the connection ends. Adds each message to the conversation, and
+    starts the agent unless the agent is already working. If a message is refused, sends the reason to the
+    client and continues.
+
+    `as_sent`: a function that converts a frame (a message to the client) to the JSON in which this WebSocket
+    sends frames.
     """
     try:
         while True:

@@ -114,8 +114,8 @@ async def response(response_id: str, registry: Conversations) -> StoredResponse:
 
 
 class _Draft:
-    """The response object of OpenAI's Responses API for one request. It returns the JSON of the response in
-    each state: in progress, failed or completed.
+    """Builds the JSON of a response of OpenAI's Responses API, for one request. There is one method for each
+    state of the response: `begun`, `failed` and `completed`.
     """
 
     def __init__(self, wanted: ResponseRequest, answer: FacadeAnswer) -> None:

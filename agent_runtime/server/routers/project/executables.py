@@ -46,8 +46,9 @@ async def of_conversation(
     conversation: LoadedConversation,
     project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None,
 ) -> ExecutablesResponse:
-    """Returns the executables (such as hooks and MCP servers) that a conversation's project contains now, and
-    the hashes of the executables to which the user has consented.
+    """Returns the executables (such as hooks and MCP servers) that a conversation's project contains now.
+    Also returns the hashes of the executables that the conversation uses, because the user has consented to
+    them.
 
     `project_dir`: the directory of an additional project of the conversation; without it, the project where
     the agent works.
@@ -72,12 +73,13 @@ async def of_conversation(
 async def consent(
     conversation: LoadedConversation, given: ConsentRequest, approved: Approved
 ) -> ExecutablesResponse:
-    """Records the user's consent to the executables with these hashes, and adds them to the conversation:
-    hooks, MCP servers, sub-agents and plugins.
+    """Records the user's consent to executables of a project, and adds these executables to the conversation.
+    The request contains their hashes. They can be hooks, MCP servers, sub-agents and plugins, but not
+    scripts.
 
-    An MCP server is not added if another server of the conversation has the same name; `name_taken` in the
-    reply contains the hashes of MCP servers that were not added for this reason. The reply is 409 if the
-    project no longer contains one of the executables.
+    An MCP server is not added if another server of the conversation has the same name. `name_taken` in the
+    reply contains the hashes of the MCP servers that were not added for this reason. The reply is 409 if the
+    project contains no such executable with one of the hashes.
     """
     try:
         await take_up(conversation, approved, given.hashes, given.project_dir)

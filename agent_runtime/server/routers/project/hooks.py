@@ -15,8 +15,8 @@ router = Router(prefix="/api/hooks", tags=["hooks"])
 
 @router.post("", responses={422: {"description": "A file with hooks cannot be understood"}})
 async def find(wanted: HooksRequest, request: Request) -> HooksResponse:
-    """Returns the hooks that the project's files define. A client can send the returned `hook_config` in a
-    request that creates a conversation. It is null if the project has no hooks.
+    """Returns the hooks that the project's files define, in the field `hook_config`; null if there are none.
+    A client can send `hook_config` in a request that creates a conversation.
     """
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():

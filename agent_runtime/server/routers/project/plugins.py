@@ -55,8 +55,8 @@ async def local(wanted: PluginsRequest, store: Plugins) -> PluginsResponse:
     },
 )
 async def fetch(wanted: FetchPluginRequest, store: Plugins) -> FetchedPlugin:
-    """Fetches a plugin at a certain commit, stores it and returns its description. The plugin is not added to
-    a conversation.
+    """Fetches a plugin from a git repository, stores it and returns its description. The source may also be a
+    directory on the server's machine. The plugin is not added to a conversation.
     """
     fetched = await store.fetch(wanted, wanted.timeout)
     plugin = await store.load(fetched)

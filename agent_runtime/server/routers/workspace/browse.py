@@ -33,8 +33,8 @@ class HomeResponse(BaseModel):
     """The reply of GET /api/file/home: directories from which a user can begin to browse. `home`: the user's
     home directory.
 
-    `favorites`: the directories inside the home directory; empty if clients may not access the home
-    directory. `locations`: the directories that clients may access.
+    `favorites`: the subdirectories of the home directory; empty if clients may not access the home directory.
+    `locations`: the directories that clients may access.
     """
 
     home: str

@@ -12,8 +12,8 @@ router = Router(prefix="/api/conversations/{conversation_id}/browser", tags=["co
 async def look(conversation_id: KnownId, registry: Conversations) -> BrowserGlimpse:
     """Returns the tabs of the agent's browser and a screenshot of the current page.
 
-    A conversation that is not in memory has no browser. This request does not load the conversation into
-    memory.
+    If the conversation is not in memory, the reply says that no browser is open. The request does not load
+    the conversation into memory.
     """
     conversation = registry.awake(conversation_id)
     return BrowserGlimpse() if conversation is None else await glimpse(conversation)

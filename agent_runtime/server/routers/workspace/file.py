@@ -67,9 +67,9 @@ async def archive(
     """Returns a directory as an archive file.
 
     The format `git-delta` contains the changes since the commit `base_ref` as a git patch. Without
-    `base_ref`, the patch contains the changes since the last commit that the current branch has in common
-    with its upstream branch. If the current branch has no upstream branch, the default branch is used in its
-    place.
+    `base_ref`, these are the changes since the last commit that the current branch and its upstream branch
+    have in common. If there is no upstream branch, the default branch of the remote `origin` is used. If
+    there is no common commit at all, these are the changes since the last commit.
 
     The format `tar.gz` contains the files as a compressed tar file. `exclude`: patterns of the names or paths
     to leave out of the tar file. `use_default_excludes`: whether the default patterns also apply.

@@ -73,9 +73,10 @@ def allowed_file(
 
 @router.get("/changes")
 async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChange]:
-    """Returns the files that differ from the commit `ref`. Without `ref`, compares with the last commit that
-    the current branch has in common with its upstream branch. If the current branch has no upstream branch,
-    the default branch is used in its place.
+    """Returns the files of the repository that differ from the commit `ref`. Without `ref`, compares with the
+    last commit that the current branch and its upstream branch have in common. If there is no upstream
+    branch, the default branch of the remote `origin` is used. If there is no common commit at all, compares
+    with the last commit.
     """
     with git_errors_as_problems():
         found = await git.changes(path, ref)
@@ -101,10 +102,11 @@ async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
 async def git_diff(
     path: Annotated[Path, Depends(allowed_file)], ref: str | None = None, commit: Sha | None = None
 ) -> GitDiff:
-    """Returns two versions of one file. With `commit`, these are the file before and after this commit.
-    Without `commit`, these are the file at the commit `ref` and the file now. Without `ref` and `commit`, the
-    older version is from the last commit that the current branch and its upstream branch have in common. If
-    there is no upstream branch, it is the last commit in common with the default branch.
+    """Returns an older and a newer version of one file.
+
+    With `commit`: the file before and after this commit. Without `commit`: the file in the commit `ref`, and
+    the present file. Without `commit` and `ref`: the file in the commit that GET /api/git/changes compares
+    with by default, and the present file.
     """
     with git_errors_as_problems():
         found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))
@@ -118,8 +120,8 @@ async def git_diff(
     },
 )
 async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
-    """Sets the repositories that git commands reach through the app server, and how git signs commits.
-    Replaces the settings of the previous call.
+    """Sets the repositories that git commands in the sandbox reach through the app server. Also sets how git
+    signs commits. All settings of the previous request are replaced.
     """
     remotes: RemotesFile | None = request.app.state.git_remotes
     if remotes is None:

@@ -44,9 +44,9 @@ async def vscode_url(
     """Starts VS Code if it does not run yet, and returns the URL at which VS Code shows the directory
     `workspace_dir`. Without `workspace_dir`, it shows the server's workspace.
 
-    `base_url`: the URL at which the caller reaches VS Code's port. Without `base_url`, the returned URL is
-    null. VS Code is reached only through the server's port relay (the URLs `/api/ports/…`), and the server
-    does not know under which URL the caller reaches the relay.
+    `base_url`: the URL at which the caller reaches the port of VS Code through this server, as in
+    `…/api/ports/PORT/relay`. The server does not know this URL, because it depends on the address at which
+    the caller reaches the server. Without `base_url`, the returned URL is null.
     """
     base = _base(base_url)
     await plugins.start("vscode")

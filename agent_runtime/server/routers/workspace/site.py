@@ -57,8 +57,11 @@ async def _require_key_or_cookie(
 async def begin_session(
     request: Request, response: Response, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """Sets a cookie in the user's browser. The cookie gives access to the files of conversations' working
-    directories and to nothing else.
+    """Sets a cookie that lets the user's browser open the files of conversations' working directories. The
+    cookie gives no other access.
+
+    `key`: the session key of the client, from the request's header. The cookie's value is a digest of this
+    key. The cookie is needed because a browser that opens a web page cannot send this header.
     """
     _set_cookie(request, response, _cookie_for(key or ""))
 
@@ -78,9 +81,11 @@ async def runtime(_: KnownId) -> RuntimeInfo:
 
 @router.post("/conversations/{conversation_id}/runtime/reprovision", dependencies=[Depends(require_key)])
 async def reprovision(_: KnownId) -> RuntimeInfo:
-    """Does nothing and replies that the conversation's runtime (the process that runs the agent) is
-    available. The route exists only because clients may call it. It has an effect for other kinds of
-    runtimes, which this server does not have.
+    """Replies that the conversation's runtime (the process that runs the agent) is available. Does nothing
+    else.
+
+    With this request, clients ask the server to set up the runtime again. Here this is never necessary,
+    because conversations run in the process of this server.
     """
     return RuntimeInfo()
 
