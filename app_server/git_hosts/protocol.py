@@ -73,8 +73,8 @@ class GitHostClient(Protocol):
         """Returns repositories of the token's user. The repository with the latest change comes first, if the
         host can sort by time. Otherwise the order depends on the host.
 
-        `query`: a part of the name; an empty text means all repositories. `organization`: the `id` or the
-        `installation_id` of the Organization whose repositories are wanted; None means all organisations.
+        `query`: a part of the name; an empty text means all repositories. `organization`: the `id`
+        of the Organization whose repositories are wanted; None means all organisations.
         """
         ...
 

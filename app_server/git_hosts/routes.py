@@ -83,12 +83,10 @@ Connected = Annotated[ConnectedHost, Depends(_connected)]
 async def search_installations(connected: Connected, page_id: PageId = None, limit: Limit = 100) -> Page[str]:
     """Returns ids with which search_repositories can limit its results to one namespace. Returns one id for
     each namespace with repositories that the user may see. A namespace is an organisation, group, workspace
-    or project. The id is the id of a GitHub App's installation if the host states one, otherwise the id of
-    the namespace.
+    or project.
     """
     found = await connected.client.organizations(_host_page(page_id), limit)
-    ids = [one.installation_id or one.id for one in found.items]
-    return Page[str](items=ids, next_page_id=_page_id(found))
+    return Page[str](items=[one.id for one in found.items], next_page_id=_page_id(found))
 
 
 @router.get("/repositories/search")

@@ -76,13 +76,10 @@ class OwnerKind(StrEnum):
 
 
 class Organization(Value):
-    """An organisation, group, workspace or project that contains repositories at a git host.
-    `installation_id`: the id of a GitHub App's installation in this organisation; None if there is none.
-    """
+    """An organisation, group, workspace or project that contains repositories at a git host."""
 
     id: str
     name: str
-    installation_id: str | None = None
 
 
 class HostRepository(Value):

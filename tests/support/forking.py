@@ -199,6 +199,7 @@ class Nursery:
         if os.getpid() == owner:
             self._socket.close()
             self._process.wait()
+            self._errors.close()
 
     def _ask(self, order: dict[str, Any], files: list[int]) -> int:
         with self._lock:

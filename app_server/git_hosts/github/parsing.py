@@ -69,12 +69,6 @@ def organization(found: Json) -> Organization:
     return Organization(id=found["login"], name=found["login"])
 
 
-def installation(found: Json) -> Organization:
-    account = found.get("account") or {}
-    name = account.get("login") or account.get("slug") or str(found["id"])
-    return Organization(id=name, name=name, installation_id=str(found["id"]))
-
-
 def repository(found: Json) -> HostRepository:
     may = found.get("permissions") or {}
     owner = (found.get("owner") or {}).get("type")

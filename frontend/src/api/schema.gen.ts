@@ -131,7 +131,9 @@ export interface paths {
         };
         /**
          * List Installations
-         * @description Returns at most 100 installations of a GitHub App, in GitHub's order.
+         * @description Returns at most 100 installations of a GitHub App, in GitHub's order. An installation gives the app
+         *     access to repositories of one user or organisation. An administrator can choose one of the returned
+         *     installations with use_installation.
          *
          *     404 `git_app_not_found` if there is no application with this id. 409 `git_app_has_no_key` if the
          *     application has no private key. 502 `git_app_refused` if GitHub refuses the application. 502
@@ -183,9 +185,11 @@ export interface paths {
         };
         /**
          * List Administered Items
-         * @description Returns the items of the organisation and of all teams: secrets, MCP servers, network rules and sandbox
-         *     specs (images and plugins for new sandboxes). For each item, the reply says which teams and how many
-         *     people have replaced it for themselves with an item of the same name.
+         * @description Returns the items of the organisation and of all its teams: secrets, MCP servers, network rules and
+         *     sandbox specs (images and plugins for new sandboxes).
+         *
+         *     An item of a team or of a person can apply in place of an item with the same name. For each item, the
+         *     reply names the teams, and gives the number of people, for which this is so.
          */
         get: operations["list_administered_items_api_v1_administration_items_get"];
         put?: never;
@@ -206,12 +210,14 @@ export interface paths {
         get?: never;
         /**
          * Save Egress Rule Of Level
-         * @description Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
-         *     the organisation if `team_id` is left out. It applies to new requests at once.
+         * @description Adds or changes a network rule, which says whether sandboxes may send requests to a host. The rule
+         *     belongs to a team, or to the organisation if `team_id` is left out. It applies to new requests at once.
          *
-         *     `name`: a host name or an IP address, with or without a port. A host name that begins with `*.` means all
-         *     subdomains, for example `*.example.com`. 404 `team_not_found` if there is no such team. 409
-         *     `too_many_items` if the team or organisation has the maximum number of rules.
+         *     `name`: the host to which the rule applies: a host name or an IP address, with or without a port. A host
+         *     name that begins with `*.` means all subdomains, for example `*.example.com`.
+         *
+         *     404 `team_not_found` if there is no such team. 409 `too_many_items` if the team or organisation has the
+         *     maximum number of rules.
          */
         put: operations["save_egress_rule_of_level_api_v1_administration_items_egress_rule__name__put"];
         post?: never;
@@ -394,8 +400,8 @@ export interface paths {
         /**
          * List Administered Settings
          * @description Returns all setting values of the organisation and of its teams, and all quotas of single people. For
-         *     each value, the reply also says which teams and how many people do not get this value, because they have
-         *     set a different value for the same setting.
+         *     each value, the reply also says which teams and how many people have another value of the same setting,
+         *     which applies in its place.
          */
         get: operations["list_administered_settings_api_v1_administration_settings_get"];
         put?: never;
@@ -417,11 +423,13 @@ export interface paths {
         /**
          * Set Setting Of Organisation
          * @description Sets a setting for all users of the organisation. The value applies to conversations that are started
-         *     from now on. An enforced model profile (which users cannot replace by another) also applies to existing
-         *     conversations, from their next model call on. Errors: 400 `setting_must_be_enforced` if `enforced` is
-         *     false, but the setting (such as the model profile) can only be set with `enforced`; 404
-         *     `llm_profile_not_found` if there is no shared model profile with the name that the value contains; 422
-         *     `invalid_request` if the value is not valid.
+         *     from now on. Quotas, the monthly budget and the model profile also apply to existing conversations. The
+         *     model profile and the monthly budget can only be set with `enforced`, so that users cannot choose another
+         *     value.
+         *
+         *     Errors: 400 `setting_must_be_enforced` if such a setting is sent without `enforced`; 404
+         *     `llm_profile_not_found` if the setting is the model profile and the value is not the name of a shared
+         *     profile; 422 `invalid_request` if the value is not valid.
          */
         put: operations["set_setting_of_organisation_api_v1_administration_settings_organisation__name__put"];
         post?: never;
@@ -476,19 +484,20 @@ export interface paths {
         get?: never;
         /**
          * Set Setting Of Team
-         * @description Sets a setting for all members of a team.
+         * @description Sets a setting for all members of a team. The model profile and the monthly budget can only be set with
+         *     `enforced`, so that members cannot choose another value.
          *
-         *     Errors: 400 `setting_must_be_enforced` if `enforced` is false, but the setting (such as the model profile)
-         *     can only be set with `enforced`; 400 `setting_not_at_level` if the setting cannot be set for a team; 404
-         *     `team_not_found` if there is no such team; 404 `llm_profile_not_found` if there is no shared model profile
-         *     with the name that the value contains; 422 `invalid_request` if the value is not valid.
+         *     Errors: 400 `setting_must_be_enforced` if such a setting is sent without `enforced`; 400
+         *     `setting_not_at_level` if the setting cannot be set for a team; 404 `team_not_found` if there is no such
+         *     team; 404 `llm_profile_not_found` if the setting is the model profile and the value is not the name of a
+         *     shared profile; 422 `invalid_request` if the value is not valid.
          */
         put: operations["set_setting_of_team_api_v1_administration_settings_teams__team_id___name__put"];
         post?: never;
         /**
          * Delete Setting Of Team
-         * @description Deletes the value that is set for a team's setting. Errors: 404 `team_not_found` if there is no such
-         *     team; 404 `setting_not_set` if the team has no value for this setting.
+         * @description Deletes the value that an administrator has set for all members of a team. Errors: 404 `team_not_found`
+         *     if there is no such team; 404 `setting_not_set` if the team has no value for this setting.
          */
         delete: operations["delete_setting_of_team_api_v1_administration_settings_teams__team_id___name__delete"];
         options?: never;
@@ -505,9 +514,12 @@ export interface paths {
         };
         /**
          * List Sign In Providers
-         * @description Lists the identity providers, with the URLs to register at each provider. If the metadata of a provider
-         *     are not in the cache, fetches them from the provider. For each provider that cannot be reached, this takes
-         *     up to ten seconds.
+         * @description Lists the identity providers. Each entry contains the URLs to register at the provider, and the problem
+         *     that makes sign-ins fail, if there is one.
+         *
+         *     To find such problems, the server reads the metadata of each provider from its cache, or else fetches
+         *     them, one provider after the other. A provider that cannot be reached delays the reply by up to ten
+         *     seconds.
          */
         get: operations["list_sign_in_providers_api_v1_administration_sign_in_providers_get"];
         put?: never;
@@ -548,8 +560,8 @@ export interface paths {
          * @description Sets the default limit of the installation. The limit applies at once to all users, in all
          *     organisations, who have no individual limit.
          *
-         *     403 `permission_missing` if the administrator does not belong to the default organisation, whose
-         *     administrators manage the installation.
+         *     403 `permission_missing` if the caller may not manage the installation. Only administrators of the default
+         *     organisation may do this.
          */
         put: operations["set_default_spending_limit_api_v1_administration_spending_limits_default_put"];
         post?: never;
@@ -723,11 +735,12 @@ export interface paths {
         put?: never;
         /**
          * Import Exported Conversation
-         * @description Imports a conversation from the zip file that `download` returns. The imported conversation can be read
-         *     and shared. It has no sandbox, so messages to it are refused with 409 `conversation_imported`.
+         * @description Imports a conversation from an exported zip file, which the route `download` returns. The imported
+         *     conversation can be read and shared. It has no sandbox, so messages to it are refused with 409
+         *     `conversation_imported`.
          *
-         *     422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events or unpacks to
-         *     more than 64 MB.
+         *     422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events, or contains
+         *     more than 64 MB of unpacked data.
          */
         post: operations["import_exported_conversation_api_v1_app_conversations_import_post"];
         delete?: never;
@@ -748,10 +761,12 @@ export interface paths {
          * @description Returns a page of the conversations that the user may see and that match the filters, newest first.
          *
          *     `shared`: true for conversations that others share with the user, false for the user's own conversations;
-         *     if left out, all conversations. `query`: a part of the title, or words from one message, or the beginnings
-         *     of such words. `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for
-         *     archived conversations, false for conversations that are not archived; if left out, all conversations.
-         *     `created_by_user_id__eq`: only conversations of this user.
+         *     if left out, all conversations. `query`: a conversation matches if its title contains this text, or if one
+         *     of its messages contains all words of this text. The beginnings of words also match.
+         *
+         *     `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
+         *     conversations, false for the others; if left out, all conversations. `created_by_user_id__eq`: only
+         *     conversations of this user.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -919,8 +934,11 @@ export interface paths {
         put?: never;
         /**
          * Answer
-         * @description Approves the new version of an MCP tool that its MCP server has changed, or continues to refuse the
-         *     tool. 409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
+         * @description Stores and sends the user's decision about an MCP tool whose definition its MCP server has changed: the
+         *     agent may call the changed tool, or still may not call it. Until the user allows the change, the agent
+         *     cannot call the tool.
+         *
+         *     409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
         delete?: never;
@@ -984,8 +1002,9 @@ export interface paths {
         put?: never;
         /**
          * Set Budget
-         * @description Sets the budget of the conversation. If the request is sent again with the same amount, nothing
-         *     changes. 403 `setting_enforced` if the organisation or a team enforces a lower budget.
+         * @description Sets how much the conversation may cost in total. The new budget replaces the earlier one, so a
+         *     repeated request with the same amount does not raise the budget. 403 `setting_enforced` if the
+         *     organisation or a team enforces a lower budget.
          */
         post: operations["set_budget_api_v1_app_conversations__conversation_id__budget_post"];
         delete?: never;
@@ -1132,11 +1151,13 @@ export interface paths {
          *     Other allowed executables, such as hooks and MCP servers, are added to the conversation at once. Returns
          *     all executables with the decisions that now apply.
          *
-         *     409 `offer_changed` if one of the hashes belongs to no current executable. 409 `setup_script_runs` if a
-         *     setup script is allowed while another setup script is running. In these two cases no decision is stored.
-         *     409 `not_ready` while the conversation starts. After a failed start, the decisions are stored, and the
-         *     retry of the start uses them. 400 `repository_not_in_conversation` if the body names a repository that the
-         *     conversation does not have.
+         *     If the start of the conversation has failed, the decisions are only stored, and the retry of the start
+         *     uses them.
+         *
+         *     In the following cases, no decision is stored. 409 `offer_changed` if one of the hashes belongs to no
+         *     current executable. 409 `setup_script_runs` if a setup script is allowed while another setup script is
+         *     running. 409 `not_ready` while the conversation starts. 400 `repository_not_in_conversation` if the body
+         *     names a repository that the conversation does not have.
          */
         post: operations["answer_executables_api_v1_app_conversations__conversation_id__consent_post"];
         delete?: never;
@@ -1253,12 +1274,14 @@ export interface paths {
         };
         /**
          * Git Changes
-         * @description Returns the files that differ from the commit, branch or tag `ref`. Without `ref`, returns the files
-         *     that have changed since the conversation began.
+         * @description Returns the files of a repository that differ from the commit, branch or tag `ref`.
          *
-         *     `path`: the directory of a repository, relative to the conversation's first repository (`../lamp`) or
-         *     absolute within the sandbox; if left out, the first repository. If `ref` is left out, a repository that
-         *     does not belong to the conversation is compared with its default branch.
+         *     `path`: the directory of the repository, absolute within the sandbox, or relative to the directory of the
+         *     conversation's first repository (for example `../lamp`); if left out, the first repository.
+         *
+         *     If `ref` is left out, a repository of the conversation is compared with the commit at which the agent's
+         *     work began. Any other directory is compared with the last commit that its branch shares with the upstream
+         *     branch. If there is none, the default branch is used in its place.
          */
         get: operations["git_changes_api_v1_app_conversations__conversation_id__git_changes_get"];
         put?: never;
@@ -1278,9 +1301,12 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Returns the content of one file before and after the changes. Takes the content before the changes from
-         *     the commit, branch or tag `ref`; without `ref`, from the commit at which the conversation began. `path`:
-         *     relative to the conversation's first repository, or absolute within the sandbox.
+         * @description Returns the content of one file before and after the changes. `path`: absolute within the sandbox, or
+         *     relative to the directory of the conversation's first repository.
+         *
+         *     `ref`: the commit, branch or tag with the content before the changes; if left out, the commit at which the
+         *     agent's work began. For a file outside of the conversation's repositories, it is then the last commit that
+         *     the branch shares with its upstream branch. If there is none, the default branch is used in its place.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -1324,8 +1350,9 @@ export interface paths {
         };
         /**
          * Git Pushes
-         * @description Returns the last 200 pushes from the conversation's sandbox, newest first, including refused and failed
-         *     pushes.
+         * @description Returns the pushes from the conversation's sandbox, newest first: one entry for each pushed branch or
+         *     tag, at most the last 200. Refused and failed pushes are included. If other conversations work in the same
+         *     sandbox, their pushes are included, too.
          */
         get: operations["git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get"];
         put?: never;
@@ -1347,8 +1374,8 @@ export interface paths {
         put?: never;
         /**
          * Set Goal
-         * @description Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
-         *     finds that the goal is reached.
+         * @description Sets the goal of the conversation and starts the agent: the text of the goal is sent to the agent as a
+         *     message. The agent then works until a judge (a model) finds that the goal is reached.
          *
          *     409 `already_running` if the agent works. 409 `conversation_not_ready` while the conversation starts.
          */
@@ -1467,10 +1494,12 @@ export interface paths {
          * @description Makes a read-only link to the conversation. Until the link expires, all people who have the link can
          *     read the conversation. Returns the link with its URL.
          *
-         *     409 `secrets_found` if the conversation shows secrets that the owner has not agreed to show (`findings` in
-         *     the reply lists all found secrets; `confirmed_findings` in the request must contain their ids). 409
-         *     `too_many_secrets_found` if more than 100 secrets are found. 409 `conversation_too_long_to_scan` if the
-         *     conversation is too long to be searched for secrets. 409 `too_many_links` if the conversation has the
+         *     409 `secrets_found` if secrets were found in the conversation and the owner has not agreed to show all of
+         *     them. `findings` in this reply lists the secrets with their ids. To agree, the owner sends the request
+         *     again with all these ids in `confirmed_findings`.
+         *
+         *     409 `too_many_secrets_found` if more than 100 secrets are found. 409 `conversation_too_long_to_scan` if
+         *     the conversation is too long to be searched for secrets. 409 `too_many_links` if the conversation has the
          *     maximum number of links.
          */
         post: operations["create_link_api_v1_app_conversations__conversation_id__links_post"];
@@ -1956,8 +1985,9 @@ export interface paths {
         };
         /**
          * Get Conversation Skills
-         * @description Returns the skills that were found when the conversation began. `report` names the files that were
-         *     found. For each file, it says whether the agent uses the file, and why.
+         * @description Returns the skills that were loaded when the conversation began. The field `report` also lists the
+         *     files and directories from which no skill was loaded. For each entry, it says whether a skill was loaded,
+         *     and why.
          */
         get: operations["get_conversation_skills_api_v1_app_conversations__conversation_id__skills_get"];
         put?: never;
@@ -2041,15 +2071,16 @@ export interface paths {
         /**
          * Download Workspace
          * @description Downloads the conversation's current project files as a gzipped tar file. The names in the file begin
-         *     with `project/`.
+         *     with `project/`. The agent's home directory and the data of the agent server are left out.
          *
          *     The sandbox may be running, paused or archived. If it is a container, it is paused while its files are
-         *     copied. The agent's home directory and the data of the agent server are left out. 409
-         *     `conversation_imported` if the conversation was imported, so that it has no sandbox. 409 `sandbox_deleted`
-         *     if the sandbox was deleted. 409 `conversation_not_started` if the project files have not been fetched yet.
-         *     409 `sandbox_not_at_rest` if the sandbox is starting or could not be started. 409 `sandbox_shared` if the
-         *     directory also has files of other conversations. 409 `download_running` if an earlier download of this
-         *     sandbox's files has not ended.
+         *     copied.
+         *
+         *     409 `conversation_imported` if the conversation was imported, so that it has no sandbox. 409
+         *     `sandbox_deleted` if the sandbox was deleted. 409 `conversation_not_started` if the project files have not
+         *     been fetched yet. 409 `sandbox_not_at_rest` if the sandbox is starting or could not be started. 409
+         *     `sandbox_shared` if other conversations work in the same project directory, so that their files cannot be
+         *     told apart. 409 `download_running` if an earlier download of this sandbox's files has not ended.
          */
         get: operations["download_workspace_api_v1_app_conversations__conversation_id__workspace_get"];
         put?: never;
@@ -2172,9 +2203,9 @@ export interface paths {
          *     webhook is shown only in this reply.
          *
          *     403 `permission_missing` if `is_for_everyone` is true and the user is not an administrator. 403
-         *     `recipient_not_allowed` if the user may not send mail to this address. 409 `no_mail_server` for a callback
-         *     of the kind `mail` if the server has no mail server. 404 for a conversation of another user. 409
-         *     `too_many_callbacks` if the user has the maximum number of callbacks.
+         *     `recipient_not_allowed` if the user may not send mail to the address in `email`. 409 `no_mail_server` for
+         *     a callback of the kind `mail` if the server has no mail server. 404 if `conversation_id` is a conversation
+         *     of another user. 409 `too_many_callbacks` if the user has the maximum number of callbacks.
          */
         post: operations["add_callback_api_v1_callbacks_post"];
         delete?: never;
@@ -2203,10 +2234,11 @@ export interface paths {
         head?: never;
         /**
          * Change Callback
-         * @description Changes fields of a callback and returns it. 400 `no_url` if a URL is given for a callback that is
-         *     neither a webhook nor a chat. 400 `no_instructions` if instructions are given for a callback that is not
-         *     of the kind `task`. 400 `no_filter` if a callback of the kind `chat`, `mail`, `comment` or `task` would
-         *     have no filter.
+         * @description Changes fields of a callback and returns the callback.
+         *
+         *     400 `no_url` if the request contains a URL and the callback is not of the kind `webhook` or `chat`. 400
+         *     `no_instructions` if the request contains instructions and the callback is not of the kind `task`. 400
+         *     `no_filter` if all filters of a callback of the kind `chat`, `mail`, `comment` or `task` would be empty.
          */
         patch: operations["change_callback_api_v1_callbacks__callback_id__patch"];
         trace?: never;
@@ -2265,9 +2297,9 @@ export interface paths {
         put?: never;
         /**
          * Rotate Secret Of Callback
-         * @description Gives a webhook a new secret, which is shown only in this reply. Until `previous_secret_until`,
-         *     messages are signed with both the new and the previous secret. 400 `no_secret` if the callback is not a
-         *     webhook.
+         * @description Gives a webhook a new secret, which is shown only in this reply. Messages are also signed with the
+         *     previous secret until the time `previous_secret_until` in the reply. 400 `no_secret` if the callback is
+         *     not a webhook.
          */
         post: operations["rotate_secret_of_callback_api_v1_callbacks__callback_id__rotate_secret_post"];
         delete?: never;
@@ -2438,9 +2470,12 @@ export interface paths {
         };
         /**
          * Search Events
-         * @description Returns a page of the conversation's events. With `query`, returns only events that contain these
-         *     words. Then `matches` gives the sequence number and the matching passage of each event in `items`. `full`:
-         *     if false, each image and the middle of each long output are replaced by a URL.
+         * @description Returns a page of the conversation's events. With `query`, returns only events that contain all words
+         *     of `query`. In this case, `matches` in the reply contains the sequence number and the matching text
+         *     passage of each returned event.
+         *
+         *     `full`: if false, each image and the middle of each long output are left out, and a URL is given from
+         *     which the client can read this part.
          */
         get: operations["search_events_api_v1_conversation__conversation_id__events_search_get"];
         put?: never;
@@ -2516,8 +2551,8 @@ export interface paths {
         post?: never;
         /**
          * Take Message Back
-         * @description Deletes a waiting message, so that the agent does not receive it. If a sleeping sandbox was being woken
-         *     only for this message, the sandbox stays asleep.
+         * @description Deletes a message that the agent has not received yet, so that the agent never receives it. If a
+         *     sleeping sandbox was being woken only to deliver this message, the sandbox is not woken.
          */
         delete: operations["take_message_back_api_v1_conversations__conversation_id__pending_messages__message_id__delete"];
         options?: never;
@@ -2585,13 +2620,14 @@ export interface paths {
         put?: never;
         /**
          * Receive Git Webhook
-         * @description Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. No sign-in is needed,
-         *     but the delivery must be signed with the trigger's secret.
+         * @description Stores a webhook delivery of a git host for the trigger with the id `hook_id`. A background job handles
+         *     the delivery later. If the git host sends the same delivery several times, it is handled only once. No
+         *     sign-in is needed, but the delivery must be signed with the trigger's secret.
          *
-         *     The delivery is handled later, and only once even if the git host sends it several times. Errors: 400
-         *     `webhook_not_json`; 400 `webhook_too_large` if the body contains too many JSON values; 400
-         *     `webhook_unreadable` if the body has an unexpected form; 401 `webhook_signature_wrong` if the signature is
-         *     wrong; 404 if there is no such trigger; 413 if the body has too many bytes.
+         *     Errors: 400 `webhook_not_json` if the body is not JSON; 400 `webhook_too_large` if the body contains too
+         *     many JSON values; 400 `webhook_unreadable` if the body has an unexpected form; 401
+         *     `webhook_signature_wrong` if the signature is wrong; 404 if there is no such trigger; 413 if the body has
+         *     too many bytes.
          */
         post: operations["receive_git_webhook_api_v1_git_webhooks__hook_id__post"];
         delete?: never;
@@ -2629,9 +2665,9 @@ export interface paths {
         };
         /**
          * Search Installations
-         * @description Returns the ids of the namespaces that contain repositories which the user may see. A namespace is an
-         *     organisation, group, workspace or project. If a GitHub App is installed in an organisation, the id of the
-         *     installation is returned in place of the id of the organisation.
+         * @description Returns ids with which search_repositories can limit its results to one namespace. Returns one id for
+         *     each namespace with repositories that the user may see. A namespace is an organisation, group, workspace
+         *     or project.
          */
         get: operations["search_installations_api_v1_git_installations_search_get"];
         put?: never;
@@ -2651,10 +2687,14 @@ export interface paths {
         };
         /**
          * Search Repositories
-         * @description Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
-         *     repository at this host. `installation_id`: an id from search_installations; only repositories of the
-         *     namespace (such as an organisation) with this id are returned. `sort_order`: the order within each page.
-         *     400 `sort_order_not_supported` for an order by number of forks.
+         * @description Returns one page of the user's repositories at one git host.
+         *
+         *     `query`: a part of the name, or the URL of a repository at this host. `installation_id`: an id from
+         *     search_installations; only repositories of this namespace (such as an organisation) are returned.
+         *     `sort_order`: how Slipway sorts the repositories of each page.
+         *
+         *     400 `sort_order_not_supported` if `sort_order` is an order by number of forks. 400
+         *     `repository_at_other_host` if `query` is a URL at another host.
          */
         get: operations["search_repositories_api_v1_git_repositories_search_get"];
         put?: never;
@@ -3010,9 +3050,9 @@ export interface paths {
         /**
          * Move Person To Organisation
          * @description Moves a person to an organisation. The person keeps everything that the person owns, such as
-         *     conversations. The person's memberships of teams end, and so does all sharing by and with the person. Open
-         *     connections that send events of a conversation to a browser are closed within two seconds if their reader
-         *     had access only by such a membership or sharing.
+         *     conversations. The person's memberships of teams end, and so does all sharing by and with the person. If a
+         *     browser thereby loses access to a conversation, its connection that receives the conversation's events is
+         *     closed within two seconds.
          *
          *     403 `role_not_manageable` if the person is the owner of the default organisation. 404
          *     `organisation_not_found` if there is no organisation with the given id. 404 `person_not_found` if there is
@@ -3144,11 +3184,14 @@ export interface paths {
         put?: never;
         /**
          * Create Key Of Service Account
-         * @description Creates an API key that acts for a service account. The key has no more rights than the account's role
-         *     and the credential that sends this request. Errors: 403 `role_not_manageable` if the administrator may not
-         *     manage accounts with this role; 403 `stronger_key` if the requested key has more rights than the
-         *     credential that sends this request; 404 `service_account_not_found` if there is no such service account;
-         *     409 `too_many_api_keys` if the account has the maximum number of API keys.
+         * @description Creates an API key that acts for a service account, and returns the key. The key may do only what the
+         *     account's role allows. It also cannot have more rights than the API key or browser session that sends this
+         *     request.
+         *
+         *     Errors: 403 `role_not_manageable` if the administrator may not manage accounts with this role; 403
+         *     `stronger_key` if the requested key has more rights than the API key or browser session of this request;
+         *     404 `service_account_not_found` if there is no such service account; 409 `too_many_api_keys` if the
+         *     account has the maximum number of API keys.
          */
         post: operations["create_key_of_service_account_api_v1_people_service_accounts__account_id__keys_post"];
         delete?: never;
@@ -3356,10 +3399,10 @@ export interface paths {
         };
         /**
          * Get Repository Owner
-         * @description Returns the team that owns a repository. Returns null if no team owns it.
+         * @description Returns the team that owns a repository, if the user may know this team. Otherwise returns null.
          *
-         *     For a user who is not a member of the owning team: returns the team if it reserves the repository for its
-         *     members, otherwise null.
+         *     A member of the team may know it. Other users may know it only if the team reserves the repository for its
+         *     members. Returns null also if no team owns the repository.
          *
          *     `repository`: the name or URL of the repository. `git_provider`: the kind of git host for a name without a
          *     host; null means GitHub. 422 `repository_not_found` if the text is not the name or URL of a repository.
@@ -3433,9 +3476,9 @@ export interface paths {
         /**
          * Search Sandbox Specs
          * @description Returns one page of the sandbox specs (image and plugins of sandboxes) that the user can see, sorted by
-         *     name: the user's own specs, and the specs of the organisation and of the user's teams that apply to the
-         *     user. The first spec of the first page is always the spec in the server's configuration, with the id
-         *     `default`.
+         *     name. These are the user's own specs, and the specs of the organisation and of the user's teams. A spec of
+         *     the organisation or a team is left out if another spec with the same name applies in its place. The first
+         *     spec of the first page is always the spec in the server's configuration, with the id `default`.
          */
         get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
         put?: never;
@@ -3574,9 +3617,10 @@ export interface paths {
         /**
          * Delete Sandbox
          * @description Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-         *     works on them any more. The query may contain the sandbox id a second time, as in the protocol that
-         *     Slipway's clients use (OpenHands'). 400 `two_sandboxes` if the id in the query differs from the id in the
-         *     path.
+         *     works on them any more.
+         *
+         *     The parameter `sandbox_id` in the query is optional and has no effect. It exists because OpenHands clients
+         *     send the id also in the query. 400 `two_sandboxes` if it differs from the id in the path.
          */
         delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
         options?: never;
@@ -3687,10 +3731,10 @@ export interface paths {
          * @description Starts a sandbox that sleeps, is archived or has failed. The reply is sent before the sandbox runs.
          *
          *     If the host of the sandbox cannot be reached, the sandbox starts on another host, with the files of its
-         *     last backup. If the conversation has events that are later than the backup, the request is refused with
-         *     status 409 `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The
-         *     user can then repeat the request with `from_backup` to accept the loss of all file changes that were made
-         *     after the backup.
+         *     last backup. If the conversations in the sandbox have events that are later than the backup, the request
+         *     is refused with status 409 `backup_outdated`. In this reply, `backup_at` and `later_events` say how old
+         *     the backup is. The user can then repeat the request with `from_backup` to accept the loss of all file
+         *     changes that were made after the backup.
          *
          *     Status 429 `quota_reached`: the user or the organisation already has the maximum number of running
          *     sandboxes.
@@ -3764,7 +3808,8 @@ export interface paths {
          * @description Returns the names of the secrets that commands in the sandbox may use. The reply never contains the
          *     values.
          *
-         *     The header `X-Session-API-Key` must have the `session_api_key` of the sandbox, or of a conversation in it.
+         *     The header `X-Session-API-Key` must contain a key for the sandbox's agent server: the `session_api_key`
+         *     that the API has returned with the sandbox, or with a conversation in the sandbox.
          */
         get: operations["list_secret_names_api_v1_sandboxes__sandbox_id__settings_secrets_get"];
         put?: never;
@@ -3830,8 +3875,8 @@ export interface paths {
         };
         /**
          * Search Secrets
-         * @description Returns a page of the user's secrets, sorted by name. `name__contains`: only secrets whose names
-         *     contain this text are returned, also if upper and lower case differ; null returns all secrets.
+         * @description Returns a page of the user's secrets, sorted by name. `name__contains`: returns only secrets whose
+         *     names contain this text; upper and lower case are not distinguished. Null returns all secrets.
          */
         get: operations["search_secrets_api_v1_secrets_search_get"];
         put?: never;
@@ -3879,10 +3924,14 @@ export interface paths {
         put?: never;
         /**
          * Save Settings
-         * @description Changes the settings that are in the request body; the other settings stay. A change of the model
-         *     changes the active model profile. If no profile is active, or the active profile is built in or does not
-         *     belong to the user, the profile `default` is created or changed, and activated. A setting that cannot be
-         *     changed is refused, unless it is sent with its current value.
+         * @description Changes the settings that are in the request body; the other settings stay as they are.
+         *
+         *     A change of the model is stored in the active model profile if the user can change this profile. Otherwise
+         *     it is stored in the user's profile `default`, which is created if it does not exist and becomes the active
+         *     profile. A user cannot change built-in profiles and profiles of other users.
+         *
+         *     Some settings of the OpenHands API have a fixed value in Slipway. The request is refused if it contains
+         *     another value for one of them.
          */
         post: operations["save_settings_api_v1_settings_post"];
         delete?: never;
@@ -3997,9 +4046,11 @@ export interface paths {
         put?: never;
         /**
          * Replace Signing Key
-         * @description Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
-         *     the user deletes the old key at this host. Returns the new public key. 409 `commit_signing_off` if the
-         *     user has no signing key.
+         * @description Replaces the user's signing key by a new key, and returns the new public key. The user must add the new
+         *     key to the account at the git host.
+         *
+         *     Commits that were signed with the old key stay verified at a git host until the user deletes the old key
+         *     there. 409 `commit_signing_off` if the user has no signing key, because signing was never turned on.
          */
         post: operations["replace_signing_key_api_v1_settings_commit_signing_new_key_post"];
         delete?: never;
@@ -4163,9 +4214,13 @@ export interface paths {
         put?: never;
         /**
          * Ask About Device Sign In
-         * @description Asks the git host whether the user has typed the code there. If the user has typed it, stores the
-         *     granted token. If the client sends this request earlier than the `interval` of the last reply allows,
-         *     Slipway does not ask the host. If the host demands fewer requests, the reply contains a longer `interval`.
+         * @description Asks the git host whether the user has typed the sign-in code at the host. If so, stores the granted
+         *     token and replies with `status` `connected`. Otherwise replies with `status` `pending` and the data for
+         *     the next request.
+         *
+         *     A client must wait `interval` seconds before the next request. If it does not wait, the reply is
+         *     `pending`, and Slipway does not ask the host. If the host demands fewer requests, the reply contains a
+         *     longer `interval`.
          *
          *     400 `git_sign_in_expired` if the sign-in has expired or another session started it. 400
          *     `git_sign_in_denied` if the user refused the sign-in at the host or the code expired. 502
@@ -4213,8 +4268,10 @@ export interface paths {
         };
         /**
          * List Effective Settings
-         * @description Returns all settings that the organisation, teams and users can set. Each has the value that applies to
-         *     the current user, and says whether the user, a team or the organisation has set this value.
+         * @description Returns the settings that the organisation, teams and users can set, except the monthly budget. Each
+         *     setting has the value that applies to the current user, and says whether the user, a team or the
+         *     organisation has set this value. The monthly budget is left out, because the budgets of the organisation
+         *     and of all the user's teams apply together.
          */
         get: operations["list_effective_settings_api_v1_settings_levels_get"];
         put?: never;
@@ -4633,16 +4690,21 @@ export interface paths {
         put?: never;
         /**
          * Try Profile
-         * @description Tests a model profile (a model with its address, API key and options) by real calls. The first call
-         *     contains a tool, and an image if the model is known to accept images. If the vendor refuses the image,
-         *     a second call is made without the image. If the model does not call the tool, or if the vendor refuses
-         *     tools, another call describes the tool in the prompt. The test then searches the text of the reply for
-         *     a tool call. If the profile's `native_tool_calling` is false, all calls only describe the tool. At the
-         *     end, a long prompt is sent twice to test whether the vendor caches it. If the second call reads nothing
-         *     from the cache, the prompt is sent a third time.
+         * @description Tests by real calls which features of a model profile (a model with its address, API key and options)
+         *     work.
          *
-         *     502 if the model cannot be reached, or if it sends nothing for as long as the profile's timeout. Also 502
-         *     if the reply takes longer than two minutes and longer than the profile's timeout.
+         *     The first call contains a tool, and an image if the model is known to accept images. If the vendor refuses
+         *     the image, a second call is made without the image. If the model does not call the tool, or if the vendor
+         *     refuses tools, a further call only describes the tool in the prompt. The test then searches the text of
+         *     the reply for a tool call. If the profile's `native_tool_calling` is false, all calls describe the tool in
+         *     this way.
+         *
+         *     At the end, a long prompt is sent twice to test whether the vendor caches it. If the second call reads
+         *     nothing from the cache, the prompt is sent a third time.
+         *
+         *     400 `llm_profile_recorded` if the profile names a recorded model. 502 if the model cannot be reached, or
+         *     if it sends nothing for as long as the profile's timeout. Also 502 if the reply takes longer than two
+         *     minutes and longer than the profile's timeout.
          */
         post: operations["try_profile_api_v1_settings_profiles__name__test_post"];
         delete?: never;
@@ -4710,7 +4772,7 @@ export interface paths {
         /**
          * Share Profile
          * @description Shares one of the administrator's own profiles with all users of the organisation. The users do not see
-         *     the profile's API key. The cost of a model call counts for the user who makes the call.
+         *     the profile's API key. The cost of a model call is added to the spending of the user who makes the call.
          *
          *     Errors: 404 `llm_profile_not_found` if the administrator has no profile with this name; 409
          *     `shared_profile_exists` if another shared profile has this name.
@@ -4766,10 +4828,10 @@ export interface paths {
         /**
          * Raise Spending Limit
          * @description Raises the user's limit for the current period, so that agents that have reached the limit can
-         *     continue. If the user has already spent more than the limit, the raise is added to the spent amount, not
-         *     to the limit.
+         *     continue. Afterwards the user can spend at least `by` more dollars. If more than the limit is already
+         *     spent, the limit is therefore raised by the excess and by `by`.
          *
-         *     The administrator's limit does not change.
+         *     Changes nothing if the user has no limit. The administrator's limit does not change.
          */
         post: operations["raise_spending_limit_api_v1_settings_spending_limit_raise_post"];
         delete?: never;
@@ -4825,11 +4887,11 @@ export interface paths {
         };
         /**
          * Complete Sign In
-         * @description Receives the browser when the provider sends it back, and redirects it to Slipway's sign-in page. The
-         *     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
-         *     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-         *     settings page, with `#connected=NAME`. Errors: 404 `oidc_provider_not_found` if there is no provider with
-         *     this name.
+         * @description Completes the sign-in after the provider has redirected the browser to this route. Redirects the
+         *     browser to Slipway's sign-in page. The fragment of the page's URL contains a one-time token (`#token=…`),
+         *     or says why the sign-in is refused (`#refused=CODE`). If the user connects an account with the provider,
+         *     the browser is redirected to the settings page, with `#connected=NAME` or `#refused=CODE`. Errors: 404
+         *     `oidc_provider_not_found` if there is no provider with this name.
          */
         get: operations["complete_sign_in_api_v1_sign_in_oidc__name__callback_get"];
         put?: never;
@@ -5147,8 +5209,8 @@ export interface paths {
         get: operations["list_skill_choices_api_v1_skills_choices_get"];
         /**
          * Choose Skill
-         * @description Switches the skill with this name on or off for the user's new conversations, or deletes an earlier
-         *     choice. Returns all choices of the user.
+         * @description Stores the user's choice for one skill: switched on or switched off in the user's new conversations. If
+         *     `is_enabled` is null, deletes the stored choice for this skill instead. Returns all choices of the user.
          *
          *     The choice applies to one repository or to all conversations. The name may also be the name of a skill
          *     that is not on this server, such as a skill in a repository. Replies 409 `too_many_skill_choices` if the
@@ -5513,8 +5575,8 @@ export interface paths {
          * @description Confirms the authenticator app by one of its codes. From now on, a sign-in with the password also needs
          *     a code. Returns the recovery codes. Each recovery code can be entered once in place of a code of the app.
          *     Errors: 403 `totp_code_wrong` if the code is wrong; 403 `browser_session_needed` if the request does not
-         *     come from a signed-in browser; 409 `totp_is_off` if no secret waits for its confirmation; 409 `totp_is_on`
-         *     if the secret is already confirmed; 429 `sign_in_throttled` after too many wrong codes.
+         *     come from a signed-in browser; 409 `totp_is_off` if no secret was created for an app before; 409
+         *     `totp_is_on` if the app is already confirmed; 429 `sign_in_throttled` after too many wrong codes.
          */
         post: operations["confirm_totp_api_v1_totp_confirmation_post"];
         delete?: never;
@@ -5621,9 +5683,9 @@ export interface paths {
         head?: never;
         /**
          * Change Trigger
-         * @description Changes which events a trigger uses and which kind of conversation it starts. The new settings apply to
-         *     all webhook deliveries that are handled from now on. The repository, the URL and the secret of the trigger
-         *     do not change.
+         * @description Changes the settings of a trigger, such as its events, its label or its model profile. The new settings
+         *     apply to all webhook deliveries that are handled from now on. Settings that the request leaves out do not
+         *     change. The repository, the URL and the secret of the trigger do not change.
          *
          *     Errors: 400 `instructions_needed` if the trigger uses pushes but has no instructions; 404
          *     `trigger_not_found` if the user has no such trigger; 404 `llm_profile_not_found` if there is no such model
@@ -5705,8 +5767,10 @@ export interface paths {
         };
         /**
          * Get Current User
-         * @description Returns the current user with the user's settings. Secret values are never returned. If
-         *     `expose_secrets` is true, the request is refused: 403 `secrets_not_exposed`.
+         * @description Returns the current user and all settings of this user, without the values of secrets.
+         *
+         *     `expose_secrets`: a parameter of the OpenHands API that requests the values of secrets. Slipway never
+         *     shows them: 403 `secrets_not_exposed` if the parameter is true.
          */
         get: operations["get_current_user_api_v1_users_me_get"];
         put?: never;
@@ -5995,17 +6059,21 @@ export interface components {
          * @description A request to add a callback. `processor`: the kind of the callback. `url`: required for `webhook` and
          *     `chat`, not allowed for other kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost
          *     or a compatible chat. `email`: required for `mail`, not allowed for other kinds. `instructions`: what the
-         *     agent must do; required for `task`, not allowed for other kinds. `conversation_id`: one of the user's
-         *     conversations; without it, the callback runs for all of the user's conversations. `is_for_everyone`:
-         *     whether the callback runs for the conversations of all users of the organisation; needs the permission
-         *     `administer`.
+         *     agent must do; required for `task`, not allowed for other kinds.
+         *
+         *     `conversation_id`: one of the user's conversations; without it, the callback runs for all of the user's
+         *     conversations. `is_for_everyone`: whether the callback runs for the conversations of all users of the
+         *     organisation; needs the permission `administer`. It is not allowed for `task`, or together with
+         *     `conversation_id`.
          *
          *     A callback of the kind `comment` writes on the open pull requests of the conversation in which the event
          *     happened. If there are none, it writes on the issue or pull request that has started this conversation.
-         *     The comment is written with the user's token for the git host. A callback of the kind `task` starts a new
-         *     conversation on the same repositories as the conversation in which the event happened. A `task` callback
-         *     does not run for sub-conversations or for conversations that a callback has started. Callbacks of the
-         *     kinds `chat`, `mail`, `comment` and `task` need at least one filter that is not empty.
+         *     The comment is written with the user's token for the git host.
+         *
+         *     A callback of the kind `task` starts a new conversation on the same repositories as the conversation in
+         *     which the event happened. It does not run for events of sub-conversations, or of conversations that a
+         *     callback has started. Callbacks of the kinds `chat`, `mail`, `comment` and `task` need at least one filter
+         *     that is not empty.
          */
         AddCallback: {
             /** Conversation Id */
@@ -6126,9 +6194,11 @@ export interface components {
          * @description An item of the organisation or a team, as administrators see it: a secret, an MCP server, a network
          *     rule or a sandbox spec (image and plugins for new sandboxes).
          *
-         *     `allows`: whether a network rule allows the host or denies it. `mcp_server`: the MCP server without the
-         *     values of headers and variables. `allows`, `mcp_server` and `sandbox_spec` are null for other kinds of
-         *     items. `set_by`: the name of the administrator who saved the item; null if the account is deleted.
+         *     `allows`: only for a network rule: true if the rule allows the host, false if it denies the host.
+         *     `mcp_server`: the MCP server without the values of headers and variables. `allows`, `mcp_server` and
+         *     `sandbox_spec` are null for other kinds of items. `set_by`: the name of the administrator who saved the
+         *     item; null if the account is deleted.
+         *
          *     `overriding_teams`: the teams with another item of this name that applies to their members in place of
          *     this item. `overriding_people`: how many people have added an item of this name that applies to them in
          *     place of this item.
@@ -6188,8 +6258,8 @@ export interface components {
          *
          *     `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the
          *     name of the user who has set the value; null if the account is deleted. `overriding_teams`: the names of
-         *     the teams that have set another value, which applies to their members instead. `overriding_people`: the
-         *     number of people who have set another value, which applies to them instead.
+         *     the teams that have set another value for this setting. `overriding_people`: the number of people who have
+         *     another value for it. For these teams and people, the other value applies.
          */
         AdministeredValue: {
             /** Enforced */
@@ -6248,8 +6318,9 @@ export interface components {
         };
         /**
          * AnotherRepository
-         * @description A further repository in a start request, besides the first one. branch: null for the default branch. A
-         *     URL must not contain a password, because git uses the user's token for the git host.
+         * @description A further repository in a start request, besides the first one. `repository`: a URL, or a name such as
+         *     `owner/name`. A URL that contains a password is refused; git uses the token that the user has saved for
+         *     the git host. `branch`: null means the default branch.
          */
         AnotherRepository: {
             /** Branch */
@@ -6268,11 +6339,12 @@ export interface components {
         };
         /**
          * AnswerExecutables
-         * @description The request body with which the user allows or refuses project executables of a conversation. The
-         *     executables are named by their hashes.
+         * @description The request body with which the user allows or refuses project executables of a conversation. `allow`
+         *     and `refuse`: the hashes of these executables.
          *
-         *     repository: the name of the repository's directory. null means every repository of the conversation in
-         *     which an executable has one of these hashes.
+         *     `repository`: the decision applies only to executables in this repository; the value is the name of its
+         *     directory. If null, it applies in all repositories of the conversation that have an executable with one of
+         *     these hashes.
          */
         AnswerExecutables: {
             /**
@@ -6511,8 +6583,8 @@ export interface components {
         };
         /**
          * AuditTarget
-         * @description The kinds of objects that the recorded actions change. An entry of the audit log stores the kind of its
-         *     object and, as text, the id of this object.
+         * @description The kinds of objects that an entry of the audit log can be about, such as a user or a secret. An entry
+         *     stores this kind in `target_kind` and the id of the object, as text, in `target_id`.
          * @enum {string}
          */
         AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation" | "organisation";
@@ -6925,9 +6997,10 @@ export interface components {
         /**
          * ChangeGitCredential
          * @description The request body that changes a stored token for a git host. Fields that are left out do not change.
-         *     `provider`, `api_url`: allowed only together with a new token, because the stored token must not be sent
-         *     to another address. A new provider without an `api_url` removes the stored API address.
-         *     `certificate_authorities`: an empty text removes the stored certificate authorities.
+         *
+         *     `provider`, `api_url`: allowed only if the request also contains a new `token`. Otherwise a request could
+         *     cause Slipway to send the stored token to another address. A new provider without an `api_url` removes the
+         *     stored API address. `certificate_authorities`: an empty text removes the stored certificate authorities.
          */
         ChangeGitCredential: {
             /** Api Url */
@@ -6943,8 +7016,9 @@ export interface components {
         };
         /**
          * ChangeMcpServer
-         * @description A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out are not
-         *     changed. A field that is null gets its default value. The result is validated as a complete definition.
+         * @description A request to change an MCP server. It can contain any fields of SaveMcpServer. A field that is left out
+         *     does not change. A field that is null gets its default value. The changed server must be a valid
+         *     SaveMcpServer.
          */
         ChangeMcpServer: {
             [key: string]: unknown;
@@ -7147,8 +7221,9 @@ export interface components {
          *
          *     `patch`: the changes as a unified diff; null if the diff is too large. `edited`: the changed files that
          *     the user or another program has edited, even if the agent has edited them, too. By default, a rewind is
-         *     refused if there are such files. `blocked`: files that cannot be restored, because another file or
-         *     directory has the same path and is in no checkpoint.
+         *     refused if there are such files. `blocked`: files of the checkpoint that a rewind cannot restore, because
+         *     something else now has their path. This is a file or directory that the rewind does not remove. For
+         *     example, checkpoints do not contain it, or the user has edited it.
          */
         CheckpointDiff: {
             /** Blocked */
@@ -7188,10 +7263,10 @@ export interface components {
          * CheckpointKind
          * @description The reason why a checkpoint was made.
          *
-         *     `turn`: the agent was about to begin to work on a message of the user. `end`: the agent had finished the
-         *     work on that message. `edits`: the agent was about to continue without a new message, after the user or a
-         *     program had changed files. `rewind`: files or chat were about to be reset to an earlier checkpoint.
-         *     `rewound`: files or chat had been reset to an earlier checkpoint.
+         *     `turn`: just before the agent began to work on a message of the user. `end`: after the agent had finished
+         *     the work on that message. `edits`: just before the agent continued without a new message, because the user
+         *     or a program had changed files in the meantime. `rewind`: just before files or chat were reset to an
+         *     earlier checkpoint. `rewound`: just after such a reset.
          * @enum {string}
          */
         CheckpointKind: "turn" | "end" | "edits" | "rewind" | "rewound";
@@ -7285,8 +7360,10 @@ export interface components {
         };
         /**
          * CommitTrailer
-         * @description The kind of the last line in agents' commit messages, which names the agent. CO_AUTHORED_BY,
-         *     ASSISTED_BY: the line begins with `Co-authored-by:` or `Assisted-by:`. NONE: there is no such line.
+         * @description The kind of the last line in agents' commit messages, which names the agent.
+         *
+         *     CO_AUTHORED_BY: the line begins with `Co-authored-by:`. ASSISTED_BY: the line begins with `Assisted-by:`.
+         *     NONE: there is no such line.
          * @enum {string}
          */
         CommitTrailer: "none" | "co_authored_by" | "assisted_by";
@@ -7538,12 +7615,14 @@ export interface components {
          *     the number or the name of the port. The link with the name `AGENT_SERVER` opens the part of the agent
          *     server's REST API that is allowed through links.
          *
-         *     `path`: the path that the link opens on the port. `keeps_prefix`: true if the program on the port was
-         *     configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
-         *     path. If `keeps_prefix` is null, Slipway reads the program's first page. If this page contains the path of
-         *     an existing link to this port with `keeps_prefix`, that link is returned and no new link is created. If
-         *     ports have host names, `keeps_prefix` has no effect and Slipway does not read the page.
-         *     `lifetime_seconds`: for how long the link is valid.
+         *     `path`: the path that the link opens on the port. `lifetime_seconds`: for how long the link is valid.
+         *
+         *     `keeps_prefix`: true if the program on the port was configured to serve its pages below the link's path
+         *     (`vite --base`). The program then receives the whole path of each request. If false, Slipway removes the
+         *     link's path from each request. If null and the request has the number of the port, Slipway reads the
+         *     program's first page. If this page contains the path of an existing link to this port with `keeps_prefix`,
+         *     that link is returned and no new link is created. Otherwise null has the same effect as false. If each
+         *     port has a separate host name, `keeps_prefix` has no effect and Slipway does not read the page.
          */
         CreateLink: {
             /** Keeps Prefix */
@@ -7915,7 +7994,9 @@ export interface components {
         DeliveryState: "waiting" | "delivered" | "failed";
         /**
          * DemoInfo
-         * @description The demo conversation, which needs no API key: its model profile, repository and task.
+         * @description The data with which the web client starts the demo conversation, which needs no API key. `profile`: the
+         *     name of the model profile. `repository`: the path of the repository on the server's disk. `task`: the
+         *     first message to the agent.
          */
         DemoInfo: {
             /** Profile */
@@ -8058,7 +8139,8 @@ export interface components {
         };
         /**
          * EventPage
-         * @description A page of a conversation's events, and the id of the next page (None on the last page).
+         * @description A page of a conversation's events. `next_page_id`: the value with which the client requests the next
+         *     page; null on the last page.
          */
         EventPage: {
             /** Items */
@@ -8078,9 +8160,10 @@ export interface components {
          * @description A reply of the API with consecutive events of a conversation's log, from the position `first_seq` to
          *     the position `last_seq`. There are no events if `first_seq` is after `last_seq`.
          *
-         *     `log_seq`: the position of the newest event of the log. `state`: events outside this range that a client
-         *     needs to show the conversation's present settings, task list and open tool calls. It is null if the
-         *     request names a position in the log.
+         *     `log_seq`: the position of the newest event of the log. `state`: earlier events from which a client
+         *     computes the conversation's present settings, task list and open tool calls. `state` is given only if the
+         *     request asks for the newest events. It is null if the request asks for the events before, after or around
+         *     an event.
          */
         EventWindow: {
             /** Events */
@@ -8117,12 +8200,15 @@ export interface components {
         /**
          * ExecutableInfo
          * @description A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
-         *     it.
+         *     its present version.
          *
-         *     approved: the version of the executable that the user allowed last; null if the user has decided about the
-         *     present version or has allowed no version. is_loaded: whether the conversation has loaded the executable;
-         *     null for executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an
-         *     MCP server that the conversation does not use because another of its MCP servers has the same name.
+         *     approved: the earlier version that the user allowed last. It is given only if the user has not decided
+         *     about the present version yet, so that the user can compare the two. Otherwise, and if no earlier version
+         *     was allowed, it is null.
+         *
+         *     is_loaded: whether the conversation has loaded the executable; null for executables that are not loaded
+         *     but run once, such as setup scripts. is_name_taken: true for an MCP server that the conversation does not
+         *     use because another of its MCP servers has the same name.
          */
         ExecutableInfo: {
             approved?: components["schemas"]["ProjectExecutable"] | null;
@@ -8327,8 +8413,9 @@ export interface components {
          * ForkConversation
          * @description The request body for forking a conversation, that is, for making an independent copy of it.
          *
-         *     title: the title of the fork; null: the title of the original. from_event_id: the last event that the fork
-         *     contains; null: the fork contains all events. The fork always gets the current files, even if
+         *     title: the title of the fork; if null, the fork gets the title of the original. from_event_id: the last
+         *     event that the fork contains; if null, this is the newest event of the original. Events that the user has
+         *     undone by going back to an earlier point are not copied. The fork always gets the current files, even if
          *     from_event_id is an old event.
          */
         ForkConversation: {
@@ -8373,12 +8460,12 @@ export interface components {
         };
         /**
          * FurtherConsent
-         * @description The project executables of one further repository of a conversation, with the user's decisions. A
-         *     further repository is a repository besides the first one.
+         * @description The project executables of one further repository of a conversation (a repository besides the first
+         *     one), with the user's decisions.
          *
-         *     directory: the name of the repository's directory, in which the executables run; it lies beside the
-         *     directory of the first repository. repository: the repository's identity, such as `github.com/owner/name`;
-         *     the user's decisions are stored under it.
+         *     directory: the name of the repository's directory, in which the executables run. This directory is beside
+         *     the directory of the first repository. repository: the identity of the repository, such as
+         *     `github.com/owner/name`, under which the user's decisions are stored.
          */
         FurtherConsent: {
             /** Directory */
@@ -8449,12 +8536,15 @@ export interface components {
          *     if the host is not reached over https.
          *
          *     provider: the kind of the host, as the user has stated it, or else as guessed from the host's name.
-         *     has_stated_provider: whether the user has stated the provider. is_signed_in: true if a sign-in at the host
-         *     granted the token; false if the user pasted it. installation_id: the installation of a GitHub App whose
-         *     tokens are used; null if no installation is used. scopes: what the token may do, as the host stated at the
-         *     sign-in; null if the host stated no scopes. expires_at: when the token expires; null if it does not expire
-         *     or the host did not say. needs_reconnect: the host no longer renews the token, so the user must sign in to
-         *     the host again. certificate_authorities: PEM; null if there are none.
+         *     has_stated_provider: whether the user has stated the provider. certificate_authorities: additional
+         *     certificate authorities for the host, in PEM form; null if there are none.
+         *
+         *     is_signed_in: true if a sign-in at the host granted the token; false if the user pasted it.
+         *     installation_id: if the token belongs to an installation of a GitHub App, the id of this installation;
+         *     otherwise null. scopes: what the token may do, as the host stated at the sign-in; null if the host stated
+         *     no scopes. expires_at: when the token expires; null if it does not expire or the host did not say.
+         *     needs_reconnect: true if the host has refused to renew the token, so that the user must sign in to the
+         *     host again.
          */
         GitCredentialInfo: {
             /** Api Url */
@@ -8511,10 +8601,13 @@ export interface components {
         };
         /**
          * GitDeviceState
-         * @description The reply of `/device/poll` about a sign-in by a code. The `status` `pending` means that the user has
-         *     not typed the code yet; the client polls again with the new `attempt` after `interval` seconds. The
-         *     `status` `connected` means that the sign-in is complete; then `credential` is set, and `attempt` and
-         *     `interval` are null.
+         * @description The state of a sign-in in which the user types a code at the git host: the reply of `/device/poll`.
+         *
+         *     `status`: `pending` if the user has not typed the code yet, or `connected` if the sign-in is complete.
+         *     `attempt`: the encrypted data of the sign-in, which the client sends with its next request to
+         *     `/device/poll`. `interval`: how many seconds the client must wait before this request. `attempt` and
+         *     `interval` are null if the sign-in is complete. `credential`: the stored credential; null if the sign-in
+         *     is not complete.
          */
         GitDeviceState: {
             /** Attempt */
@@ -8579,9 +8672,9 @@ export interface components {
          * @description An item that the organisation or a team gives to the current user: a secret, an MCP server, a network
          *     rule or a sandbox spec (image and plugins for new sandboxes).
          *
-         *     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
-         *     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
-         *     `enforced`: whether this item applies even if the user has added an item of the same name.
+         *     `allows`: only for a network rule: true if the rule allows the host, false if it denies the host; null for
+         *     other kinds of items. `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the
+         *     organisation. `enforced`: whether this item applies even if the user has added an item of the same name.
          *     `overridden_by`: who owns the item of the same name that applies in place of this item (the user, a team
          *     or the organisation); null if this item applies.
          */
@@ -8604,8 +8697,8 @@ export interface components {
         /**
          * GivenSandboxSpec
          * @description The content of a sandbox spec (the image and settings for new sandboxes) that an organisation or a team
-         *     shares with its members. It is the field `sandbox_spec` in replies that list shared objects of all kinds,
-         *     such as secrets and MCP servers.
+         *     shares with its members. Replies that list shared items contain it in the field `sandbox_spec`. In these
+         *     replies, this field is null for secrets, MCP servers and network rules.
          *
          *     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the spec names an
          *     image. `runtime_plugins`: the runtime plugins (programs such as VS Code) that are available in the
@@ -8626,11 +8719,11 @@ export interface components {
          * GroupingStrategy
          * @description The way in which a sandbox is chosen for a new conversation.
          *
-         *     `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation gets one of
-         *     the user's existing sandboxes that can take one more conversation, or a new sandbox if there is none.
-         *     `GROUP_BY_NEWEST`: the newest sandbox. `LEAST_RECENTLY_USED`: the sandbox that was not used for the
-         *     longest time. `FEWEST_CONVERSATIONS`: the sandbox with the fewest conversations. `ADD_TO_ANY`: any of
-         *     these sandboxes.
+         *     `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation shares an
+         *     existing sandbox of the user that is not full. If there is none, it gets a new sandbox. Sandboxes that
+         *     sleep are chosen only if no other sandbox can be used. `GROUP_BY_NEWEST`: the newest sandbox.
+         *     `LEAST_RECENTLY_USED`: the sandbox that was not used for the longest time. `FEWEST_CONVERSATIONS`: the
+         *     sandbox with the fewest conversations. `ADD_TO_ANY`: the oldest sandbox.
          * @enum {string}
          */
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
@@ -8709,7 +8802,8 @@ export interface components {
         };
         /**
          * Installation
-         * @description An installation of a GitHub App. `account`: the user or organisation that has installed the app.
+         * @description An installation of a GitHub App, which gives the app access to repositories of one account. `account`:
+         *     this account, the user or organisation that has installed the app.
          */
         Installation: {
             /** Account */
@@ -8926,8 +9020,9 @@ export interface components {
         };
         /**
          * JobPage
-         * @description A page of jobs. `counts`: the number of jobs of each kind in each state; the filter of the request does
-         *     not change these numbers. `troubled`: the number of jobs that are silent or late; see JobInfo.
+         * @description A page of jobs, with numbers about all jobs of the server. The filter of the request applies only to
+         *     the jobs on the page, not to these numbers. `counts`: the number of jobs of each kind in each state.
+         *     `troubled`: the number of jobs that are silent or late; see JobInfo.
          */
         JobPage: {
             /** Counts */
@@ -8994,8 +9089,9 @@ export interface components {
          * LLMModel
          * @description A model of the model catalogue (the server's list of known models with their features and prices), as
          *     the HTTP routes return it. A model profile (a saved model with its options) names the model as
-         *     `PROVIDER/NAME`. `verified`: the catalogue says that the model supports tool calls, and contains its
-         *     price. `hidden` is always false, and `canonical` is always null.
+         *     `PROVIDER/NAME`. `verified`: whether the model supports tool calls and its price is known, according to
+         *     the catalogue. `hidden` is always false and `canonical` is always null, because this server does not use
+         *     them.
          */
         LLMModel: {
             /** Canonical */
@@ -9200,8 +9296,8 @@ export interface components {
         };
         /**
          * Level
-         * @description The group of people to which a setting or an item applies: all users of an organisation, the members of
-         *     a team, or one user.
+         * @description The levels at which a setting or an item can be set. Each level stands for a group of users: all users
+         *     of an organisation, the members of a team, or one user.
          * @enum {string}
          */
         Level: "organisation" | "team" | "user";
@@ -9217,9 +9313,10 @@ export interface components {
          * LevelValueInfo
          * @description The value of a setting that the organisation, a team or a user has set, in an HTTP reply.
          *
-         *     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
-         *     null if the value is not a team's. `enforced`: true if the value of the organisation cannot be overridden
-         *     by teams and users, or if the value of a team cannot be overridden by the members of the team.
+         *     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team
+         *     that has set the value; null if no team has set it. `enforced`: whether the value cannot be overridden.
+         *     Teams and users cannot override an enforced value of the organisation. Members of a team cannot override
+         *     an enforced value of the team.
          */
         LevelValueInfo: {
             /** Enforced */
@@ -9238,7 +9335,8 @@ export interface components {
          *     `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created it
          *     signs out or deletes the API key with which the link was created.
          *
-         *     `keeps_prefix`: whether the program on the port receives the whole path of `url`.
+         *     `keeps_prefix`: true if the program on the port receives the whole path of each request; false if Slipway
+         *     removes the link's path from it.
          */
         Link: {
             /** Expires At */
@@ -9280,10 +9378,13 @@ export interface components {
          * ListedSkill
          * @description A skill in a list of skills, without its text.
          *
-         *     `type`: says when the agent gets the text of the skill. `repo`: always. `knowledge`: when a message
-         *     contains one of its trigger words, or a tool result contains one of its file paths. `agentskills`: when
-         *     the agent asks for it. `source`: the path of the skill file, such as `user/review.md`. `triggers`: the
-         *     trigger words; None if there are no trigger words.
+         *     `type`: one of three values that say when the agent gets the text of the skill. A skill of type `repo` is
+         *     always in the prompt. A skill of type `knowledge` is added when a message contains one of its trigger
+         *     words. It is also added when a tool result involves a file that matches one of its paths. A skill of type
+         *     `agentskills` is listed with its description, and the agent reads the text when it needs the skill.
+         *
+         *     `source`: the path of the skill file, such as `user/review.md`. `triggers`: the trigger words; None if
+         *     there are no trigger words.
          */
         ListedSkill: {
             /** Name */
@@ -9297,9 +9398,9 @@ export interface components {
         };
         /**
          * LoggingProcessor
-         * @description An element of the list `processors` in a start request. It asks for a callback (an action of the server
-         *     after each event) that writes each event of the conversation to the app server's log. `GET
-         *     /api/v1/callbacks` lists this callback, with the events that the callback was run for.
+         * @description An element of the list `processors` in a start request that asks for a callback, that is, an action of
+         *     the server after each event. This callback writes each event of the conversation to the app server's log.
+         *     `GET /api/v1/callbacks` lists the callback and the events after which it has run.
          */
         LoggingProcessor: {
             /**
@@ -9373,8 +9474,9 @@ export interface components {
         };
         /**
          * MatchPart
-         * @description A part of the passage that the search in a conversation shows for an event. `is_match`: whether this
-         *     part is a searched word.
+         * @description A part of the passage that the search in a conversation shows for an event. A passage is split into
+         *     searched words and other text. `is_match`: true if this part is a searched word, false if it is other
+         *     text.
          */
         MatchPart: {
             /** Is Match */
@@ -9600,8 +9702,9 @@ export interface components {
         };
         /**
          * Mergeability
-         * @description Whether the git host can merge a pull request now. `blocked`: the host does not allow the merge, for
-         *     example because of a rule. `checking`: the host has not found out yet. `unknown`: the host does not say.
+         * @description Whether the git host can merge a pull request now. `clean`: it can. `conflicts`: it cannot, because the
+         *     branches have conflicting changes. `blocked`: it does not allow the merge, for example because of a rule.
+         *     `checking`: it has not found out yet. `unknown`: it does not say.
          * @enum {string}
          */
         Mergeability: "clean" | "conflicts" | "blocked" | "checking" | "unknown";
@@ -9639,11 +9742,12 @@ export interface components {
          * @description The data of the model catalogue about a model, in an HTTP reply. Sizes are in tokens, and prices in
          *     dollars per token. Null means that a value is not known.
          *
-         *     `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
-         *     family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
-         *     from the text of the model's replies. `efforts`: the reasoning efforts that the user can choose; empty if
-         *     the model supports none. `refused`: the parameters that the model refuses, such as `temperature`.
-         *     `protocols`: the API protocols of the model, the preferred one first.
+         *     `is_listed`: whether the catalogue has an entry for exactly this model. If not, the values come from the
+         *     entry of the model's family, or are defaults. `calls_tools`: whether the API of the model supports tool
+         *     calls. If not, agents read tool calls from the text of the model's replies. `efforts`: the reasoning
+         *     efforts that the user can choose; empty if the model supports none. `refused`: the parameters that the
+         *     model refuses, such as `temperature`. `protocols`: the API protocols of the model, the preferred one
+         *     first.
          */
         ModelFacts: {
             /** Cache Read Cost Per Token */
@@ -9677,9 +9781,8 @@ export interface components {
          * ModelKey
          * @description A new model key of a conversation. The key is returned only in this reply.
          *
-         *     `shell`: a command for a shell in the sandbox. The command sets the environment variables that the client
-         *     libraries of OpenAI and Anthropic read. The command uses the variable `$SLIPWAY_MODELS_URL`, which is set
-         *     for all commands in the sandbox.
+         *     `shell`: a shell command for the user to run in the sandbox. It sets environment variables, so that
+         *     programs with the client libraries of OpenAI and Anthropic use the key and call the conversation's model.
          */
         ModelKey: {
             /**
@@ -9876,8 +9979,8 @@ export interface components {
         };
         /**
          * OAuth
-         * @description The setting which says that the user must sign in to an MCP server. `strategy`: the kind of the
-         *     sign-in. The tokens of the sign-in are stored separately.
+         * @description Says that the user must sign in to the MCP server with OAuth before agents can use it. `strategy`:
+         *     always `oauth2`. The tokens of the sign-in are stored separately.
          */
         OAuth: {
             /**
@@ -10060,13 +10163,13 @@ export interface components {
          *
          *     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
          *     disabled; null if the account is enabled. `deleting_at`: when the deletion of the account began; null if
-         *     it has not begun. `has_totp`: whether the person has an authenticator app; always false in replies other
-         *     than the list of people. `is_service`: whether the account is a service account, which programs use and
-         *     which cannot sign in.
+         *     it has not begun. `is_service`: whether the account is a service account, which programs use and which
+         *     cannot sign in.
          *
-         *     `invitation_mail`: the invitation by e-mail; null if there was none, or if the person has signed in. It is
-         *     always null in replies other than the list of people and the reply to a request that sends the invitation
-         *     again.
+         *     `has_totp`: whether the person has an authenticator app. Only the list of people contains this value; in
+         *     other replies, the field is always false. `invitation_mail`: the invitation by e-mail; null if there was
+         *     none, or if the person has signed in. Only two replies contain this value: the list of people, and the
+         *     reply to a request that sends the invitation again. In other replies, the field is always null.
          */
         Person: {
             /** Created At */
@@ -10118,7 +10221,8 @@ export interface components {
         /**
          * PresentMode
          * @description The reply with the confirmation mode, which says when the agent asks the user for approval. `mode`:
-         *     null if a program has set a confirmation policy that corresponds to no mode.
+         *     null if the present setting is not one of the modes. A program can make such a setting through the agent
+         *     server's API.
          */
         PresentMode: {
             mode: components["schemas"]["ConfirmationMode"] | null;
@@ -10165,15 +10269,19 @@ export interface components {
          *
          *     `answers`: whether the model replied. `tool_calls`: how the model called the tool of the test: `native`
          *     (in the field for tool calls), `in_text` (in the text of its reply) or `none`. `native_tool_calling`: the
-         *     profile's setting for tool calls; agents run tool calls that a model writes into its text only if this
-         *     setting is false. `images`: whether the model recognised the colour in the image; null if no image was
-         *     sent, because the model does not accept images. `caching`: whether a repeated call read tokens from the
-         *     vendor's prompt cache; null if this was not tested. `caching_skipped`: why caching was not tested:
-         *     `no_answer` (the model did not reply) or `no_cache` (the model catalogue, the server's list of known
-         *     models, has no price for cached input); null if it was tested. `cached_tokens`: the number of tokens that
-         *     were read from the cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together.
-         *     `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the vendor's error text
-         *     if it refused a call or the image in it; otherwise null.
+         *     profile's setting for tool calls. Only if it is false, agents run tool calls that a model writes into its
+         *     text. `streams`: whether the reply arrived in several pieces. `reasons`: whether the model reasoned before
+         *     its reply. `images`: whether the model recognised the colour in the image; null if no image was sent,
+         *     because the model does not accept images.
+         *
+         *     `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
+         *     tested. `caching_skipped`: why caching was not tested; null if it was tested. `no_answer`: the model did
+         *     not reply. `no_cache`: the model catalogue (the server's list of known models) has prices of the model,
+         *     but none for cached input. `cached_tokens`: the number of tokens that were read from the cache.
+         *
+         *     `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all
+         *     calls; null if the model's price is not known. `seconds`: the duration of the test. `refusal`: the
+         *     vendor's error text if it refused a call or the image in it; otherwise null.
          */
         ProfileTrial: {
             /** Answers */
@@ -10250,10 +10358,11 @@ export interface components {
          * @description One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
          *     path and name identify the executable; the hash identifies its version.
          *
-         *     `definition`: the relevant part of the file at `path`; null if the whole file is the definition. `runs`:
-         *     the commands in the definition, as shown to users. `files`: the files that the hash covers, in addition to
-         *     the definition. `left_out`: the parts of the definition that Slipway does not understand and therefore
-         *     does not use. `problem`: the reason why a user cannot consent; null if consent is possible.
+         *     `path`: the file that defines the executable. `definition`: the part of this file that is about the
+         *     executable, as JSON; null if the whole file is the definition. `runs`: the commands in the definition, as
+         *     shown to users. `files`: the files that the hash covers, in addition to the definition. `left_out`: the
+         *     parts of the definition that Slipway does not understand and therefore does not use. `problem`: the reason
+         *     why a user cannot consent; null if consent is possible.
          */
         ProjectExecutable: {
             /** Definition */
@@ -10350,13 +10459,14 @@ export interface components {
         };
         /**
          * ProtocolLLM
-         * @description The settings of a model profile in a request. They include the fields that only the OpenHands API has.
+         * @description The settings of a model profile in a request. They include the fields that only the OpenHands API has,
+         *     so that OpenHands clients can send all their fields.
          *
          *     `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
-         *     same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
-         *     `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other fields
-         *     that this class adds have no effect and accept only null or the API's default value. So clients can send
-         *     all fields of the API.
+         *     same as `thinking_budget`; the value 200,000 is ignored, because clients send it as the API's default.
+         *     `disable_vision`: true means that `supports_images` is false. `stream`: has no effect, because replies are
+         *     always streamed. The fields from `auth_type` on have no effect. They accept only null or the API's default
+         *     value, because Slipway does not support other values.
          */
         ProtocolLLM: {
             /** Api Key */
@@ -10523,8 +10633,7 @@ export interface components {
         /**
          * ProviderOverview
          * @description An identity provider as administrators see it. `issuer`: the name or URL by which the provider
-         *     identifies itself. `problem`: why sign-ins by this provider fail; null if the provider's metadata can be
-         *     read.
+         *     identifies itself. `problem`: why sign-ins by this provider fail; null if the check has found no problem.
          */
         ProviderOverview: {
             /** Addresses */
@@ -10544,8 +10653,8 @@ export interface components {
         };
         /**
          * ProviderPage
-         * @description The reply to a user who begins to connect the account with a provider. `url`: the page of the provider
-         *     that the browser opens next.
+         * @description The reply to a request that begins to connect the user's account with a provider. `url`: the page of
+         *     the provider that the browser opens next.
          */
         ProviderPage: {
             /** Url */
@@ -10567,8 +10676,8 @@ export interface components {
         /**
          * ProviderToken
          * @description A token for one provider (kind of git host) in the request body of save_provider_tokens. If `token` is
-         *     missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if this
-         *     host is not the provider's usual host.
+         *     missing or empty, the stored token is not changed. `host`: the name or URL of the git host; null means the
+         *     usual host of the provider, such as `github.com`. A provider without a usual host needs `host`.
          */
         ProviderToken: {
             /** Host */
@@ -10581,8 +10690,8 @@ export interface components {
         /**
          * PullRequestInfo
          * @description The reply about a pull request of the conversation, with the state that the git host reported last.
-         *     `problem`: why the last request to the host failed, so that the other fields contain an older state; null
-         *     if it succeeded.
+         *     `problem`: why the last request to the host failed; null if it succeeded. If it failed, the other fields
+         *     contain the state from an earlier request.
          */
         PullRequestInfo: {
             /** Base */
@@ -10628,8 +10737,8 @@ export interface components {
          *     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
          *     request is created. is_pushed: whether the git host has the current commit of the branch. commits:
          *     subjects of the commits since the conversation began, the newest first, at most 20. screenshots: at most
-         *     6, the oldest first. takes_screenshots: whether the git host's API accepts images; if it does not, the
-         *     description links to the chosen screenshots in the conversation.
+         *     6, the oldest first. takes_screenshots: whether the chosen screenshots can be uploaded to the git host. If
+         *     not, the description of the pull request contains links to them.
          */
         PullRequestProposal: {
             /** Base */
@@ -10790,8 +10899,8 @@ export interface components {
         /**
          * Repository
          * @description A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
-         *     repository, with which a client can start a conversation. `link_header`: always null; the field exists
-         *     because OpenHands' clients expect it.
+         *     repository. A client sends it to Slipway to start a conversation that works on this repository.
+         *     `link_header`: always null; the field exists because OpenHands' clients expect it.
          */
         Repository: {
             /** Can Push */
@@ -10864,11 +10973,13 @@ export interface components {
         };
         /**
          * RepositoryOwner
-         * @description The API's reply with the team that owns a repository. Members of the team always get this reply. Other
-         *     users get it only if they may not start conversations about the repository.
+         * @description The team that owns a repository, as the API returns it. A user who is not a member of the team gets
+         *     this reply only if `members_only` is true. Otherwise, this user gets null.
          *
-         *     `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
-         *     user may choose a profile.
+         *     `is_member`: whether the user is a member of the team. `members_see`: the access that members get to other
+         *     members' conversations about the repository. `members_only`: whether only members may start conversations
+         *     about the repository. `llm_profile`: the model profile that the user's conversations about this repository
+         *     must use; null if the user may choose a profile.
          */
         RepositoryOwner: {
             /** Is Member */
@@ -10900,13 +11011,14 @@ export interface components {
         };
         /**
          * RespondToConfirmation
-         * @description The request body with the user's decision about actions of the agent that wait for approval.
+         * @description The request body with the user's decision about actions of the agent that wait for approval. After the
+         *     decision, the agent continues at once.
          *
-         *     `accept`: true approves the actions, false refuses them. `action_ids`: the ids of the waiting actions that
-         *     the user has seen. `remember`: whether similar actions no longer need an approval in this conversation.
-         *     `reason`: why the actions are refused, as a text for the agent, which then continues at once.
-         *     `approved_action_ids`: the ids of actions that are approved although `accept` is false; null means no
-         *     actions.
+         *     `accept`: true approves all waiting actions. False refuses them, except those in `approved_action_ids`;
+         *     null means no exceptions. `action_ids`: the ids of all waiting actions that the user has seen.
+         *
+         *     `remember`: only with `accept` true, whether similar actions need no approval in the rest of this
+         *     conversation. `reason`: a text for the agent that says why the actions are refused.
          */
         RespondToConfirmation: {
             /** Accept */
@@ -10930,9 +11042,10 @@ export interface components {
          * ResumeSandbox
          * @description A request to start a sandbox that sleeps, is archived or has failed.
          *
-         *     `from_backup`: has an effect only if the host of the sandbox cannot be reached and the conversation has
-         *     events that are later than the last backup. If true, the sandbox starts from this backup. The events are
-         *     kept, but file changes that were made after the backup are lost. If false, the request is refused.
+         *     `from_backup`: has an effect only if the host of the sandbox cannot be reached, and the sandbox's
+         *     conversations have events that are later than its last backup. If true, the sandbox starts from this
+         *     backup. The events are kept, but file changes that were made after the backup are lost. If false, the
+         *     request is refused.
          */
         ResumeSandbox: {
             /**
@@ -10976,11 +11089,10 @@ export interface components {
         };
         /**
          * RetryStart
-         * @description The request body for retrying a failed start, with changes. A value stays unchanged if its field is not
-         *     in the body.
+         * @description The request body for retrying a failed start, with changes. A field that is left out changes nothing.
          *
-         *     selected_repository: null also means no change. selected_branch: null means the default branch.
-         *     selected_directory: null means the root of the repository.
+         *     selected_repository: null also changes nothing. selected_branch: null selects the default branch.
+         *     selected_directory: null selects the root of the repository.
          */
         RetryStart: {
             /** Selected Branch */
@@ -11059,7 +11171,8 @@ export interface components {
         /**
          * RotateSecret
          * @description A request to give a webhook a new secret. `keep_previous_hours`: for how many hours messages are also
-         *     signed with the previous secret.
+         *     signed with the previous secret, so that the receiver has time to change to the new one; 0 means not at
+         *     all.
          */
         RotateSecret: {
             /**
@@ -11096,9 +11209,9 @@ export interface components {
          * @description The description and the status of one runtime plugin.
          *
          *     `status`: `ready` means that the plugin need not be started, because the agent's tools start it when they
-         *     use it. All other plugins are started by POST /api/runtime-plugins/{name}/start. `port`: the plugin's
-         *     number in the paths /api/ports/{port}/relay; null if people cannot open the plugin. `reason`, `fix`: why
-         *     the plugin is unavailable, and how to make it available.
+         *     use it. All other plugins are started by POST /api/runtime-plugins/{name}/start. `port`: the number with
+         *     which a browser opens the plugin, at /api/ports/{port}/relay; null if people cannot open the plugin.
+         *     `reason`, `fix`: why the plugin is unavailable, and how to make it available.
          */
         RuntimePluginInfo: {
             /** Fix */
@@ -11183,11 +11296,11 @@ export interface components {
          * @description A sandbox, as the API shows it to a client.
          *
          *     `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller has no
-         *     permission to work in it. The URLs expire in the same way as links that are created with `POST …/links`.
-         *     `session_api_key`: a key for the URL `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for
-         *     11 to 12 hours. It becomes invalid earlier if the sandbox is deleted, or if the caller's sign-in or API
-         *     key ends. It is a different key from the sandbox's session key, which only the app server and the sandbox
-         *     use.
+         *     permission to work in it. URLs that need no key expire after 12 hours. `session_api_key`: a key for the
+         *     URL `AGENT_SERVER`; null if `exposed_urls` is null. The key expires at a full hour, so it is valid for 11
+         *     to 12 hours. The key and the URLs without key become invalid earlier if the sandbox is deleted, the caller
+         *     signs out, or the caller's API key is deleted. This key is not the sandbox's session key, which only the
+         *     app server and the sandbox use.
          */
         SandboxInfo: {
             /** Created At */
@@ -11208,9 +11321,10 @@ export interface components {
          * SandboxIsolation
          * @description The isolation of sandboxes from the server's machine.
          *
-         *     `isolation`: how far sandboxes are isolated. `full`: from everything on the server's machine. `files`:
-         *     from everything on that machine except its memory. `none`: not at all. `is_isolated`: true if `isolation`
-         *     is `full`. `warning`: a text that says what an agent could reach; null if no warning is needed.
+         *     `isolation`: how far sandboxes are isolated. With `full`, they are isolated from everything on the
+         *     server's machine. With `files`, they can use all memory of that machine, but are isolated from everything
+         *     else. With `none`, they are not isolated. `is_isolated`: true if `isolation` is `full`. `warning`: a text
+         *     that says what an agent could reach; null if no warning is needed.
          */
         SandboxIsolation: {
             /**
@@ -11273,14 +11387,14 @@ export interface components {
          * SandboxSpecInfo
          * @description A sandbox spec: the image and the settings from which a sandbox starts.
          *
-         *     `base`: the base image on which the sandbox image is built; null for the spec in the server's
-         *     configuration if sandboxes are processes or run on other hosts. `origin`: the repository and the path from
-         *     which the build files come; null if they do not come from a repository. `dockerfile`: the text of the
-         *     Dockerfile; null if the image is given by name. `ignored`: the parts of the devcontainer.json that Slipway
-         *     ignores, each with a reason. `runtime_plugins`: the runtime plugins (programs such as VS Code) that
-         *     sandboxes with this spec offer; null means all plugins of the image. `level`: whether the spec belongs to
-         *     the organisation, a team or the user; null for the spec in the server's configuration. `team_name`: the
-         *     name of the team that the spec belongs to; null if it belongs to no team.
+         *     `base`: the base image on which the sandbox image is built. It is null only for the spec in the server's
+         *     configuration, and only if sandboxes run as processes or on other hosts. `origin`: the repository and the
+         *     path from which the build files come; null if they do not come from a repository. `dockerfile`: the text
+         *     of the Dockerfile; null if the image is given by name. `ignored`: the parts of the devcontainer.json that
+         *     Slipway ignores, each with a reason. `runtime_plugins`: the runtime plugins (programs such as VS Code)
+         *     that sandboxes with this spec offer; null means all plugins of the image. `level`: whether the spec
+         *     belongs to the organisation, a team or the user; null for the spec in the server's configuration.
+         *     `team_name`: the name of the team that the spec belongs to; null if it belongs to no team.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -11425,7 +11539,8 @@ export interface components {
         /**
          * SaveLevelValue
          * @description A request to set the value of a setting for the organisation or a team, or a quota for a person.
-         *     `enforced`: if true, teams and users cannot override the value.
+         *     `enforced`: if true, teams and users cannot override a value of the organisation, and members cannot
+         *     override a value of their team.
          */
         SaveLevelValue: {
             /**
@@ -11493,8 +11608,8 @@ export interface components {
         };
         /**
          * SaveMcpServerOfLevel
-         * @description A request to add or replace an MCP server of the organisation or a team. `enforced`: whether this
-         *     server is used even if a person has added a server with the same name.
+         * @description A request to add or replace an MCP server of the organisation or a team. `enforced`: if true, people
+         *     get this server even if they have added a server with the same name.
          */
         SaveMcpServerOfLevel: {
             /**
@@ -11609,9 +11724,9 @@ export interface components {
          * SaveProfile
          * @description A request to save a model profile. If `llm` is null, the settings of the active profile are copied.
          *
-         *     `include_secrets`: if false, the API key and the extra headers in the request are not saved, and the
-         *     stored key and headers are deleted. `preserve_existing_api_key`: if true, the stored key and headers are
-         *     not deleted even if `include_secrets` is false.
+         *     `include_secrets`: if true, the API key and the extra headers of these settings are saved. If false, they
+         *     are not saved, and `preserve_existing_api_key` decides about the key and headers that the profile already
+         *     has: true keeps them, false deletes them.
          */
         SaveProfile: {
             /**
@@ -11645,9 +11760,10 @@ export interface components {
          *
          *     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files.
          *     `runtime_plugins`: the runtime plugins (programs such as VS Code) of the image that sandboxes with this
-         *     spec offer; null means all. `is_default`: whether new sandboxes of a member start from the spec if the
-         *     member has chosen no other spec. `enforced`: whether a member's own spec of the same name is ignored. If
-         *     `is_default` and `enforced` are both true, all new sandboxes of the members start from the spec.
+         *     spec offer; null means all. `is_default`: if true, new sandboxes of a member start from this spec, unless
+         *     the member has chosen another spec. `enforced`: if true, and a member has a personal spec with the same
+         *     name, this spec is used in its place. If `is_default` and `enforced` are both true, members cannot choose:
+         *     all their new sandboxes start from this spec.
          */
         SaveSandboxSpecOfLevel: {
             /** Description */
@@ -11684,8 +11800,8 @@ export interface components {
         /**
          * SaveSecretOfLevel
          * @description The request body that saves a secret of the organisation or a team. If `value` is left out, the stored
-         *     value does not change. `enforced`: if true, a person's own secret with this name does not override this
-         *     secret.
+         *     value does not change. `enforced`: if true, and a person also has a secret with this name, the person's
+         *     agents get this secret and not the person's own one.
          */
         SaveSecretOfLevel: {
             /** Description */
@@ -11833,7 +11949,8 @@ export interface components {
         /**
          * ServerInfo
          * @description The reply with the state of this server. `uptime`: the seconds since the start of the server.
-         *     `idle_time`: always 0. `resources`: the resource use of the server.
+         *     `idle_time`: always 0, because only agent servers report an idle time. `resources`: the resource use of
+         *     the server.
          */
         ServerInfo: {
             /** Idle Time */
@@ -11882,9 +11999,10 @@ export interface components {
         /**
          * SetBudget
          * @description The request body for setting the budget of a conversation. `max_budget_per_task`: the maximum total
-         *     cost of the conversation in dollars; null means no maximum.
+         *     cost of the conversation in dollars, including what is already spent; null means no maximum.
          *
-         *     `run`: true makes the agent continue at once; false only sets the budget.
+         *     `run`: whether the agent continues at once, for example after it has stopped because the earlier budget
+         *     was spent.
          */
         SetBudget: {
             /** Max Budget Per Task */
@@ -11987,8 +12105,9 @@ export interface components {
         };
         /**
          * SetTitleProcessor
-         * @description An element of the list `processors` in a start request. It asks for a title that is made from the first
-         *     message. It has no effect, because each conversation without a `title` gets such a title anyway.
+         * @description An element of the list `processors` in a start request that asks for a title made from the first
+         *     message. The element is accepted for clients of the OpenHands protocol, but changes nothing: every
+         *     conversation without a `title` gets such a title.
          */
         SetTitleProcessor: {
             /**
@@ -12056,9 +12175,11 @@ export interface components {
         };
         /**
          * SettingsInfo
-         * @description The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
-         *     token. The keys are the provider names of the OpenHands API, such as `github`. Each value is the name of
-         *     the host; null for the provider's default host.
+         * @description The reply with all settings of the user.
+         *
+         *     `provider_tokens_set`: the git hosts for which the user has stored a token. The keys are the kinds of git
+         *     hosts in the OpenHands API, such as `github`. The value is the name of the host, or null for the usual
+         *     host of this kind, such as `github.com`.
          */
         SettingsInfo: {
             /** Active Agent Profile Id */
@@ -12251,8 +12372,9 @@ export interface components {
         };
         /**
          * SignInHost
-         * @description A git host that users can sign in to. `has_device_flow`: users can also sign in with a code that they
-         *     type at the host; this needs no callback address.
+         * @description A git host that users can sign in to. `app_id`: the registered application with which they sign in.
+         *     `has_device_flow`: whether the host offers a second way to sign in: the user types a code at the host.
+         *     This way works even if the host's browser redirect to Slipway (the callback address) is not set up.
          */
         SignInHost: {
             /** App Id */
@@ -12343,8 +12465,8 @@ export interface components {
         /**
          * SignedInUser
          * @description The reply to a sign-in: the signed-in user. `page_proof`: a secret that a page of the front end sends
-         *     in the header `X-Slipway-Proof` with every request that uses the session cookie. Pages store the secret
-         *     where only pages of the same origin can read it.
+         *     in the header `X-Slipway-Proof` with every request that uses the session cookie. Only pages of this server
+         *     can read the secret. So it proves that the request does not come from a page of another origin.
          */
         SignedInUser: {
             /** Administers Installation */
@@ -12540,7 +12662,8 @@ export interface components {
         };
         /**
          * Snapshot
-         * @description A stored copy of a conversation's files. `size_bytes`: the size of the stored copy on the server.
+         * @description A stored copy of a conversation's files. `size_bytes`: the size of the file on the server in which the
+         *     copy is stored.
          */
         Snapshot: {
             /** Created At */
@@ -12559,10 +12682,10 @@ export interface components {
          * @description The first message (frame) of a user's live stream: the current state of everything that the stream
          *     reports. It is sent again if the user joins or leaves a team.
          *
-         *     `conversations`: the newest 50 conversations that the user may see, and the conversations in which the
-         *     agent waits for the user. `start_tasks`: the unfinished start tasks (the progress of starting a
-         *     conversation). The list contains only tasks of conversations that are in `conversations` and belong to the
-         *     user. `spending`: the user's spending on models and its limits.
+         *     `conversations`: the newest 50 conversations that the user may see, and up to 100 in which the agent waits
+         *     for an approval or an answer. `start_tasks`: the start tasks (the progress of starting a conversation) of
+         *     those listed conversations that belong to the user and are still starting. `spending`: the user's spending
+         *     on models and its limits.
          */
         SnapshotFrame: {
             /** Conversations */
@@ -12579,8 +12702,9 @@ export interface components {
         };
         /**
          * SortOrder
-         * @description The order of the repositories on a page. If a request states no order, the repositories have the order
-         *     in which the git host returns them: the latest change first.
+         * @description The order of the repositories on a page. Slipway sorts each page by itself, not the whole list. If a
+         *     request states no order, the repositories keep the order of the git host: latest change first, if the host
+         *     can sort by time. An order by number of forks is not supported.
          * @enum {string}
          */
         SortOrder: "stars-desc" | "stars-asc" | "forks-desc" | "forks-asc" | "updated-desc" | "updated-asc";
@@ -12673,8 +12797,9 @@ export interface components {
         };
         /**
          * StartGoalRequest
-         * @description The request body of POST /api/conversations/{id}/goal: the goal of the agent, and the maximum number of
-         *     times that a judge (a model) checks whether the goal is reached. After that, the work on the goal ends.
+         * @description The request body of POST /api/conversations/{id}/goal, which gives the agent a goal. `objective`: the
+         *     goal as text. `max_iterations`: how many times a judge (a model) checks whether the goal is reached. After
+         *     the last check, the work on the goal ends, even if the goal is not reached.
          */
         StartGoalRequest: {
             /**
@@ -12689,9 +12814,9 @@ export interface components {
          * StartRequest
          * @description The request body for starting a conversation.
          *
-         *     `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
-         *     servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
-         *     the maximum in the model profile (the saved model with its options) applies.
+         *     `ask_when_stuck`: whether a person can answer questions. If true, MCP servers and an agent that repeats
+         *     itself ask the user. If false, such an agent is stopped. `max_budget_per_task`: the maximum cost in
+         *     dollars; if left out, the maximum in the model profile (the saved model with its options).
          */
         "StartRequest-Input": {
             /** Agent Profile Id */
@@ -12771,9 +12896,9 @@ export interface components {
          * StartRequest
          * @description The request body for starting a conversation.
          *
-         *     `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
-         *     servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
-         *     the maximum in the model profile (the saved model with its options) applies.
+         *     `ask_when_stuck`: whether a person can answer questions. If true, MCP servers and an agent that repeats
+         *     itself ask the user. If false, such an agent is stopped. `max_budget_per_task`: the maximum cost in
+         *     dollars; if left out, the maximum in the model profile (the saved model with its options).
          */
         "StartRequest-Output": {
             /** Agent Profile Id */
@@ -13011,9 +13136,10 @@ export interface components {
         };
         /**
          * TaskKind
-         * @description The kind of a task at a git host that Slipway suggests to a user: a problem of a pull request
-         *     (conflicts, failing checks or unresolved comments), an open issue or an open pull request. The values are
-         *     the names that Slipway's API uses.
+         * @description The kind of a task at a git host that Slipway suggests to a user. The first three values are problems
+         *     of an open pull request, in this order of priority. `OPEN_ISSUE`: an open issue that is assigned to the
+         *     user. `OPEN_PR`: an open pull request without such a problem; Slipway does not suggest such tasks. The
+         *     values are the names that Slipway's API uses.
          * @enum {string}
          */
         TaskKind: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
@@ -13470,8 +13596,8 @@ export interface components {
         };
         /**
          * UserLimit
-         * @description The reply about the spending limit that administrators have set for one user. `follows_default`: true
-         *     if the default limit applies to this user, because there is no individual limit.
+         * @description The reply about the spending limit of one user that administrators have set. `follows_default`: true if
+         *     this is the default limit of all users, because the user has no individual limit.
          */
         UserLimit: {
             /**
@@ -13515,10 +13641,11 @@ export interface components {
          * @description The reply of the configuration route: the configuration of the OpenHands API, and the data that
          *     Slipway's own pages need.
          *
-         *     `ports_have_names`: whether each port of a sandbox has a separate host name. If false, a port is opened
-         *     below a path of this server, and the pages of the port have no browser storage. The value depends on the
-         *     host name that the browser has used. `password_sign_in`: whether passwords are allowed and at least one
-         *     user has a password. `sends_mail`: whether the server can send e-mail.
+         *     `ports_have_names`: whether the pages of programs in a sandbox, which listen on ports, are shown at a
+         *     separate host name for each port. If false, these pages are shown below a path of this server's address,
+         *     and browsers then give them no storage. The value depends on the configuration and on the host name in the
+         *     browser's request. `password_sign_in`: whether passwords are allowed and at least one user has a password.
+         *     `sends_mail`: whether the server can send e-mail.
          */
         WebClientConfig: {
             /**
@@ -13636,9 +13763,9 @@ export interface components {
          * @description A browser in which the user is signed in.
          *
          *     `name`: the name that the user has given to the browser; null if it has none. `user_agent`, `address`: the
-         *     browser's User-Agent header and IP address at the sign-in. `last_used_at`: accurate to one hour.
-         *     `expires_at`: when the session expires if it is not used before. `is_current`: whether this browser has
-         *     sent the request.
+         *     browser's User-Agent header and IP address at the sign-in. `last_used_at`: the time of the last request;
+         *     it may be up to one hour too early. `expires_at`: when the browser is signed out if it sends no more
+         *     requests. `is_current`: whether this browser has sent the request.
          */
         WebSessionInfo: {
             /** Address */
@@ -13686,11 +13813,12 @@ export interface components {
         };
         /**
          * WorkspaceLimit
-         * @description The size limit of a new sandbox's workspace.
+         * @description The size limit of a new sandbox's workspace, and how the server enforces it. A workspace is the
+         *     directory of a sandbox's files.
          *
-         *     `bytes`: the limit; null means no limit. `kept_by`: how workspaces are kept below the limit. `disk`: the
-         *     workspace is a disk of that size. `watch`: a monitor of the server stops a sandbox whose workspace exceeds
-         *     the limit. `none`: nothing enforces the limit.
+         *     `bytes`: the limit; null means no limit. `kept_by`: how the limit is enforced. With `disk`, each workspace
+         *     is a separate disk of that size. With `watch`, the server measures workspaces and stops a sandbox whose
+         *     workspace exceeds the limit. With `none`, there is no limit, or at least one sandbox host has no limit.
          */
         WorkspaceLimit: {
             /** Bytes */

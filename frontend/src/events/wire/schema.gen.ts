@@ -92,8 +92,9 @@ export interface components {
         /**
          * @description The result of a call of `apply_patch`. `commit`: the changes of the files; None if the call failed.
          *
-         *     `fuzz`: the number of context lines that match the file only loosely: they are equal only if quote styles
-         *     and blanks at the end of the line are ignored.
+         *     `fuzz`: the number of lines in the patch that are not exactly equal to the lines that were found for them
+         *     in the file. They differ only in blanks at the end of the line, or in similar characters such as different
+         *     quotes or dashes.
          */
         ApplyPatchObservation: {
             /** @default null */
@@ -155,10 +156,11 @@ export interface components {
             url: string;
         };
         /**
-         * @description The result of a browser tool call. A screenshot is an image in `content`. The fields `screenshot_data`
-         *     and `full_output_save_dir` are not used and are always None.
+         * @description The result of a browser tool call. Its text begins with the page's URL and title, as the lines `URL: …`
+         *     and `Title: …`. If there is a screenshot, it is an image in the field `content`.
          *
-         *     The text begins with the page's URL and title, as the lines `URL: …` and `Title: …`.
+         *     The fields `screenshot_data` and `full_output_save_dir` are part of the protocol of OpenHands. Slipway
+         *     does not use them: they are always None.
          */
         BrowserObservation: {
             /** @default [] */
@@ -231,9 +233,9 @@ export interface components {
             kind: "ClientToolObservation";
         };
         /**
-         * @description The event for a condensation. After this event, the prompt contains the text `summary` in place of the
-         *     events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt that come before the
-         *     summary.
+         * @description The event for a condensation. In all prompts after this event, the events whose ids are in
+         *     `forgotten_event_ids` are replaced by the text `summary`. `summary_offset`: the position of the summary in
+         *     the prompt, as the number of events before it.
          */
         Condensation: {
             /** @default [] */
@@ -389,11 +391,10 @@ export interface components {
         };
         /**
          * @description The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
-         *     the user can do (`user_action`).
+         *     the user can do (`user_action`). The field `code` of the error's event says more exactly what failed.
          *
-         *     Developers must not add new allowed values to these fields, because existing clients refuse a whole page
-         *     (list) of events if it contains a value that they do not know. The field `code` of the error's event says
-         *     more exactly what failed.
+         *     The sets of allowed values of these fields must never grow. Clients read events in lists. An existing
+         *     client refuses a whole list if one event contains a value that this client does not know.
          */
         ErrorClassification: {
             /** @enum {string} */
@@ -647,10 +648,11 @@ export interface components {
         };
         JsonValue: unknown;
         /**
-         * @description An event with one request to a model and the model's answer. The event is sent to clients, which may
-         *     write it to a file. It is never added to the log.
+         * @description The event with one request to a model and the model's reply. It is sent to clients, which may write it
+         *     to a file. It is never added to the log of the conversation.
          *
-         *     `filename`: the name of the file in the client's folder. `log_data`: the request and the answer as JSON.
+         *     `filename`: the name of this file, without a directory; the client chooses the directory. `log_data`: the
+         *     request and the reply as JSON.
          */
         LLMCompletionLogEvent: {
             filename: string;
@@ -830,9 +832,9 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The next attempt to get a reply from a model. `code`, `detail`: why the last attempt failed. `model`:
-         *     the model that is asked next. `wait_seconds`: the time from the arrival of the message with this data (an
-         *     ItemAbortedFrame) until the next attempt.
+         * @description The next attempt to get a reply from a model, after an attempt that failed. `code`, `detail`: why the
+         *     last attempt failed. `model`: the model that is asked next. `wait_seconds`: how long the runtime waits
+         *     before the next attempt, counted from the moment when the client receives this data.
          */
         PendingRetry: {
             code: string;
@@ -887,8 +889,10 @@ export interface components {
             offset?: number | null;
         };
         /**
-         * @description The result of a call of the tool that reads a file. `lines_shown`: the numbers of the first and the
-         *     last shown line, counted from 1; None if nothing was left out or if the result is an image or an error.
+         * @description The result of a call of the tool that reads a file.
+         *
+         *     `lines_shown`: the numbers of the first and the last shown line, counted from 1. None if the result shows
+         *     the whole file, or if it is an image or an error.
          */
         ReadFileObservation: {
             /** @default [] */
@@ -925,10 +929,13 @@ export interface components {
          * @description The event with the risk analysis of all actions in one reply of the model. The keys of `risks` and
          *     `details` are the ids of the action events.
          *
-         *     The details of one action contain the `reasons` for its risk and the names of the security `rules` that
-         *     these reasons come from. `asks` says whether the action needs the user's approval. `likeness` is a text
-         *     that is equal for similar actions. If the user approves all similar actions, later actions with this text
-         *     need no approval.
+         *     The value in `details` for one action is an object with these fields. `reasons`: texts that explain the
+         *     risk. `rules`: the names of the rules that found something in the action. `asks`: whether the user must
+         *     approve the action. `likeness`: a text that describes the action and is the same for all similar actions,
+         *     such as calls of the same program. It is missing for actions that never need approval.
+         *
+         *     If the user approves an action and all similar actions, the runtime stores the `likeness` of the action.
+         *     Later actions with the same `likeness` then need no approval.
          */
         SecurityAnalysisEvent: {
             analyzer: string;
@@ -958,11 +965,15 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The event that reports a refusal. It is used in two cases. The agent server refuses a message of a
-         *     WebSocket client: then it sends this event to the client. The app server refuses an event of a
-         *     conversation: then the agent server sends this event to the app server instead.
+         * @description The event that tells a receiver that a message or an event was refused. `code`: the name of the reason.
+         *     `detail`: the reason as text.
          *
-         *     The runtime never adds this event to a log.
+         *     The agent server sends this event in two cases. First case: it refuses a message from a WebSocket client.
+         *     Then it sends this event to this client. Second case: the app server refuses an event of a conversation.
+         *     Then the agent server sends this event to the app server in place of the refused event, so that the app
+         *     server's log has no gap.
+         *
+         *     The agent server never adds this event to its own log.
          */
         ServerErrorEvent: {
             code: string;
@@ -1275,13 +1286,14 @@ export interface components {
             tool_name: string;
         };
         /**
-         * @description The data that a model's vendor added to a reply and expects back. `model`: the model that returned the
-         *     data; the data is never sent to another vendor's model.
+         * @description The data that a model's vendor added to a reply and expects back in later requests. `model`: the model
+         *     that returned the data; the data is never sent to another vendor's model.
          *
          *     `message`: fields that belong to the whole reply. If the reply has several tool calls, only the event of
-         *     the first call contains these fields. `call`: fields that belong to one tool call. They include the `id`
-         *     that the vendor gave to the call, if the event has a different id. The event has a different id if other
-         *     vendors may refuse the vendor's id.
+         *     the first call contains these fields.
+         *
+         *     `call`: fields that belong to one tool call. Some vendors give a call an id that other vendors may refuse.
+         *     Such a call gets a different id in its event, and the vendor's id is stored in `call`, in the field `id`.
          */
         VendorState: {
             /** @default {} */
