@@ -58,6 +58,6 @@ class Facts:
     @property
     def takes_effort(self) -> bool:
         """Whether a reasoning effort may be sent to this model. Also True if the catalogue does not say which
-        efforts the model accepts, because an effort is sent only if the user has set one.
+        efforts the model accepts. This does no harm: an effort is sent only if the user has set one.
         """
         return self.efforts is None or bool(self.efforts)

@@ -37,7 +37,8 @@ class KeyEncryption:
 
 
 class StoredKeys(BaseModel):
-    """The API keys and secrets of one conversation, in the form that is encrypted and stored.
+    """The API keys and secrets of one conversation, as they are before encryption. The whole object is
+    encrypted and then stored.
 
     `agent`: the agent's configuration with its keys in clear text. `secrets`: the source of each secret (a
     fixed value or a URL), with values in clear text.

@@ -147,9 +147,10 @@ def _is_loadable(executable: ProjectExecutable) -> bool:
 
 
 def _copy(executable: ProjectExecutable, project: Path, home: Path) -> None:
-    """Copies the files of a project executable to the directory `home`: either all files or none. Does not
-    change `home` if it already exists. `project`: the directory of the project. Raises ExecutableChangedError
-    if a file differs from the approved content or cannot be copied.
+    """Copies the files of a project executable (a part of a repository that can run commands, such as a hook)
+    to the directory `home`: either all files or none. Does not change `home` if it already exists. `project`:
+    the directory of the project. Raises ExecutableChangedError if a file differs from the approved content or
+    cannot be copied.
     """
     fresh = home.with_name(f".{uuid4().hex}")
     try:
@@ -173,9 +174,10 @@ def _copy(executable: ProjectExecutable, project: Path, home: Path) -> None:
 
 @dataclass(frozen=True)
 class _Terms:
-    """The conditions under which the commands of a project executable run. `files`: the files that must not
-    change, as a mapping. Each key is the absolute path from which commands read the file; the value is the
-    SHA-256 hash that the user has approved. `working_dir`: the directory where the commands run; None means
+    """The conditions for the commands of a project executable. A project executable is a part of a repository
+    that can run commands, such as a hook or an MCP server. `files`: the files that must not change, as a
+    mapping. Each key is the absolute path of a file that the commands read. The value is the SHA-256 hash of
+    the content that the user has approved. `working_dir`: the directory where the commands run; None means
     the conversation's working directory.
     """
 
@@ -184,9 +186,10 @@ class _Terms:
 
 
 def _load_stored(home: Path, project: Path, directory: Path | None) -> Plugin:
-    """Returns the stored project executable as a plugin. `home`: the directory of its stored files.
-    `directory`: the directory where its commands run; None means the conversation's working directory. Raises
-    ExecutableChangedError if the stored files are missing or damaged.
+    """Returns the stored project executable (a part of a repository that can run commands, such as a hook) as
+    a plugin. `home`: the directory of its stored files. `directory`: the directory where its commands run;
+    None means the conversation's working directory. Raises ExecutableChangedError if the stored files are
+    missing or damaged.
     """
     try:
         executable = ProjectExecutable.model_validate_json((home / _DESCRIPTION).read_bytes())

@@ -51,8 +51,9 @@ class CommandNamespacesError(Exception):
 
 @dataclass(frozen=True)
 class CommandNamespaces:
-    """The command namespaces that were created. `spawner`: the path of the socket of the spawner, the process
-    that starts programs in the command namespaces. `spawner_pid`: the id of the spawner process.
+    """The command namespaces that were created: the isolated Linux namespaces for the agent's commands.
+    `spawner`: the path of the socket of the spawner, the process that starts programs in the command
+    namespaces. `spawner_pid`: the id of the spawner process.
     """
 
     spawner: Path
@@ -60,9 +61,10 @@ class CommandNamespaces:
 
 
 def create_command_namespaces(conversations: Path) -> CommandNamespaces:
-    """Creates the command namespaces and returns them. `conversations`: the directory with the directories of
-    all conversations. This process must have only one thread. After the call, it has no capabilities (special
-    rights). Raises CommandNamespacesError if the command namespaces cannot be created.
+    """Creates the command namespaces (isolated Linux namespaces for the agent's commands) and returns them.
+    `conversations`: the directory with the directories of all conversations. This process must have only one
+    thread. After the call, it has no capabilities (special rights). Raises CommandNamespacesError if the
+    command namespaces cannot be created.
     """
     address = SERVER_DIRECTORY / "spawner"
     try:
@@ -139,8 +141,8 @@ def _leave_files_of_server(*retained_descriptors: int) -> None:
 
 
 def _enter_new_namespaces(conversations: Path) -> tuple[int, Show]:
-    """Creates the command namespaces and moves this process into their mounts, network and IPC. This process
-    stays outside of their process namespace.
+    """Creates the command namespaces (isolated Linux namespaces for the agent's commands) and moves this
+    process into their mounts, network and IPC. This process stays outside of their process namespace.
 
     Returns the pid of the first process of the command namespaces, and a function `show`. A call of `show`
     with the name of a conversation's directory makes the conversation's directories visible to commands.
@@ -185,9 +187,10 @@ def _enter_new_namespaces(conversations: Path) -> tuple[int, Show]:
 
 
 def _run_first_process(tell: int) -> None:
-    """Runs as the first process of the command namespaces. This process becomes the parent of processes whose
-    parent has ended. When this process ends, all processes of the command namespaces end. `tell`: the
-    descriptor of the pipe to which a message is written when the process is ready.
+    """Runs as the first process of the command namespaces (isolated Linux namespaces for the agent's
+    commands). This process becomes the parent of processes whose parent has ended. When this process ends,
+    all processes of the command namespaces end. `tell`: the descriptor of the pipe to which a message is
+    written when the process is ready.
     """
     namespaces.mount_new("proc", Path("/proc"))
     # The first process of a namespace gets signals from inside only if it has a handler for them.
@@ -207,8 +210,9 @@ def _run_first_process(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """Makes a conversation's directories in VISIBLE_DIRECTORIES visible in the command namespaces. Commands
-    cannot see the other directories of the conversation. A second call changes nothing.
+    """Makes a conversation's directories in VISIBLE_DIRECTORIES visible in the command namespaces (isolated
+    Linux namespaces for the agent's commands). Commands cannot see the other directories of the conversation.
+    A second call changes nothing.
 
     `conversations`: the directory with the directories of all conversations. `name`: the name of the
     conversation's directory in `conversations`. FOR_COMMANDS is also allowed as a name; that directory

@@ -69,8 +69,9 @@ def directory_for_commands(conversations: Path) -> Path:
     such as the configuration of git. `conversations`: the directory with the directories of all
     conversations.
 
-    If commands run in the command namespaces, this is the subdirectory FOR_COMMANDS, because commands see
-    only some subdirectories of `conversations` there. Otherwise it is `conversations` itself.
+    If commands run in the command namespaces (isolated Linux namespaces for the agent's commands), this is
+    the subdirectory FOR_COMMANDS, because commands see only some subdirectories of `conversations` there.
+    Otherwise it is `conversations` itself.
     """
     return conversations / FOR_COMMANDS if has_command_namespaces() else conversations
 

@@ -103,8 +103,9 @@ class Spawner:
         return {}
 
     def _give_socket(self, connection: socket.socket, family: int) -> None:
-        """Creates a socket in the network of the command namespaces and sends it to the agent server. The
-        socket still belongs to this network when the agent server uses it.
+        """Creates a socket in the network of the command namespaces (isolated Linux namespaces for the
+        agent's commands) and sends it to the agent server. The socket still belongs to this network when the
+        agent server uses it.
         """
         try:
             with socket.socket(family, socket.SOCK_STREAM) as made:
@@ -184,10 +185,10 @@ class Spawner:
 
 
 def serve(listener: socket.socket, show: Callable[[str], None], first: int) -> None:
-    """Serves the agent server's requests to start programs in the command namespaces, until this process or
-    the first process of the command namespaces ends. `listener`: the socket on which the requests arrive.
-    `show`: makes a conversation's directories visible in the command namespaces. `first`: the pid of the
-    first process of the command namespaces.
+    """Serves the agent server's requests to start programs in the command namespaces (isolated Linux
+    namespaces for the agent's commands), until this process or the first process of the command namespaces
+    ends. `listener`: the socket on which the requests arrive. `show`: makes a conversation's directories
+    visible in the command namespaces. `first`: the pid of the first process of the command namespaces.
     """
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)

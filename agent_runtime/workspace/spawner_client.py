@@ -76,9 +76,10 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     start_new_session: bool = True,
 ) -> Process:
-    """Starts a process in the command namespaces, like `asyncio.create_subprocess_exec`. The process always
-    leads a new session. `address`: the path of the socket of the spawner, the process that starts programs
-    there. Raises OSError if the process cannot be started.
+    """Starts a process in the command namespaces (isolated Linux namespaces for the agent's commands), like
+    `asyncio.create_subprocess_exec`. The process always leads a new session. `address`: the path of the
+    socket of the spawner, the process that starts programs there. Raises OSError if the process cannot be
+    started.
     """
     if not start_new_session:
         raise ValueError("a process in the command namespaces must lead a session")
@@ -114,9 +115,9 @@ async def spawn(
 
 
 def show(address: Path, name: str) -> None:
-    """Makes the new directories of a conversation visible in the command namespaces. `address`: the path of
-    the socket of the spawner, the process that does this. `name`: the name of the conversation's directory.
-    Blocks briefly. Raises OSError if this fails.
+    """Makes the new directories of a conversation visible in the command namespaces (isolated Linux
+    namespaces for the agent's commands). `address`: the path of the socket of the spawner, the process that
+    does this. `name`: the name of the conversation's directory. Blocks briefly. Raises OSError if this fails.
     """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SHOW, "name": name}).encode())
@@ -137,7 +138,8 @@ def new_socket(address: Path, family: int) -> socket.socket:
 
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
     """Calls `act` in the current event loop when the spawner has ended. The spawner is the process that
-    starts programs in the command namespaces. `address`: the path of its socket.
+    starts programs in the command namespaces (isolated Linux namespaces for the agent's commands). `address`:
+    the path of its socket.
 
     Returns a function that stops this watch, so that `act` is no longer called. Blocks briefly. Raises
     OSError if the spawner cannot be reached.
@@ -173,8 +175,9 @@ def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
     """Returns a command that can be run in place of the wanted program: a program and its arguments. The
-    command asks the spawner to run the wanted program in the command namespaces, and ends with its exit
-    status. The spawner is the process that starts programs there.
+    command asks the spawner to run the wanted program in the command namespaces (isolated Linux namespaces
+    for the agent's commands), and ends with its exit status. The spawner is the process that starts programs
+    there.
 
     The command is for a library that can start programs only outside of these namespaces. It can run only
     once, because it removes the temporary file that describes the wanted program.

@@ -76,9 +76,9 @@ def become(users: Users) -> None:
 
 
 def start_in_command_namespaces(spawner: Path, spawner_pid: int) -> None:
-    """Makes `start_process` start all processes for the agent in the command namespaces from now on.
-    `spawner`: the path of the socket of the spawner, the process that starts programs there. `spawner_pid`:
-    the id of the spawner process.
+    """Makes `start_process` start all processes for the agent in the command namespaces (isolated Linux
+    namespaces for the agent's commands) from now on. `spawner`: the path of the socket of the spawner, the
+    process that starts programs there. `spawner_pid`: the id of the spawner process.
     """
     global _spawner_address, _network
     _spawner_address, _network = spawner, Path(f"/proc/{spawner_pid}/net")
@@ -90,7 +90,8 @@ def has_command_namespaces() -> bool:
 
 def spawner_address() -> Path | None:
     """Returns the path of the socket of the spawner, the process that starts programs in the command
-    namespaces. Returns None if the sandbox has no command namespaces.
+    namespaces (isolated Linux namespaces for the agent's commands). Returns None if the sandbox has no
+    command namespaces.
     """
     return _spawner_address
 
@@ -103,8 +104,9 @@ def network_tables() -> Path:
 
 
 def show_in_command_namespaces(name: str) -> None:
-    """Makes the agent's directories of a conversation visible in the command namespaces, if the sandbox has
-    them. `name`: the name of the conversation's directory. Raises OSError if this fails.
+    """Makes the agent's directories of a conversation visible in the command namespaces (isolated Linux
+    namespaces for the agent's commands), if the sandbox has them. `name`: the name of the conversation's
+    directory. Raises OSError if this fails.
     """
     if _spawner_address is not None:
         spawner_client.show(_spawner_address, name)
@@ -135,8 +137,9 @@ def server_files() -> Iterator[None]:
 
 async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
     """Starts a process for the agent and returns it. The process runs as the agent's user if the sandbox has
-    this user, or in the command namespaces if the sandbox has them. Otherwise it runs as the current user.
-    The arguments are those of `asyncio.create_subprocess_exec`.
+    this user, or in the command namespaces (isolated Linux namespaces for the agent's commands) if the
+    sandbox has them. Otherwise it runs as the current user. The arguments are those of
+    `asyncio.create_subprocess_exec`.
     """
     if _spawner_address is not None:
         return await spawner_client.spawn(_spawner_address, program, *arguments, **options)
@@ -151,9 +154,10 @@ async def start_process(program: str | Path, *arguments: str | bytes | Path, **o
 def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
-    """Changes a command so that the program runs as the agent's user, or in the command namespaces. Returns
-    the new program, its arguments and its environment, for a library that starts programs itself. If the
-    sandbox has neither the agent's user nor command namespaces, returns the given values.
+    """Changes a command so that the program runs as the agent's user, or in the command namespaces (isolated
+    Linux namespaces for the agent's commands). Returns the new program, its arguments and its environment,
+    for a library that starts programs itself. If the sandbox has neither the agent's user nor command
+    namespaces, returns the given values.
 
     `command`: the program to run. `cwd`: its working directory.
     """

@@ -30,8 +30,8 @@ OnRefused = Callable[[UUID], None]
 
 @dataclass(frozen=True)
 class EgressTarget:
-    """A host and port that a program in a sandbox tries to reach. client: the name that the program gives in
-    its request; empty if it gives none.
+    """A host and port that a program in a sandbox tries to reach. client: the name of the program, which is
+    the first word of the header `User-Agent` of its request; empty if there is none.
     """
 
     sandbox_id: UUID

@@ -16,8 +16,9 @@ logger = logging.getLogger(__name__)
 
 
 def end_with_spawner() -> Callable[[], None]:
-    """Watches the spawner (the process that starts programs in the command namespaces), and ends this server
-    when the spawner ends. Does nothing if there is no spawner. Returns a function that stops the watch.
+    """Watches the spawner, and ends this server when the spawner ends. The spawner is the process that starts
+    programs in the command namespaces (isolated Linux namespaces for the agent's commands). Does nothing if
+    there is no spawner. Returns a function that stops the watch.
 
     Raises OSError if the spawner cannot be watched.
     """

@@ -44,16 +44,17 @@ def parse_users(text: str) -> Users:
 
 
 def separate(users: Users, conversations: Path) -> None:
-    """Prepares the workspace for two operating system users (server and agent), and gives up all privileges
-    of root. Raises TwoUsersError if this is not possible.
+    """Separates this server from the agent's commands: each gets a different operating system user. Gives the
+    files of the workspace to these two users, and gives up all privileges of root. Raises TwoUsersError if
+    this is not possible.
 
     `users`: the ids of the two users. `conversations`: the directory of the conversations; its parent
     directory is the workspace.
 
-    Afterwards this process runs as the server's user, but opens files with the rights of the agent's user.
-    Only for the server's files, it uses the rights of the server's user. Some kernels do not allow different
-    users for the process and for its file access. Then the workspace is not prepared, this process runs only
-    as the agent's user, and a warning is logged.
+    Afterwards this process runs as the server's user. It opens files of the workspace with the rights of the
+    agent's user, and the server's own files with the rights of the server's user. Some kernels do not allow
+    different users for the process and for its file access. Then the workspace is not prepared, this process
+    runs only as the agent's user, and a warning is logged.
     """
     if os.geteuid() != 0:
         raise TwoUsersError("Only root can become two users.")

@@ -39,9 +39,10 @@ class McpServers:
         """Reads the configuration of the servers. Does not start a server. Raises pydantic.ValidationError if
         the configuration is not valid.
 
-        `approvals`: the approved tools of the servers; the object is updated when a server lists other tools.
-        `ask_user`: asks the user a question that a server has during a tool call; None if no user can reply.
-        `credential_for`: returns the key for a server's URL if the configuration has no credential.
+        `approvals`: which tools of the servers the user has approved. When the list of tools of a server has
+        changed, the differences are stored in this object. `ask_user`: asks the user a question that a server
+        has during a tool call; None if no user can reply. `credential_for`: returns the key for a server's
+        URL if the configuration has no credential.
         """
         self._working_dir = working_dir
         self._credential_for = credential_for

@@ -191,8 +191,9 @@ async def claim(
     highest priority; if there are several, the one whose time `run_at` is the earliest.
 
     A job is free if its time `run_at` has come and no job with the same key runs. A job is also free if the
-    lease of its last attempt has expired, because this attempt was interrupted. In this case the field
-    `error` of the job says, until the next attempt ends, that the last attempt was interrupted.
+    lease of its last attempt has expired, because this attempt was interrupted. In this case this function
+    writes to the field `error` of the job that the last attempt was interrupted. The text stays there until
+    the attempt that begins now ends.
 
     `owner`: the id of the worker. `kinds`: only jobs of these kinds. `under_way`: the ids of jobs that are
     left out, because the worker already runs them. Raises IntegrityError if another worker has leased a job
