@@ -1,5 +1,5 @@
-"""The routers of the public app (for users) and of the inner app (the separate port for sandboxes). The first
-router with a matching route processes a request, so their order matters.
+"""The routers of the public app (for users) and of the inner app (for sandboxes, on a separate port). The
+first router with a matching route processes a request, so their order matters.
 
 Each router of the public app is listed with the permission that its requests need.
 """

@@ -23,8 +23,8 @@ from agent_runtime.tools.tool import AnyTool
 
 class Agent(KnownFieldsOnly):
     """The configuration of an agent, such as its model and its tools. It cannot be changed after its
-    creation. Fields that this class does not define are allowed, and are kept unchanged when the
-    configuration is stored.
+    creation. If a client's request contains fields that this class does not define, they are stored
+    unchanged.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -59,9 +59,9 @@ def system_prompt_event(
     """Returns the first event of a conversation's event log, which contains the system prompt and the tools.
 
     `tools`: the agent's tools by name. `project`: the instructions and skills that were found for the agent.
-    `working_dir`: the directory in which the agent works; the prompt names it. `secrets`: the description of
-    each secret, by the secret's name; None means that the secret has no description. `git`: the branch and
-    the changes of the repository; None means that there is no repository or that its state is not known.
+    `working_dir`: the directory in which the agent works; the default prompt names it. `secrets`: the
+    description of each secret, by the secret's name; None means that the secret has no description. `git`:
+    the state of the repository; None means that there is no repository or that its state is not known.
     """
     # An agent with its own system prompt may do another kind of work, so it gets no facts about the
     # workspace.

@@ -61,9 +61,9 @@ def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str,
 
 @dataclass(frozen=True)
 class _Written:
-    """One tool call that a model wrote as text. `text`: the text from the tool's name to the next call, or to
-    the end of the reply. `shape`: a copy of this text in which calls inside parameter values are replaced by
-    dots.
+    """One tool call that a model wrote as text. `text`: the text from the end of its opening tag to the next
+    call, or to the end of the reply. `shape`: a copy of this text in which calls inside parameter values are
+    replaced by dots.
 
     The parser searches for tags in `shape`, so it finds no tags of calls inside values. Both texts have the
     same length, so an index in `shape` is also valid in `text`.

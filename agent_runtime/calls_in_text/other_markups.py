@@ -139,8 +139,8 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[FoundCall]:
     markup: the markup of the first call in the text. Returns an empty list if there are no calls.
 
     `types`: the known tools with the types of their parameters. `was_cut`: whether the reply ended because it
-    reached its maximum length. If True, and a call in a markup with closing tags lacks its closing tag, the
-    call gets arguments that are not valid JSON. So it cannot run.
+    reached its maximum length. If True, and a call in a markup with a tag for each argument lacks its closing
+    tag, the call gets arguments that are not valid JSON. So it cannot run.
     """
     readers: list[Iterator[FoundCall]] = [
         *(_named(head, text, types) for head in _NAMED),

@@ -25,8 +25,8 @@ def calls_in(
     text.
 
     `tools`: the tool definitions in the format of the OpenAI chat completions API. `was_cut`: whether the
-    reply was cut off. If True, the last call may be incomplete. Then its arguments are a text that is not
-    valid JSON, so the call cannot run.
+    reply was cut off. If True, the last call may be incomplete. Then it is left out, or its arguments are a
+    text that is not valid JSON.
     """
     types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
     thought = _THOUGHT.match(text)

@@ -101,9 +101,9 @@ class Conversation:
         `consent`: the hashes (from `workspace.executables()`) of the project's hooks, MCP servers and plugins
         that may run, or a function that gets each executable and returns whether it may run. By default, none
         runs. `secrets`: secrets by name. A command that contains the name gets the secret as an environment
-        variable. Each secret is a str, or an object from `LocalAgentServer.get_secrets` with a URL from which
-        it is read at each use. The model never sees secrets. They are not stored on disk: pass them again
-        when you reopen the conversation. `max_iteration_per_run`: how often one run may ask the model.
+        variable. Each secret is a str, or an object, for example with a URL from which it is read at each use
+        (`LocalAgentServer.get_secrets`). The model never sees secrets. They are not stored unencrypted: pass
+        them again at each opening. `max_iteration_per_run`: how often one run may ask the model.
         """
         if not isinstance(workspace, LocalWorkspace | RemoteWorkspace):
             workspace = LocalWorkspace(workspace)
@@ -369,8 +369,8 @@ class Conversation:
 
     def close(self) -> None:
         """Stops the agent and frees all resources. For a conversation on a server, only ends the connection;
-        the agent continues. May be called twice. If this stops a run in this process, you can open the
-        conversation again; the next `run` then continues the work.
+        the agent continues. May be called twice. If this stops a run in this process, and the log is kept,
+        the next `run` continues the work after the conversation is opened again.
         """
         self._session.close()
         atexit.unregister(self.close)

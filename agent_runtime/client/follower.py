@@ -49,8 +49,8 @@ class Follower:
         await self._tell()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Waits until the function `is_so` returns True. The function is called again after each frame. If
-        `follow` has already failed, or fails during the wait, raises the error of `follow`.
+        """Waits until the function `is_so` returns True. The function is called again after each new frame.
+        If `follow` has already failed, or fails during the wait, raises the error of `follow`.
         """
         async with self._changed:
             await self._changed.wait_for(lambda: self.failure is not None or is_so())

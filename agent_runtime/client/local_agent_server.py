@@ -47,7 +47,7 @@ class LocalAgentServer(RemoteWorkspace):
         environment variables.
 
         The other settings are read from these variables. SESSION_API_KEY or OH_SESSION_API_KEYS_0: the
-        session key, which every request to the agent server must contain. SANDBOX_ID and AUTOMATION_RUN_ID:
+        session key for requests to the agent server. SANDBOX_ID and AUTOMATION_RUN_ID:
         the ids of the sandbox and of the automation's run. AUTOMATION_CALLBACK_URL: the URL to which the end
         of a `with` block is reported. OPENHANDS_API_KEY: the key that is sent with this report. If it is not
         set, the session key is sent in its place, but only if the report goes to the app server.

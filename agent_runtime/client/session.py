@@ -65,7 +65,8 @@ class ConversationSession:
         events arrive.
 
         Outside of callbacks, the method first waits until all events that are in the log now have been
-        received. In a callback, it does not wait, so the last event is the event that the callback got.
+        received, unless the session is closed. In a callback, it does not wait. In an event callback, the
+        last event is the event that the callback got.
         """
         if not self.callbacks.is_here and not self.is_closed:
             self.thread.call(self._catch_up())
@@ -193,6 +194,6 @@ _UNRECORDED = ConversationErrorEvent(
 def _may_go_on(error: ConversationRunError | None) -> bool:
     """Returns whether a run that ended with this error can be continued. This is so only for the two errors
     that a restart of the server can cause. One says that the run was cut off; the other says that the API key
-    was refused, because the server had lost it. Returns False for other errors and for None.
+    was refused, which happens if the server has lost it. Returns False for other errors and for None.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

@@ -103,7 +103,7 @@ class ConversationState:
     @property
     def leaf_event_id(self) -> str | None:
         """The id of the last event of the conversation as it continues now; the next event is added after it.
-        None if there are no events.
+        None if the conversation now continues from its beginning.
 
         The log is a tree. If the conversation is reset to an earlier event, a new branch begins there, and
         the later events stay in the old branch. This property belongs to the new branch.

@@ -19,8 +19,9 @@ class DiscoveredContext:
     far for an agent, with a report about each file that was searched. If two skills have the same name, only
     the first one is added.
 
-    `project`: the root of the repository in which the agent works; file paths in the report are relative to
-    it. `disabled`: the names of skills that must not be added.
+    `project`: the root of the repository in which the agent works, or the working directory if there is no
+    repository; file paths in the report are relative to it. `disabled`: the names of skills that must not be
+    added.
     """
 
     project: Path

@@ -242,13 +242,13 @@ class ConversationEngine:
             raise AlreadyRunningError
 
     def keep_secrets(self) -> None:
-        """Stores the conversation's secrets on disk, so that they are available after a restart of the
-        server. Then publishes the conversation's state to clients.
+        """Stores the conversation's secrets on disk, for use after a restart of the server. Then publishes
+        the conversation's state to clients.
 
-        If encryption is available, all data of the secrets are stored encrypted. Without encryption, only
-        names and descriptions are stored, and URLs from which secrets are requested. A URL is not stored if
-        it contains a user name or a query, or if its requests need HTTP headers, because these may be
-        confidential.
+        Names and descriptions are stored without encryption, and so are URLs from which secrets are
+        requested. A URL is left out if it contains a user name or a query, or if its requests need HTTP
+        headers, because these may be confidential. If encryption is available, all data of the secrets are
+        also stored encrypted. Without encryption, the values are not stored.
         """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()

@@ -122,7 +122,8 @@ def _copy(
 
 def _renumbered(records: Iterable[Record]) -> Iterator[Record]:
     """Yields copies of the records with new positions 1, 2, 3 … without gaps. Changes each `seen_seq` (the
-    position of the last event that the model had read) to the new position of that event.
+    position of the last event that the model had read) to the new position of that event. If that event is
+    not among the records, the new position of the last record before it is used.
     """
     old: list[int] = []
     for position, record in enumerate(records, start=1):

@@ -138,8 +138,8 @@ class AtifWriter:
                 return
 
     def _rest(self) -> Iterator[Step]:
-        """Yields the steps that were not written yet: a reply whose tool calls do not all have results, and
-        the messages after it.
+        """Yields the steps that were not written yet: the reply that is held back, if there is one, and the
+        messages after it.
         """
         if self._reply is not None:
             yield self._reply

@@ -46,7 +46,7 @@ class CompletionLogger:
     """An object that logs one model call. Create it when the call begins, because the log contains the
     duration of the call. The call is logged only if logging is turned on in the settings of the model.
 
-    `llm`: the model to which the call was sent first; a fallback model may reply in its place. `on_log`: a
+    `llm`: the configured model; a route or a fallback may let another model reply in its place. `on_log`: a
     function that is called with the log; None means that nothing is logged.
     """
 
@@ -57,7 +57,7 @@ class CompletionLogger:
         self._began = time.time()
 
     def failed(self, error: LLMError) -> None:
-        """Logs that the call has failed, and that no model is asked again. `error`: why it failed."""
+        """Logs that the call has failed for good: no model is asked again. `error`: why it failed."""
         if self._on_log is not None and self._llm.log_completions:
             self._on_log(_failed(self._llm, self._prompt, error, self._began))
 

@@ -20,7 +20,7 @@ _SUMMED = (
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
     """Returns a copy of the token and cost statistics to which one more model call was added. `reply`: the
-    reply to this call. `llm`: the configured model, in whose place a fallback model may have replied.
+    reply to this call. `llm`: the configured model, in whose place another model may have replied.
 
     The statistics have one entry per `usage_id`. The call is added to the entry of the model that has replied
     (`reply.answered_by`). If this entry does not exist yet, it is created, with the budget from the

@@ -55,9 +55,9 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """Finds the tool calls in the text of a reply, and returns a copy of the reply with all these calls. The
-    text of the copy ends before the first call. The text after it is dropped, because the model wrote it
-    without the result of the call.
+    """Finds the tool calls in the text of a reply, and returns a copy of the reply with these calls. The copy
+    has at most MAX_CALLS calls. Its text ends before the first call. The text after it is dropped, because
+    the model wrote it without the result of the call.
 
     `tools`: the descriptions of the tools that the model may call. A call is found in the form that the
     prompt asks for, and also in the forms that some models have learned in their training.
@@ -123,7 +123,7 @@ def until_call(on_piece: OnPiece) -> OnPiece:
 
 def _beginning_of_opening(text: str) -> str:
     """Returns the longest last part of `text` with which a tool call may begin, such as `<func` for the
-    marker `<function=`. Returns an empty text if there is no such part. The caller does not show this part
+    marker `<function`. Returns an empty text if there is no such part. The caller does not show this part
     before the next piece of the reply tells whether a call begins.
     """
     lengths = range(min(max(map(len, _OPENINGS)), len(text)), 0, -1)

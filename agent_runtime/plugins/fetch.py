@@ -46,8 +46,8 @@ async def fetch(
 ) -> Fetched:
     """Fetches a plugin and returns its directory. `source`: a directory of this machine, or a git repository,
     which is fetched to a directory below `store`. `ref`: the branch, tag or commit; None means the default
-    branch. `repo_path`: the plugin's directory inside the source; None means the root. `timeout_seconds`: the
-    time limit of each git command.
+    branch. `repo_path`: the plugin's directory inside the source; None means the root, or the path that a
+    source such as `github:OWNER/NAME/PATH` contains. `timeout_seconds`: the time limit of each git command.
 
     If `ref` is the full hash of a commit that was fetched before, nothing is fetched. Raises
     PluginNotFetchedError if the source cannot be read, and its subclass FetchTimeoutError if a git command

@@ -78,9 +78,9 @@ class PluginStore:
         or a source (a repository or directory) from which the plugin is fetched. `project`: the project's
         directory.
 
-        Never returns a plugin in the project's directory, because such a plugin needs the user's consent.
-        Raises TrustGrantRequiredError if `ref` is the name of such a plugin. Raises a PluginError of another
-        class if the plugin cannot be found, fetched or loaded.
+        Raises TrustGrantRequiredError if `ref` is the name of a plugin in the project's directory, because
+        such a plugin needs the user's consent. Raises a PluginError of another class if the plugin cannot be
+        found, fetched or loaded.
         """
         for plugin in await asyncio.to_thread(self.local, project, with_user=True):
             if plugin.name == ref and not plugin.path.is_relative_to(project):

@@ -16,7 +16,7 @@ _ASCII, _LATIN = 0x80, 0x100
 @dataclass(frozen=True)
 class Needles:
     """The byte strings (needles) that reveal a secret value in a text. Each field contains the needles for
-    certain changed copies of the text; views.py makes these copies.
+    certain changed copies of the text (views, see views.py).
 
     `plain`: the bytes of the value, for copies with decoded escapes or decoded dumps. `spaced`: the bytes of
     the value without blanks, for copies without blanks. `hexed`: the value in base 16. `coded`: the value in

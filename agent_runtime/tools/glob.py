@@ -79,7 +79,7 @@ def _split(action: GlobAction) -> tuple[str | None, str]:
 
     If the pattern of the tool call is a relative path, returns `path` and the pattern of the call unchanged.
     If it is an absolute path, splits it before the first part with a wildcard: `/a/b/*.py` becomes `/a/b` and
-    `./*.py`. The `path` of the call is then ignored.
+    `./*.py`. Without a wildcard, splits it before the last part. The `path` of the call is then ignored.
     """
     if not action.pattern.startswith("/"):
         return action.path, action.pattern

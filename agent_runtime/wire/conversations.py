@@ -133,8 +133,8 @@ class StartConversationRequest(BaseModel):
     project's MCP server is left out if the agent has another MCP server with the same name.
 
     `mcp_approved`: definitions of MCP tools that the user has approved in earlier conversations, by server
-    and tool name. The agent may call these tools without a new approval. The state of each conversation
-    contains them in this form, as `agent_state.mcp_approved`.
+    and tool name. The agent may call these tools without a new approval while their definitions stay the
+    same. The state of each conversation contains them in this form, as `agent_state.mcp_approved`.
 
     `autotitle`: whether a title is made if there is no `title`. `title_llm_profile`: the name of the user's
     model profile whose model makes the title from the first message; null means the agent's model. If the

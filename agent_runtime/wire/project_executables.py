@@ -35,11 +35,11 @@ class ProjectExecutable(BaseModel):
     """One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
     path and name identify the executable; the hash identifies its version.
 
-    `path`: the file that defines the executable. `definition`: the part of this file that is about the
-    executable, as JSON; null if the whole file is the definition. `runs`: the commands in the definition, as
-    shown to users. `files`: the files that the hash covers, in addition to the definition. `left_out`: the
-    parts of the definition that Slipway does not understand and therefore does not use. `problem`: the reason
-    why a user cannot consent; null if consent is possible.
+    `path`: the file that defines the executable, or the directory of a plugin. `definition`: the part of this
+    file that is about the executable, as JSON; null if the whole file or plugin is the definition. `runs`:
+    the commands in the definition, as shown to users. `files`: the files that the hash covers, in addition to
+    the definition. `left_out`: the parts of the definition that Slipway does not understand and therefore
+    does not use. `problem`: the reason why a user cannot consent; null if consent is possible.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 class FirstKeys(BaseModel):
     """The keys that an agent server receives at its start: its session key and its signing keys. Clients must
-    send the session key with each request.
+    send the session key.
 
     With the signing keys, the server signs the stored specification of each conversation (the data with which
     the conversation was created). So it detects if another program has changed a specification.

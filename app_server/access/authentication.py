@@ -89,9 +89,8 @@ async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
 async def identify_user(connection: HTTPConnection) -> UUID | None:
     """Returns the id of the user who sends this request. Returns None if the request is not authenticated.
 
-    The middleware LargeBodies calls this function before it accepts a large request body. The middleware
-    refuses the large body if the user is not known. It accepts the large bodies of one user only one after
-    the other.
+    The middleware LargeBodies calls this function before it accepts a large request body. It refuses the
+    body if the user is not known.
     """
     try:
         return (await _authenticate(connection)).user.id

@@ -108,8 +108,8 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Replaces the agent server's session key by `key`, valid for `seconds`. `known`: old keys to try, in
-        order. Returns "taken", "refused" (no key in `known` is valid) or "absent" (no usable reply).
+        """Makes the agent server and this client use the session key `key`, for `seconds`. Tries the old keys
+        `known` in order. Returns "taken", "refused" (none is valid) or "absent" (no usable reply).
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -253,7 +253,7 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
         """Resets the conversation's files, its chat or both to a checkpoint, and returns the changes. Raises
-        NotFound if there is no such checkpoint, Conflict `edited_since` if user edits would be lost.
+        NotFound if there is no such checkpoint, Conflict `edited_since` if files were edited by others.
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
         reply = await self._call(
@@ -347,7 +347,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def executables(self, directory: str) -> list[ProjectExecutable]:
-        """Returns the parts of a project (hooks, MCP servers …) that run only with the user's consent."""
+        """Returns the hooks, MCP servers … of the project in `directory` that need the user's consent."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=FIND_TIMEOUT_SECONDS)
         return parse(ExecutablesResponse, reply).offers

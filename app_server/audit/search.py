@@ -68,7 +68,7 @@ async def search(
 
 async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[AuditEntry]:
     """Yields the entries that meet the conditions `wanted`, oldest first. Leaves out entries that are added
-    after the function was called.
+    after the reading began.
 
     Reads the entries in batches, each in a short transaction. So no transaction stays open while the caller
     uses the entries.

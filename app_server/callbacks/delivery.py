@@ -303,8 +303,8 @@ class Deliveries:
         is_counted: bool = False,
     ) -> None:
         """Stores the result of one attempt to deliver an event in the delivery's database row. `status`: the
-        HTTP status of the receiver's reply; None if there was no reply. `error`: why the event was not
-        delivered; None if it was delivered.
+        HTTP status of the reply to a message of a webhook or chat; None if there was no such reply. `error`:
+        why the event was not delivered; None if it was delivered.
 
         `began`: the value of `time.monotonic()` at the start of the attempt, from which the duration is
         computed; 0 stores no duration. `is_counted`: whether the number of attempts in the row already

@@ -46,7 +46,7 @@ def leave(sentence: str) -> NoReturn:
 
 def require_database(config: Config) -> None:
     """Ends the program with an error text if the server of this home directory has no database yet. Before
-    its first start, a server has no database file. Does not check a PostgreSQL database.
+    its first start, a server has no database file. Checks nothing if `database_url` names another database.
     """
     if config.database_file and not config.database_file.exists():
         leave(NO_SERVER_YET)

@@ -73,8 +73,8 @@ class Inventory:
         return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
-        """Returns the last output of a sandbox's container or process, and the reason why it has ended. The
-        container or process may also still run.
+        """Returns the last output of a sandbox's container or process, and the reason why it has ended. If
+        the container or process still runs, the reason says so.
 
         `prefix`: the beginning of the sandbox's id. Raises NotFound if no sandbox or more than one sandbox
         has this prefix. Raises StartFailure if the container engine does not answer.

@@ -177,8 +177,9 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
 async def _custom_base(
     config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> str | None:
-    """Returns the name of the base image that the options of `slipway images build` request. Builds this
-    image first if it is described by a Dockerfile. Returns None if the options request no base image.
+    """Returns the name of the base image that the options of `slipway images build` request. If a
+    Dockerfile describes this image, builds the image if the container engine does not have it yet. Returns
+    None if the options request no base image.
 
     `dockerfile`, `devcontainer`: the file that describes the base image; at most one may be given. `context`:
     the directory from which the Dockerfile copies files.

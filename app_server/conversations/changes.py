@@ -104,8 +104,8 @@ class ConversationChanges:
         conversation. A new title is also sent to the agent server.
 
         `added_tags`: tags that are added to the present tags. A present tag with the same key gets the new
-        value. If `added_tags` is empty or None, the tags in `update` replace all present tags; otherwise the
-        tags in `update` are ignored.
+        value. If `added_tags` is empty or None, the tags in `update` (if they are not None) replace all
+        present tags; otherwise the tags in `update` are ignored.
 
         Raises NotFound if the user may not see the conversation. Raises Forbidden if the user is not its
         owner, or may not use the new repository. Raises InvalidRepository if the address of the new

@@ -208,8 +208,9 @@ async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> lis
 
 
 def _has_words(session: AsyncSession, query: str) -> ColumnElement[bool]:
-    """Returns the SQL condition for the search by text. A conversation is found if its title contains `query`
-    as it is. It is also found if one of its messages contains all words of `query`, in any order.
+    """Returns the SQL condition for the search by text. A conversation is found if its title contains
+    `query`, in upper or lower case. It is also found if one of its messages contains all words of `query`, in
+    any order.
     """
     in_title = Conversation.title.icontains(query, autoescape=True)
     in_messages = with_words(query, session.get_bind().dialect.name)

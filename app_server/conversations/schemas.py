@@ -111,9 +111,9 @@ class _Strict(BaseModel):
 class StartRequest(_Strict):
     """The request body for starting a conversation.
 
-    `ask_when_stuck`: whether a person can answer questions. If true, MCP servers and an agent that repeats
-    itself ask the user. If false, such an agent is stopped. `max_budget_per_task`: the maximum cost in
-    dollars; if left out, the maximum in the model profile (the saved model with its options).
+    `ask_when_stuck`: whether a person can answer questions. If true, MCP servers may ask the user, and an
+    agent that repeats itself asks the user. If false, such an agent is stopped. `max_budget_per_task`: the
+    maximum cost in dollars; if left out, the maximum in the model profile (the saved model with its options).
     """
 
     conversation_id: Id | None = None

@@ -80,8 +80,8 @@ async def start(
     specs: SpecPermission,
 ) -> StartTask:
     """Creates a conversation and its start task (the record of the conversation's start). A second call with
-    the same conversation id returns the same task. If later conversations may share the sandbox, its database
-    row is also created, so that they find it. `specs`: which sandbox specs the user may choose.
+    the same conversation id returns the same task. If the sandbox is new and later conversations may share
+    it, its row is also created, so that they find it. `specs`: which sandbox specs the user may choose.
 
     Raises NotFound if something that the request names does not exist, such as a model or a sandbox. Raises
     BadRequest or InvalidRepository if a field is wrong. Raises PayloadTooLarge if the first message is too

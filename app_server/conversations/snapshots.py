@@ -20,10 +20,9 @@ async def snapshot_of(
     the name of the snapshot; None if it has no name. If the sandbox is a container, it is paused while the
     files are copied.
 
-    Raises Conflict `sandbox_shared` if other conversations work in the same project directory, so that their
-    files cannot be told apart. Raises Conflict `sandbox_not_at_rest` if the sandbox is starting or could not
-    be started. Raises TooManyRequests `quota_reached` if the user's storage quota is used up. Raises
-    Unavailable if the files cannot be copied.
+    Raises Conflict `sandbox_shared` if the directory also has files of other conversations. Raises Conflict
+    `sandbox_not_at_rest` if the sandbox is starting or could not be started. Raises TooManyRequests
+    `quota_reached` if the user's storage quota is used up. Raises Unavailable if the files cannot be copied.
     """
     async with database.read() as session:
         await _require_own_files(session, conversation)
@@ -40,10 +39,10 @@ async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: 
 
     Raises Conflict `conversation_imported` if the conversation was imported, so that it has no sandbox.
     Raises Conflict `sandbox_deleted` if the sandbox was deleted. Raises Conflict `conversation_not_started`
-    if the project files have not been fetched yet. Raises Conflict `sandbox_shared` if other conversations
-    work in the same project directory, so that their files cannot be told apart. Raises Conflict
-    `sandbox_not_at_rest` if the sandbox is starting or could not be started. Raises Conflict
-    `download_running` if an earlier copy is still open. Raises Unavailable if the files cannot be copied.
+    if the project files have not been fetched yet. Raises Conflict `sandbox_shared` if the directory also has
+    files of other conversations. Raises Conflict `sandbox_not_at_rest` if the sandbox is starting or could
+    not be started. Raises Conflict `download_running` if an earlier copy is still open. Raises Unavailable if
+    the files cannot be copied.
     """
     async with database.read() as session:
         await require_files(session, conversation)

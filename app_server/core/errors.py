@@ -291,7 +291,7 @@ async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
 
 def invalid_body(error: ValidationError) -> RequestValidationError:
     """Converts pydantic's error about a request body to FastAPI's error for a body that is not valid, and
-    returns FastAPI's error. Routes that validate a body with pydantic themselves raise this error. So the
+    returns FastAPI's error. Code that validates a body with pydantic itself raises this error. So the
     client gets the same reply (422) as if FastAPI had validated the body. `error`: pydantic's error.
     """
     return RequestValidationError(

@@ -92,7 +92,8 @@ async def hand_over_conversations(
 async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User) -> None:
     """Gives the person's callbacks to another person, the heir. Callbacks are actions that run for events of
     conversations, such as webhook calls. A callback of an administrator can run for the conversations of all
-    users. If the heir is not an administrator, such a callback then runs only for the heir's conversations.
+    users of the organisation. If the heir is not an administrator, such a callback then runs only for the
+    heir's conversations.
     """
     values: dict[str, object] = {"user_id": heir.id}
     if Permission.ADMINISTER not in permissions_of(heir.role, heir.organisation_id):

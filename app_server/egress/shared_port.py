@@ -2,7 +2,7 @@
 routes for sandboxes, and connections to the egress proxy.
 
 A connection goes to the egress proxy if it begins like a request to an HTTP proxy: with CONNECT, or with a
-method and a complete URL, such as `GET http://host/path`. All other connections go to uvicorn's HTTP
+method and a complete http:// URL, such as `GET http://host/path`. All other connections go to uvicorn's HTTP
 protocol. The decision is made before ASGI, because ASGI does not support CONNECT.
 """
 

@@ -151,7 +151,7 @@ def having(
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
     """Adds to an SQL query the condition that an event contains all of `words`. Returns two things: the new
     query, and the column by which its results must be sorted to be in the order of the log. The new query
-    joins each event with its row in the search index (EventWords).
+    selects rows of the search index (EventWords). The caller can join them with the events (see `of_event`).
 
     `words`: the searched words, at least one, in lower case and without accents.
     """

@@ -65,8 +65,8 @@ class Link(BaseModel):
     `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created it
     signs out or deletes the API key with which the link was created.
 
-    `keeps_prefix`: true if the program on the port receives the whole path of each request; false if Slipway
-    removes the link's path from it.
+    `keeps_prefix`: only for a port without a separate host name. True if the program on the port receives the
+    whole path of each request; false if Slipway removes the link's path from it.
     """
 
     url: str

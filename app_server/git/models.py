@@ -83,12 +83,13 @@ class GitGrant(Base):
     `app_id`: the OAuth application of the sign-in; None if an administrator has removed the application. Then
     the token cannot be renewed. `installation_id`: if the token belongs to an installation of a GitHub App,
     the id of this installation; None if the token belongs to the user. `expires_at`: when the token expires.
-    `renew_at`: the earliest time at which Slipway renews the token. `expires_at` and `renew_at` are None if
+    `renew_at`: when the token is due for renewal, before it expires. `expires_at` and `renew_at` are None if
     the token does not expire.
 
-    `is_refused`: whether the host has refused to renew the token. If so, the user must sign in to the host
-    again. `claimed_until`: while one app server renews the token, the time until which the other app servers
-    must not renew it; None if no app server renews it. `version`: is increased by each renewal.
+    `is_refused`: whether a renewal of the token has failed for good, for example because the host has refused
+    it. If so, the user must sign in to the host again. `claimed_until`: while one app server renews the
+    token, the time until which the other app servers must not renew it; None if no app server renews it.
+    `version`: is increased by each renewal.
     """
 
     __tablename__ = "git_grants"

@@ -50,7 +50,7 @@ async def pack(
     require_moved: Callable[[str], Awaitable[None]] | None = None,
 ) -> PackedRepository:
     """Fetches a repository and writes all its branches and tags into one bundle file in `directory`. Returns
-    the path of this file and the branch to check out.
+    the path of this file and the branch to check out. Writes no file if the repository has no commits.
 
     `branch`: the branch to check out, which must exist; None means the default branch. `timeout_seconds`: how
     long a clone may take. `report`: a function that is called with each progress line of git. `credentials`:

@@ -103,10 +103,10 @@ class GitCredentialInfo(BaseModel):
 
     is_signed_in: true if a sign-in at the host granted the token; false if the user pasted it.
     installation_id: if the token belongs to an installation of a GitHub App, the id of this installation;
-    otherwise null. scopes: what the token may do, as the host stated at the sign-in; null if the host stated
-    no scopes. expires_at: when the token expires; null if it does not expire or the host did not say.
-    needs_reconnect: true if the host has refused to renew the token, so that the user must sign in to the
-    host again.
+    otherwise null. scopes: what the token may do, as the host stated when it granted the token. If the host
+    stated no scopes, these are the scopes that Slipway requested; null if there are none. expires_at: when
+    the token expires; null if it does not expire or the host did not say. needs_reconnect: true if a renewal
+    of the token has failed for good, so that the user must sign in to the host again.
     """
 
     id: Id

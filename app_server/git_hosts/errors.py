@@ -16,7 +16,8 @@ others, (no reply)          BadGateway 502               git_host_failed
 (no such feature)           BadRequest 400               git_host_cannot
 
 (a sign-in page): the host replied with a redirect, or with a page for browsers in place of JSON. Some
-hosts do this if the token is not valid.
+hosts do this if the token is not valid. A reply with the status 403 leads to the error `git_rate_limited` if
+it says that the rate limit is reached.
 """
 
 import httpx

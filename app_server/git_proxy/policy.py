@@ -30,7 +30,8 @@ def refusals(
 
     `scope`: which branches the user lets agents push to. `own`: the refs that the sandbox has created; the
     agent may change and delete them. `protected_branches`: branches that the agent may not push to, not even
-    to create them, such as the base branch. If `scope` is ANY, `protected_branches` has no effect.
+    to create them, such as the base branch. `protected_branches` has no effect if `scope` is ANY, and for the
+    refs in `own`.
     """
     reasons = ((command.ref, _reason(command, scope, own, protected_branches)) for command in commands)
     return {ref: reason for ref, reason in reasons if reason}

@@ -45,8 +45,8 @@ class UpstreamRepository:
     `name`: `host/owner/name`. `url`: the address without credentials. `credentials`: the user's credentials;
     None means that requests are sent to the host without credentials. `scope`: which branches agents may push
     to. `protected_branches`: the branches that the user has chosen as the beginning of the sandbox's
-    conversations. Agents may push to them only if `scope` is ANY. `is_read_only`: True if agents may not push
-    to the repository at all.
+    conversations. Agents may push to them only if `scope` is ANY or if the sandbox has created them.
+    `is_read_only`: True if agents may not push to the repository at all.
     """
 
     name: str

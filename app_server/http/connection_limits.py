@@ -116,8 +116,9 @@ class Deadline:
 
 
 def limited_http(limits: ConnectionLimits | None, head_seconds: float = HEAD_SECONDS) -> type["LimitedHttp"]:
-    """Returns a class of HTTP connections for the web server uvicorn. Each connection of this class is closed
-    if a limit of `limits` is reached, or if the headers of a request do not arrive in time.
+    """Returns a class of HTTP connections for the web server uvicorn. A new connection of this class is
+    closed if a limit of `limits` is reached. Each connection is closed if the headers of a request do not
+    arrive in time.
 
     `limits`: None means that this class does not count its connections, because the caller counts them.
     `head_seconds`: how many seconds a client may take to send the headers of a request.

@@ -18,8 +18,8 @@ async def quota_of_calls(
     session: AsyncSession, user_id: UUID, caller: Caller, profile: LLMProfile
 ) -> LevelValue | None:
     """Returns the user's quota for the number of model calls that run at the same time. Returns None if this
-    number has no limit. The caller must apply this quota. Before, this function checks all other limits: the
-    quota for the events of the conversation and the monthly budgets.
+    number has no limit. The caller must apply this quota. Before, this function checks the quota for the
+    events of the conversation, and the monthly budgets of the user's teams and of the organisation.
 
     `profile`: the model profile (a saved model with its options) of the call. Raises Forbidden
     `quota_reached` if the conversation already has as many events as the quota for events allows. The HTTP

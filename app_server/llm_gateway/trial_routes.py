@@ -55,7 +55,8 @@ class ProfileTrial(BaseModel):
     `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
     tested. `caching_skipped`: why caching was not tested; null if it was tested. `no_answer`: the model did
     not reply. `no_cache`: the model catalogue (the server's list of known models) has prices of the model,
-    but none for cached input. `cached_tokens`: the number of tokens that were read from the cache.
+    but none for cached input, and the profile sets none either. `cached_tokens`: the number of tokens that
+    were read from the cache.
 
     `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all
     calls; null if the model's price is not known. `seconds`: the duration of the test. `refusal`: the

@@ -137,8 +137,8 @@ def _read(archive: Path, commit: str) -> Files:
 
 class _ArchiveContents:
     """Collects the paths of the files in a tar archive, and the texts of those files that Slipway needs: the
-    Markdown files and the lists of plugins. Also collects why something was left out: a file is too large, or
-    an entry is a link, a submodule or an empty directory.
+    Markdown files and the lists of plugins. Also collects why something was left out: a file is too large or
+    is not UTF-8 text, or an entry is a link, a submodule or an empty directory.
     """
 
     def __init__(self) -> None:

@@ -37,10 +37,10 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Makes `current_request` return `request` while the `with` block runs. `request`: the MCP request that
-    calls a tool.
+    """Makes `current_request` return `request` while the `with` block runs. `request`: an MCP request,
+    which may call a tool.
 
-    When the tool calls a route of the REST API, the call contains the credentials of `request`.
+    When this tool calls a route of the REST API, the call contains the credentials of `request`.
     """
     token = _request.set(request)
     try:

@@ -73,8 +73,8 @@ class ConversationStatus(ConversationLine):
 
 
 class SentMessage(BaseModel):
-    """A message that was sent. `is_queued`: true if the agent does not get the message yet, because the
-    sandbox does not run. The message is stored, and the agent gets it when the sandbox runs.
+    """A message that was sent. `is_queued`: true if the agent does not get the message yet, for example
+    because the sandbox does not run. The message is stored, and the agent gets it later.
     """
 
     is_queued: bool
@@ -151,7 +151,7 @@ class SearchHits(BaseModel):
 
 class OpenedPullRequestInfo(BaseModel):
     """A pull request that a tool has opened. `is_new`: false if the branch already had an open pull request.
-    `left_out`: sentences about values, such as labels, that the caller wanted and the git host has refused.
+    `left_out`: sentences about values, such as labels, that the git host has not accepted.
     """
 
     number: int

@@ -49,7 +49,8 @@ class OAuthGrant(BaseModel):
     token endpoint. `scope`: the permissions of the tokens; None if they are not known.
 
     `wanted_scope`: the scope that the next sign-in must ask for. It is set when the MCP server refuses a call
-    because the tokens lack a permission; before that, it is None. It is empty if the scope is not known.
+    because the tokens lack a permission; before that, it is None. It also contains the permissions of the
+    tokens. It is empty if no permission is known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -269,8 +270,8 @@ def _form(grant: OAuthGrant) -> dict[str, str]:
 def _client_auth(grant: OAuthGrant) -> httpx.Auth:
     """Returns the HTTP authentication with which Slipway identifies itself when it renews tokens (RFC 6749,
     section 2.3.1). If the authorization server expects HTTP Basic, this is a header with Slipway's client id
-    and secret. Otherwise it adds nothing, because the request's form contains the id and the secret (see
-    `_form`).
+    and secret. Otherwise it adds nothing, because the request's form contains the id and, if there is one,
+    the secret (see `_form`).
     """
     if not _says_who_in_header(grant):
         return httpx.Auth()

@@ -160,7 +160,7 @@ async def info_of(session: AsyncSession, cipher: Cipher, server: McpServer) -> M
 
 async def wanted_scope(session: AsyncSession, cipher: Cipher, server: McpServer) -> str | None:
     """Returns the OAuth scope that the next sign-in to the MCP server must ask for, because the server has
-    refused a call that needs it. Returns None if no call was refused, or if the needed scope is not known.
+    refused a call for lack of a permission. Returns None if no call was refused, or if no scope is known.
     Then the sign-in asks for the scope that the server names during the sign-in.
     """
     row = await session.get(McpGrant, server.id)

@@ -14,10 +14,11 @@ logger = logging.getLogger(__name__)
 
 async def choose_backend(config: Config) -> tuple[Backend, bool]:
     """Chooses and opens the sandbox backend that the configuration asks for. Returns the backend, and a bool:
-    True if the configuration asks for Docker, but the container engine does not answer.
+    True if the configuration asks for Docker, but Docker cannot be used, for example because the container
+    engine does not answer.
 
-    A missing engine is then no error, because the engine may become available later. If the configuration
-    asks for no backend, Docker is chosen if its engine answers, and otherwise processes on this machine.
+    This is no error, because Docker may become available later. If the configuration asks for no backend,
+    Docker is chosen if it can be used, and otherwise processes on this machine.
     """
     process = ProcessBackend(config)
     if config.sandbox == "process":

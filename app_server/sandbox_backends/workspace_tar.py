@@ -74,7 +74,7 @@ def pack(
     """Adds those top directories `parts` of `workspace` that exist to `tar`. Files may change meanwhile.
     `owner`: the user id that the members get. `folder`: a directory in each part; if given, only its content
     is added: for the folder `src`, `project/src/a.py` becomes `project/a.py`. Raises StartFailure
-    `archive_failed` if there are too many files or a path is too long, and OSError if a file cannot be read.
+    `archive_failed` for too many files or a path that is too long or deep, OSError for an unreadable file.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part

@@ -185,8 +185,8 @@ async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRe
 
 @router.get("/sandboxes/{sandbox_id}/last-words")
 async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
-    """Returns why the container of a sandbox has ended, and the last lines of the container's output. If the
-    container still runs, the reply says that its agent server does not answer.
+    """Returns why the container of a sandbox has ended, and the last lines of the container's output. Can
+    also be called while the container runs. Then the reason is usually that its agent server does not answer.
     """
     words = await work.backend.last_words(sandbox_id)
     return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)

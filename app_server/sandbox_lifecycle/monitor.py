@@ -117,8 +117,8 @@ class Monitor:
             return  # deleted meanwhile
 
     def forgive(self, sandbox_id: UUID) -> None:
-        """Sets the number of counted crashes of the sandbox back to zero. Called when a user continues the
-        sandbox, and after the sandbox was deleted.
+        """Sets the number of counted crashes of the sandbox back to zero. Called when the sandbox is resumed,
+        and after it was deleted.
         """
         self._crashes.pop(sandbox_id, None)
 

@@ -109,7 +109,7 @@ class ServerLease(Base):
     `nonce`: a random text that identifies the process; None means that the process has released the id.
     `renewals`: a number that the process increases regularly while it runs, so that other processes know that
     it still runs. The columns from `boot_id` to `host` say where the process runs. A restarted app server
-    recognises its own row by them, and error messages show `home` and `host` to users.
+    recognises its own row by all of them except `host`. Error messages show `home` and `host` to users.
     """
 
     __tablename__ = "server_leases"

@@ -114,7 +114,7 @@ class Rows:
 
     async def with_leftovers(self) -> list[UUID]:
         """Returns the ids of the archived sandboxes whose container, process or workspace may still have to
-        be removed. This is so if an earlier removal has failed or was interrupted.
+        be removed, for example because an earlier removal has failed or was interrupted.
         """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.ARCHIVED,

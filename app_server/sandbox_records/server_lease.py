@@ -47,7 +47,7 @@ class _HomeLocation:
 
     `boot_id`: changes with each boot of the machine. `machine_id`: the content of `/etc/machine-id`.
     `home_id`: the device number and the inode number of the directory. `home`: the path of the directory.
-    `host`: the network name of the machine.
+    `host`: the network name of the machine, which is not compared.
     """
 
     boot_id: str

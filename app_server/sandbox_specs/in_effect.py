@@ -98,7 +98,7 @@ async def save_for_level(
 
     `owner`: the organisation or the team. `set_by`: the id of the administrator who saves the spec.
 
-    Raises BadRequest `image_not_allowed` if the base image is one of Slipway's own images. Raises Conflict
+    Raises BadRequest `image_not_allowed` if `body` names one of Slipway's own images. Raises Conflict
     `too_many_items` if the organisation or team already has the maximum number of specs.
     """
     packed = await pack_named(body.image, body.dockerfile)

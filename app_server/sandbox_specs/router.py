@@ -53,9 +53,10 @@ async def search_sandbox_specs(
     user: CurrentUser, session: ReadSession, request: Request, page_id: PageId = None, limit: Limit = 100
 ) -> SandboxSpecPage:
     """Returns one page of the sandbox specs (image and plugins of sandboxes) that the user can see, sorted by
-    name. These are the user's own specs, and the specs of the organisation and of the user's teams. A spec of
-    the organisation or a team is left out if another spec with the same name applies in its place. The first
-    spec of the first page is always the spec in the server's configuration, with the id `default`.
+    name. These are the user's own specs, and the specs of the organisation and of the user's teams that the
+    user can choose. A spec of the organisation or a team is left out if another spec with the same name
+    applies in its place. The first spec of the first page is always the spec in the server's configuration,
+    with the id `default`.
     """
     items, next_page_id = page_of(await _infos(request, session, user), page_id, limit)
     return SandboxSpecPage(items=items, next_page_id=next_page_id)

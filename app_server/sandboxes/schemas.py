@@ -30,9 +30,9 @@ class SandboxInfo(BaseModel):
     `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller has no
     permission to work in it. URLs that need no key expire after 12 hours. `session_api_key`: a key for the
     URL `AGENT_SERVER`; null if `exposed_urls` is null. The key expires at a full hour, so it is valid for 11
-    to 12 hours. The key and the URLs without key become invalid earlier if the sandbox is deleted, the caller
-    signs out, or the caller's API key is deleted. This key is not the sandbox's session key, which only the
-    app server and the sandbox use.
+    to 12 hours. The key and the URLs without key become invalid earlier if the sandbox is deleted, or if the
+    caller's browser session or API key ends. This key is not the sandbox's session key, which only the app
+    server and the sandbox use.
     """
 
     id: Id

@@ -73,8 +73,8 @@ class People:
 
         No new account is created in two cases. If the identity provider has removed a person with this user
         name earlier, this person's account is used again. If exactly one user has the user name as verified
-        e-mail address, and this user is in the default organisation, the provider manages this user's account
-        from now on.
+        e-mail address, is in the default organisation and was never managed through SCIM, the provider
+        manages this user's account from now on.
 
         Raises UniquenessException if the provider already manages a person with this user name. Raises
         InvalidValueException if the person's data is not valid. Raises Forbidden `role_not_manageable` if the

@@ -21,10 +21,10 @@ class GroupingStrategy(StrEnum):
     """The way in which a sandbox is chosen for a new conversation.
 
     `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation shares an
-    existing sandbox of the user that is not full. If there is none, it gets a new sandbox. Sandboxes that
-    sleep are chosen only if no other sandbox can be used. `GROUP_BY_NEWEST`: the newest sandbox.
-    `LEAST_RECENTLY_USED`: the sandbox that was not used for the longest time. `FEWEST_CONVERSATIONS`: the
-    sandbox with the fewest conversations. `ADD_TO_ANY`: the oldest sandbox.
+    existing sandbox of the user that can take one more conversation. If there is none, it gets a new sandbox.
+    Sandboxes that sleep are chosen only if no other sandbox can be used. `GROUP_BY_NEWEST`: the newest
+    sandbox. `LEAST_RECENTLY_USED`: the sandbox that was not used for the longest time.
+    `FEWEST_CONVERSATIONS`: the sandbox with the fewest conversations. `ADD_TO_ANY`: the oldest sandbox.
     """
 
     NO_GROUPING = "NO_GROUPING"

@@ -70,8 +70,8 @@ async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
 
 
 async def give_to_people_without_model(session: AsyncSession, profile: LLMProfile) -> None:
-    """Makes a shared profile the active one for all users of the organisation who still use the demo profile.
-    The demo profile replays stored model replies instead of calling a model.
+    """Makes a shared profile the active one for all other users of the organisation who still use the demo
+    profile. The demo profile replays stored model replies instead of calling a model.
     """
     has_model = select(LLMProfile.user_id).where(LLMProfile.is_active, LLMProfile.name != demo.PROFILE)
     has_chosen = select(UserSettings.user_id).where(UserSettings.shared_profile_id.is_not(None))

@@ -55,7 +55,7 @@ async def _due(database: Database) -> Sequence[Due]:
     most 200 skills are returned: first those never compared, then those with the oldest comparison.
 
     Each skill is returned as a pair of the skill and a bool. The bool is True if the source of the skill may
-    be on a private host. This is so if the skill is installed for all users, or if its user is an
+    be on any private host. This is so if the skill is installed for all users, or if its user is an
     administrator of the installation.
     """
     query = (

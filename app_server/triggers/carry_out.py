@@ -273,10 +273,10 @@ async def _threads_of(
     does not contain the review's comments, returns instead the threads whose last comment is from the
     reviewer and not from Slipway.
 
-    Returns an empty list and None if no conversation has opened the pull request, or if the event is not
-    about a review. Does the same if there is no such thread, or if the git host does not let Slipway read the
-    threads. In the last case, the agent still gets the reviewer's text, but Slipway cannot reply in the
-    threads.
+    Returns an empty list and None if no conversation has opened the pull request, or if the event is neither
+    a review comment nor a review without its comments. Does the same if there is no such thread, or if the
+    git host does not let Slipway read the threads. In the last case, the agent still gets the reviewer's
+    text, but Slipway cannot reply in the threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):

@@ -45,7 +45,7 @@ class Known:
 
     `has_conversation`: whether the trigger has already started a conversation about the subject of the event.
     For an issue or a pull request, each such conversation counts. For a push, a conversation about an earlier
-    push counts only while its agent works.
+    push counts only until its agent stops working.
     """
 
     label: str

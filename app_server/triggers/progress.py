@@ -109,9 +109,9 @@ class TriggerProgress:
         the work, and the agent's last message. The second text is empty if the agent has not finished.
 
         If the issue or pull request was closed, the step is to pause the agent. If the agent has finished and
-        the trigger wants pull requests, the step is to push the work and open a pull request. An error of
-        this step is described in the sentence. A temporary error is raised instead, so that the background
-        job tries again, unless `is_last` is True.
+        the trigger wants pull requests, the step is to push the work and open a pull request. If the push or
+        the pull request fails, the sentence says why. A temporary error is raised instead, so that the
+        background job tries again, unless `is_last` is True.
 
         `is_last`: whether this is the last attempt of the background job.
         """

@@ -14,9 +14,9 @@ router = APIRouter(prefix=service.ROOT, tags=["Triggers"])
 
 @router.post("/{hook_id}", status_code=202)
 async def receive_git_webhook(hook_id: UUID, receiving: ServerReceiving, request: Request) -> Response:
-    """Stores a webhook delivery of a git host for the trigger with the id `hook_id`. A background job handles
-    the delivery later. If the git host sends the same delivery several times, it is handled only once. No
-    sign-in is needed, but the delivery must be signed with the trigger's secret.
+    """Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. A background job
+    handles the delivery later. If the git host sends the same delivery several times, it is handled only
+    once. No sign-in is needed, but the delivery must be signed with the trigger's secret.
 
     Errors: 400 `webhook_not_json` if the body is not JSON; 400 `webhook_too_large` if the body contains too
     many JSON values; 400 `webhook_unreadable` if the body has an unexpected form; 401

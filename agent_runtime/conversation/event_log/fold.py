@@ -29,9 +29,9 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class _Measure:
-    """Two measurements of the last prompt that was sent to the model, in tokens. The size of the next prompt
-    is computed from them. `counted`: the number that the model's vendor reported. `rough`: the number that
-    Slipway has estimated for the same prompt.
+    """Two measurements of the last prompt that was sent to the model together with the reply, in tokens. The
+    size of the next prompt is computed from them. `counted`: the number that the model's vendor reported.
+    `rough`: the number that Slipway has estimated for the messages in the view at that time.
     """
 
     counted: int = 0

@@ -44,8 +44,8 @@ class Entry:
         copied unchanged.
 
         Lists of conversations show this copy for a conversation that the server has not loaded. The agent of
-        such a conversation does not work. Its last logged status is `running` only if a crash has ended the
-        work.
+        such a conversation does not work. Its last logged status is `running` only if a crash, or a stop of
+        the server, has ended the work.
         """
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self

@@ -40,7 +40,7 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The error that is raised when a program other than the server is able to write the log file."""
+    """The error that is raised when the log file belongs to, or is open to, other users than the server's."""
 
 
 @dataclass(frozen=True)
@@ -371,8 +371,8 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Raises ForeignLogError if programs of other system users than the server's user can write the log file.
-    Checks nothing if the agent's commands run as the server's user and so can write all its files.
+    """Raises ForeignLogError if the log file belongs to another system user than the server's user, or if
+    other users can access it. Checks nothing if the agent's commands run as the server's user.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

@@ -92,15 +92,15 @@ def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
 def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
-    """Logs a message that tells the agent that its files were restored from a backup, and how old they are.
-    Also logs the end of everything that cannot continue: the tool calls without a result, the work on the
-    goal, and the child conversations that no longer exist. Does nothing if the last event of the chat is
-    already the message about this restore.
+    """Logs a message that tells the agent that its machine was lost, and from which time the files of its
+    workspace are. Also logs the end of everything that cannot continue: the tool calls without a result, the
+    work on the goal, and the child conversations that no longer exist. Does nothing if the last event of the
+    chat is already the message about this restore.
 
     Actions that wait for confirmation continue to wait, because none of them has begun. If the agent was
     working, the conversation is paused, so that the agent does not continue automatically. `restored`: the id
-    and time of the backup and the number of lost events. `is_there`: returns whether a conversation with the
-    given id exists.
+    and time of the backup, if there was one, and the number of lost events. `is_there`: returns whether a
+    conversation with the given id exists.
     """
     state = conversation.state
     mark = f"restored-{restored.id}-"

@@ -13,8 +13,9 @@ from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 async def is_sent_back(context: RunContext) -> bool:
     """Checks the work of an agent that says it is done, and returns whether the agent must continue. If it
-    must, the function has already logged the reason as a message to the agent. If it may stop, the function
-    logs a report to the users about the work.
+    must, the function has already logged the reason as a message to the agent, or other new work has
+    arrived. If it may stop, the function logs a report to the users if files were changed, except while the
+    agent must wait for the user's answer.
     """
     if context.state.must_ask:
         return False  # it is the user's turn

@@ -27,8 +27,8 @@ def rest(conversation: ConversationEngine) -> None:
     """Interrupts the work on the conversation's goal (a task that the agent continues until a judge finds it
     reached). The user can resume the goal later. Does not change the goal if it is not active.
 
-    The agent itself is not stopped: if it is working, it continues until it says that it is done. Then it
-    stops, because the judge no longer checks the goal.
+    The agent itself is not stopped: if it is working, it continues. When it says that it is done, no judge
+    checks the goal.
     """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()

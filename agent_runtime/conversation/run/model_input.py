@@ -82,8 +82,8 @@ class ModelInput:
     def verbatim_text(self, plan: CondensationPlan) -> str:
         """Returns the text that is added to the prompt word for word after the summary of older events. It
         contains the user's last message, the agent's plan and the names of the files that the agent viewed or
-        changed last. `plan`: which events the summary replaces; the user's message is added only if it is one
-        of them.
+        changed last. `plan`: which events the summary replaces. The user's message is added only if it does
+        not stay in the prompt.
         """
         message_id = self.state.last_user_message_id
         record = self._log.get(message_id) if message_id is not None else None

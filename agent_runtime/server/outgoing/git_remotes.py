@@ -57,8 +57,8 @@ the repository is at this place.
 class RemotesFile:
     """Reads and writes three files that configure git for the commands of the sandbox. The first file stores
     the repositories and the signing settings for the next start of the server. The second file is the git
-    configuration through which git reaches these repositories by the server's relay. The third file exists
-    only if commits are signed: the program that git calls to sign a commit.
+    configuration through which git reaches these repositories by the server's relay. The third file is
+    written only if commits are signed: the program that git calls to sign a commit.
 
     All files are small. Writing them blocks the caller. Commands find the git configuration by the variable
     GIT_CONFIG_SYSTEM.

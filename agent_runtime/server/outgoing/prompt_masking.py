@@ -143,8 +143,9 @@ def _masked_value(value: Any, name: str, change: Change, change_json: Change) ->
     """Returns a copy of `value`, a part of the prompt, in which secrets are masked.
 
     `name`: the name of the field that contains `value`. It decides how a text is masked: the text of a field
-    `arguments` (the JSON arguments of a tool call) by the function `change_json`, all other texts by the
-    function `change`. Both functions take a text and return the masked text.
+    `arguments` (the JSON arguments of a tool call) by the function `change_json`, other texts by the
+    function `change`. Both functions take a text and return the masked text. Parts that must not be changed,
+    such as `data:` URLs and signed reasoning, stay unchanged.
     """
     if isinstance(value, str):
         if name in _ADDRESSES and value.startswith("data:"):

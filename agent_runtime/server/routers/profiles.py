@@ -119,7 +119,7 @@ async def get_profile(name: Name, store: Saved, expose: Exposure) -> ProfileDeta
 @router.post("/{name}", status_code=201)
 async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> ProfileChanged:
     """Saves a model profile (model settings with a name), or replaces the profile with the same name. Replies
-    of this server contain a mask in place of secrets. If the request contains this mask, the saved secret
+    of this server can contain a mask in place of secrets. If the request contains this mask, the saved secret
     stays unchanged.
     """
     profiles = store.saved.profiles

@@ -32,8 +32,8 @@ class RuntimePluginError(Exception):
 
 class RuntimePlugin(Protocol):
     """The interface of a runtime plugin: a program that runs beside the agent server, for people or for
-    tools, such as VS Code or a desktop. An implementation needs no locks, because the class RuntimePlugins
-    never calls two methods of one plugin at the same time.
+    tools, such as VS Code or a desktop. The class RuntimePlugins never calls `start` and `stop` of one plugin
+    at the same time.
     """
 
     name: str

@@ -1,5 +1,4 @@
-"""Ends this server when the spawner has ended. Afterwards both are started again, with new command
-namespaces.
+"""Ends this server when the spawner has ended, so that both can be started again together.
 
 The command namespaces are the isolated Linux namespaces in which the agent's commands run. The spawner is the
 process that starts programs in these namespaces.

@@ -44,9 +44,9 @@ def parse_users(text: str) -> Users:
 
 
 def separate(users: Users, conversations: Path) -> None:
-    """Separates this server from the agent's commands: each gets a different operating system user. Gives the
-    files of the workspace to these two users, and gives up all privileges of root. Raises TwoUsersError if
-    this is not possible.
+    """Separates this server from the agent's commands: each gets a different operating system user. Makes the
+    server's user the owner of the workspace directory and of the server's files in it, and gives up all
+    privileges of root. Raises TwoUsersError if this is not possible.
 
     `users`: the ids of the two users. `conversations`: the directory of the conversations; its parent
     directory is the workspace.

@@ -23,8 +23,8 @@ class TextFile:
     """The content of a text file. `text`: the content with its original line endings. `mark`: the bytes of
     the byte order mark at the beginning of the file; empty if there is none.
 
-    The property `newline` is the line ending that most lines of the file have. Lines that an edit adds get
-    it, too.
+    The property `newline` is the line ending that most lines of the file have. Inserted lines get it,
+    too.
     """
 
     text: str

@@ -25,8 +25,8 @@ class ToolChange(BaseModel):
     lists now; None if the server no longer lists the tool. `difference`: both definitions as a unified diff.
     `is_refused`: whether a user has refused the change.
 
-    `fingerprint`: a value computed from both definitions. A user's decision is stored with it, and so does
-    not apply if the server changes the tool again.
+    `fingerprint`: a value computed from both definitions. A user's decision names it, and so is refused
+    if the server has changed the tool again.
     """
 
     model_config = ConfigDict(frozen=True)

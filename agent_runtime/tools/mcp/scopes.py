@@ -2,7 +2,7 @@
 
 The MCP library requests only the scopes that the server names. If a tool call needs more scopes, the library
 starts another sign-in. But during a conversation, no person can complete a sign-in. So this module makes the
-first sign-in request the scopes in the server's configuration, and refuses calls that need more.
+first sign-in request the configured scopes, if there are any, and refuses calls that need more.
 """
 
 import re
@@ -22,8 +22,8 @@ class SignInNeededError(Exception):
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
-    """Returns an HTTP authentication that works like `auth`, but requests an additional OAuth scope at the
-    sign-in. `scope`: the additional scope (permission); None means no additional scope.
+    """Returns an HTTP authentication that works like `auth`, but requests the OAuth scope `scope` at the
+    sign-in, in place of the scopes that the server names. None means that these are requested.
 
     If a tool call needs more permissions and no person can sign in again, the call is refused.
     """

@@ -195,8 +195,8 @@ def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[st
 def _joined(lines: list[str], file: TextFile) -> str:
     """Joins the new lines of the file and returns the text. Adds a line ending to each line that has none.
 
-    There is one exception: if the old text of the file did not end with a line ending, the new text does not
-    either.
+    There is one exception: if the old text is not empty and does not end with a line ending, the new text
+    does not either.
     """
     ended = [line if line.endswith("\n") else line + file.newline for line in lines]
     had_no_end = file.text != "" and not file.text.endswith("\n")

@@ -14,9 +14,10 @@ def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]
     """Returns the paths that the words of a shell command may mean, and the directory in which the command
     ended. The terminal tool reports these paths. Then the model gets the project's instructions for them.
 
-    `started_in`, `ended_in`: the working directories of the shell before and after the command. A word that
-    is a relative path may be relative to either directory, so both paths are returned. The function does not
-    check whether files exist, and does not replace variables. So some returned paths may not exist.
+    `started_in`: the directory in which the shell was started. `ended_in`: the working directory of the shell
+    after the command. A word that is a relative path may be relative to either directory, so both paths are
+    returned. The function does not check whether files exist, and does not replace variables. So some
+    returned paths may not exist.
     """
     words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
     paths = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]

@@ -63,8 +63,8 @@ class Patience:
     is reached.
 
     `total_seconds`: the limit for the whole wait. `quiet_seconds`: the longest time without new output.
-    `settle_seconds`: replaces `quiet_seconds` as soon as the command has printed something. It is for input
-    to a running command, which may take long to answer but is usually complete soon after its first output.
+    `settle_seconds`: replaces `quiet_seconds` as soon as the command has printed something. It is set
+    for calls that send input to a running command, or that wait for more output of it.
     """
 
     total_seconds: float | None = None

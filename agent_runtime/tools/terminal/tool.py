@@ -47,7 +47,8 @@ class TerminalTool(Tool[TerminalAction]):
         `sessions`: the largest number of shells, 1 to MAX_SESSIONS; other numbers raise ValueError.
         `quiet_seconds`: if a running command prints nothing for this time, the call returns the output so
         far, and the command continues. `settle_seconds`: the same limit for a call that sends input to a
-        running command; it applies as soon as the command has printed something after the input.
+        running command or waits for more of its output; it applies as soon as the command has printed
+        something. Both limits apply only to calls without `timeout`.
         """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")

@@ -31,7 +31,7 @@ one megabyte.
 async def zip_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
     """Yields the parts of a zip file with the conversation's events. The zip file contains `meta.json` and
     one file `event_<position>_<id>.json` for each event. The file names are the same as in the exports of
-    OpenHands V1, because Slipway's clients use the protocol of OpenHands V1.
+    OpenHands V1, whose protocol Slipway's clients use.
     """
     zipped = StreamedZip()
     zipped.add("meta.json", conversation.model_dump_json(indent=2))

@@ -33,7 +33,7 @@ class FoldedState:
     calls: the tool calls whose result is not in the log yet. Each key is the id of a tool call. Each value is
     the id of the event that requested the call (ActionEvent), and the position of this event.
 
-    status: the last execution status; an event that repeats this status does not change `parts`.
+    status: the last execution status; an event that repeats it does not change its position in `parts`.
     goal_has_ended: whether the last goal has ended; then the next message of the user removes the goal from
     the state.
     """

@@ -76,7 +76,8 @@ async def take_over_approvals(
 
 def repository_identity(repository: str | None, provider: str | None) -> str:
     """Returns a text that identifies the repository. The text is the same for all conversations about this
-    repository. It is empty if there is no repository. `repository`: a URL, or a name such as `owner/name`.
-    `provider`: the kind of git host for a name without a host, such as `gitlab`; None means GitHub.
+    repository. It is empty if there is no repository. `repository`: a URL, a path, or a name such as
+    `owner/name`. `provider`: the kind of git host for a name without a host, such as `gitlab`; None means
+    GitHub.
     """
     return parse_address(repository, provider).identity if repository is not None else ""

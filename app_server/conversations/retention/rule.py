@@ -41,7 +41,8 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
     """Returns the SQL condition that is true for conversations that the retention rule applies to. The rule
-    never applies to a conversation that is starting, or whose agent works or waits for an approval.
+    never applies to a conversation that is starting, or whose agent works or waits for an approval in a
+    running sandbox.
 
     Callers must check sub-conversations themselves: a conversation must not be deleted while it has a
     sub-conversation that the rule does not apply to.

@@ -23,8 +23,9 @@ class SecretPlace(BaseModel):
 
 class SecretFinding(BaseModel):
     """A secret that was found in a conversation. `kind`: the kind of the secret, such as `github_token`,
-    which is recognised by its form. The kind `saved_secret` means a secret that the owner has saved in
-    Slipway; only then `name` is its name.
+    which is recognised by its form. The kind `saved_secret` means a secret that is saved in Slipway and that
+    the owner's agents can use, such as a secret of the owner or of a team. Only then `name` says which secret
+    it is.
 
     `excerpt`: the first characters of the secret. `count`: how often the secret occurs. `places`: the first
     ten places where the secret occurs.

@@ -57,7 +57,7 @@ async def _values_of_levels(session: AsyncSession, cipher: Cipher, user_id: UUID
 
 def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
     """Returns the secret values inside `item`. Each key is a text for people that names the value, such as
-    `Secret TOKEN of the organisation`. `item`: a secret or an MCP server of the organisation or of a team.
+    `Secret TOKEN of your organisation`. `item`: a secret or an MCP server of the organisation or of a team.
     """
     whose = item.level_value.whose
     match item.kind:

@@ -105,8 +105,8 @@ def build(
     skill_files: the skill files that the agent server gets. disabled_skills: names of skills that the user
     has switched off. mode: when the agent asks the user before an action. max_iterations: how many times the
     agent may call its model in one run. secrets: descriptions of secrets by name; a value is fetched only
-    when a command uses it. usable_tools: the names of optional tools that work in this sandbox; the agent
-    gets only these.
+    when a command uses it. usable_tools: the names of the tools that work in this sandbox; the agent gets
+    an optional tool only if it is one of these.
 
     consent: hashes of the executables (hooks, MCP servers and others) that the user has allowed in the first
     repository. Executables with other hashes do not run. further_consent: the same for each further

@@ -99,8 +99,8 @@ class Start:
 
     async def sandbox_again(self) -> RunningSandbox:
         """Returns the running sandbox of the conversation, and wakes it if it sleeps. Unlike the method
-        `sandbox`, always checks again whether the sandbox runs. A step of the start calls it if the sandbox
-        may have stopped, for example because the agent server has not replied.
+        `sandbox`, always checks again whether the sandbox runs. The start worker calls it if the agent server
+        has not replied, because the sandbox may have stopped.
         """
         self._running = None
         return await self.sandbox()

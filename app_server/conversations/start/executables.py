@@ -43,12 +43,12 @@ class ExecutableInfo(BaseModel):
 
 
 class FurtherConsent(BaseModel):
-    """The project executables of one further repository of a conversation (a repository besides the first
-    one), with the user's decisions.
+    """The project executables of one further folder of a conversation, with the user's decisions. This is a
+    folder above the agent's working folder, or the root of a repository besides the first one.
 
-    directory: the name of the repository's directory, in which the executables run. This directory is beside
-    the directory of the first repository. repository: the identity of the repository, such as
-    `github.com/owner/name`, under which the user's decisions are stored.
+    directory: the name of the repository's directory, followed by the path of the folder in the repository.
+    The executables run in this folder. repository: the identity of the repository, such as
+    `github.com/owner/name`, followed by the same path. The user's decisions are stored under it.
     """
 
     directory: str
@@ -60,9 +60,10 @@ class ConversationConsent(BaseModel):
     """The project executables (hooks, setup scripts, MCP servers …) of a conversation's repositories, with
     the user's decisions.
 
-    items: the executables of the first repository. directory: the name of its directory. repository: the
-    first repository's identity, such as `github.com/owner/name`; the user's decisions are stored under it.
-    further: the conversation's other repositories that contain executables.
+    items: the executables of the agent's working folder, which is usually the root of the first repository.
+    directory: the name of the repository's directory, followed by the path of this folder in the repository.
+    repository: the first repository's identity, such as `github.com/owner/name`, followed by the same path;
+    the user's decisions are stored under it. further: the conversation's other folders with executables.
     """
 
     directory: str
@@ -75,9 +76,9 @@ class AnswerExecutables(BaseModel):
     """The request body with which the user allows or refuses project executables of a conversation. `allow`
     and `refuse`: the hashes of these executables.
 
-    `repository`: the decision applies only to executables in this repository; the value is the name of its
-    directory. If null, it applies in all repositories of the conversation that have an executable with one of
-    these hashes.
+    `repository`: the decision applies only to executables in this folder; the value is the field `directory`
+    of ConversationConsent or FurtherConsent. If null, it applies in all folders of the conversation that have
+    an executable with one of these hashes.
     """
 
     allow: list[ExecutableHash] = Field(default=[], max_length=200)

@@ -15,7 +15,8 @@ from app_server.marketplaces.service import Loaded, load, loaded_by_default
 
 async def load_defaults(start: Start) -> Loaded:
     """Reads the user's default marketplaces and returns their present plugins and skills. Default
-    marketplaces are those that the user has set for every new conversation.
+    marketplaces are those that every new conversation of the user uses. The user has registered them, or an
+    administrator has registered them for all users.
     """
     async with start.database.read() as session:
         marketplaces = await loaded_by_default(session, start.user_id)
@@ -52,8 +53,8 @@ def with_plugins(
 
 async def keep_plugins(start: Start, request: StartRequest) -> None:
     """Stores the plugins of the request in the conversation's start task, the record of its start. If the
-    conversation must be created at the agent server again, it gets the same plugins, even if the marketplaces
-    then list others.
+    conversation has begun and must be created at the agent server again, it gets the same plugins, even if
+    the marketplaces then list others.
     """
     if request.plugins == start.request.plugins:
         return

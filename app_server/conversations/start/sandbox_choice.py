@@ -137,7 +137,7 @@ async def _has_the_same_way_out(
     that are already there. All of these conditions must be met:
 
     First, the new conversation would have the same network policy in a separate sandbox. Second, if the
-    conversations have different repositories, the user has saved no network credential for one of these
+    conversations have different repositories, the user has saved no network credential for any of these
     repositories. Otherwise conversations of another repository could use this credential. Third, all
     repositories belong to the same team, or none belongs to a team.
     """

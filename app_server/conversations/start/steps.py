@@ -267,8 +267,8 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches the git submodules of all repositories of the conversation, and returns all submodules. If one
-    could not be fetched, its field `reason` says why. `directory`: the directory of the first repository.
+    """Fetches the git submodules of all repositories, unless the start request switches them off. Returns
+    them; if one was not fetched, its field `reason` says why. `directory`: the first repository's directory.
     """
     address = _address(start.request)
     if address is None or start.request.submodules is False:
@@ -385,8 +385,8 @@ async def _save_workplace(start: Start, directory: str, base_commit: str | None)
 
 async def _remember_consent(start: Start) -> None:
     """Stores that the user allows the project executables (hooks, MCP servers …) whose hashes the request
-    names. Stores nothing if the conversation's agent has already worked, because the agent may have changed
-    them.
+    names. Executables with a `problem` are left out. Stores nothing if an agent may already have worked on
+    the files (`start.has_worked`), because the agent may have changed the executables.
     """
     if not start.request.consent or start.has_worked:
         return

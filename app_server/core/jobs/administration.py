@@ -79,8 +79,8 @@ async def counts(session: AsyncSession) -> list[tuple[str, JobState, int]]:
 
 async def retry(session: AsyncSession, job_id: UUID) -> Job:
     """Makes a job run as soon as possible, and returns the job. Its attempts are counted from zero again. The
-    job must be waiting, cancelled or dead (all its attempts have failed). Raises NotFound if there is no such
-    job. Raises Conflict `job_not_retryable` if the job runs or has succeeded.
+    job must be waiting, cancelled or dead (it has failed and is not tried again). Raises NotFound if there is
+    no such job. Raises Conflict `job_not_retryable` if the job runs or has succeeded.
     """
     job = await _locked(session, job_id)
     if job.state not in (JobState.DEAD, JobState.CANCELLED, JobState.WAITING):

@@ -113,8 +113,8 @@ async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelt
     """Stores one repeated job for each kind in `intervals`, which maps the kind to the time between two runs.
     Called when the worker of an app server starts. The first run of a new job begins after one interval.
 
-    If the job of a kind exists already, only its interval is changed. If the existing job has ended (for
-    example, because all its attempts failed), it also runs again as soon as possible.
+    If the job of a kind exists already, only its interval is changed. If the existing job has ended, it also
+    runs again as soon as possible.
     """
     ids = {kind: schedule_id(kind) for kind in intervals}
     stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}

@@ -24,8 +24,8 @@ class Exchange:
 
     headers: the changed headers with the real values. If a header occurs several times and one occurrence is
     changed, its unchanged occurrences are included too, because the caller replaces all of them. secrets: the
-    real values. The egress proxy masks these texts in the host's reply, so that the sandbox cannot read them
-    there.
+    real values, and the last words of the changed headers, such as an encoded user name with a real value.
+    The egress proxy masks these texts in the host's reply, so that the sandbox cannot read them there.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)

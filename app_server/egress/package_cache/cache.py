@@ -67,8 +67,9 @@ class PackageCache:
         self, asked: ProxyRequest, way: AllowedRoute, scheme: Scheme, held: Held | None
     ) -> "Wanted | None":
         """Returns an object that serves the requested package file from the cache, or stores the host's reply
-        in the cache. Returns None if the reply must not be cached. This is so if the request is not for a
-        package file, forbids caching, or has headers that could change the reply.
+        in the cache. Returns None if the reply must not be cached. This is so if the cache is not in use, or
+        if the request is not a GET request for a package file, forbids caching, or has headers that could
+        change the reply.
 
         way: the route to the package host. held: the credential that the egress proxy adds to the request;
         None if there is none. A file that was fetched with a credential is served only to requests with the

@@ -51,8 +51,9 @@ class TokenRefusal(Exception):
 class GrantedTokens:
     """The tokens that a git host has granted. `refresh_token`: None if the host has granted none. `scopes`:
     separated by spaces; None if the host does not say. `requested_at`: when Slipway sent the request for the
-    tokens. `expires_at`: when the access token expires; None if it does not expire. This time is calculated
-    from `requested_at`, so it is never later than the time at which the token really expires.
+    tokens. `expires_at`: when the access token expires; None if it does not expire. If the host states only a
+    lifetime, this time is calculated from `requested_at`. So it is never later than the time at which the
+    token really expires.
     """
 
     access_token: str = field(repr=False)

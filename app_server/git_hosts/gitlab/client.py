@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Requests the names of forks; the JSON has their ids."""
+        """Converts merge requests from GitLab's JSON. Requests forks' names: the JSON has only their ids."""
         rows = list(found)
         forks = {
             one["source_project_id"]

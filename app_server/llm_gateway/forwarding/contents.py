@@ -103,7 +103,7 @@ def _check_state(fields: dict[str, Any], where: str) -> None:
     calls and signatures of reasoning. Raises BadRequest `unknown_model_field` if a field is not allowed or
     has a wrong type.
 
-    Fields that contain a list or an object must have this type. Tool calls, thinking blocks and
+    Fields for a list or an object must have this type or be None. Tool calls, thinking blocks and
     `provider_specific_fields` may contain only known fields. The values in them, such as the text of a
     signature, are not checked. `fields`: the fields of the message. `where`: the position of the message in
     the request body, for the error text.

@@ -68,8 +68,8 @@ class WarmPoolRegistry:
 
     @property
     def are_any(self) -> bool:
-        """Returns whether this app server has ever started containers in advance (for the warm pool). If it
-        has not, there are no old containers to look for after a restart.
+        """Returns False only if this app server has never started containers in advance (for the warm pool).
+        Then there are no old containers to look for after a restart.
         """
         return self._folder.exists()
 

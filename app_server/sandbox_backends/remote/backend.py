@@ -241,8 +241,8 @@ class RemoteBackend:
         chooses the host with the most free memory, and remembers this choice. After that, the new sandbox
         counts as a sandbox of this host. `held`: the ids of all sandboxes that use memory.
 
-        If no host can be used, returns a capacity without a maximum. The start of the sandbox then reports
-        the reason.
+        If no host can be used, or if the sandbox's host cannot be reached, returns a capacity without a
+        maximum. The start of the sandbox then reports the reason.
         """
         name = self._placements.host_of(sandbox_id)
         if name is None:

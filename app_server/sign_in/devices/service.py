@@ -228,8 +228,8 @@ def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
 
 def _of_devices_at(address: str | None) -> list[Counted]:
     """Returns a list with one counter, which limits how many codes devices at this IP address can request.
-    Codes that lead to a successful sign-in do not count. Returns an empty list if the address is unknown,
-    because such requests are not limited.
+    Codes that lead to a successful sign-in do not count. Returns an empty list if the address is unknown, so
+    such requests are not limited.
     """
     if address is None:
         return []

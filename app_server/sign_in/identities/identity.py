@@ -24,8 +24,8 @@ class ProviderIdentity:
 
     `role`: the role to which the configuration maps the person's groups, or else the configured default role;
     None if there is neither. `teams`: the names of the teams to which the configuration maps the groups.
-    `session`: the id of the person's session at the provider. If the provider later ends this session, it
-    sends the same id, so that Slipway can sign out the right browsers.
+    `session`: a text that identifies the person's session at the provider; None if unknown. With it, Slipway
+    can sign out the right browsers if the provider later ends this session. See LinkOrigin.
     """
 
     issuer: str

@@ -38,8 +38,8 @@ def logout_uri(config: Config, provider: IdentityProvider) -> str:
 async def authorization_url(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt
 ) -> str:
-    """Returns the URL of the provider's page where the browser begins the sign-in. The URL contains the
-    random values of `attempt`, the sign-in that the browser has begun.
+    """Returns the URL of the provider's page where the browser begins the sign-in. `attempt`: the sign-in
+    that the browser has begun. The URL contains its `state`, its `nonce` and a hash of its `verifier`.
 
     Raises BadGateway `oidc_provider_unreachable` if the provider's metadata cannot be fetched.
     """

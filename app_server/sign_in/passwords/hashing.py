@@ -52,9 +52,9 @@ class PasswordHashing:
     async def is_right(self, password_hash: str | None, password: str) -> bool:
         """Returns whether the password is the one from which the hash was computed.
 
-        `password_hash`: None means that the account is unknown. Then computes another hash before it returns
-        False. So the time of the check does not tell an attacker whether the account exists. Raises
-        TooManyRequests `sign_in_busy` if too many passwords wait to be checked.
+        `password_hash`: None means that the account is unknown. Then compares the password with another hash
+        and returns False. So the time of the check does not tell an attacker whether the account exists.
+        Raises TooManyRequests `sign_in_busy` if too many passwords wait to be checked.
         """
 
         def verify() -> bool:

@@ -39,7 +39,8 @@ class Counted:
     settings, and for the sign-in of devices.
 
     `free`: the number of failures after which attempts are blocked for a time. Each further failure makes the
-    time longer. `forgotten_after`: after this long without a failure, the count starts again from zero.
+    time longer, up to LONGEST_BLOCK. `forgotten_after`: after this long without a failure, the count starts
+    again from zero.
     """
 
     key: str
@@ -113,8 +114,8 @@ async def forgive(session: AsyncSession, account: Counted, others: Sequence[Coun
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
     """Removes from each counter in `counted` the one failure that `begin_attempt` has added. Earlier failures
-    remain. Called for an attempt that neither failed nor succeeded, for example because the password was
-    right but the code is still missing.
+    remain. Called for an attempt that is not a failure, for example because the password was right but the
+    code is still missing.
     """
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(
