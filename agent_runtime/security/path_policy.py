@@ -80,8 +80,8 @@ def is_secret(path: str) -> bool:
 
 
 def runs_later(path: str) -> bool:
-    """Returns whether git may later run this file, or programs that the file names, without asking the user.
-    Such files are the hooks, configuration and attributes in a `.git` directory.
+    """Returns whether git may later run, without asking the user, this file or programs that are named in the
+    file. Such files are the hooks, configuration and attributes in a `.git` directory.
     """
     return bool(_RUN_BY_GIT.search(path))
 

@@ -70,8 +70,8 @@ class _Envelope(BaseModel):
 
 def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None) -> Frame:
     """Returns the frame (message of the live stream) for a stored event at the position `seq`. `body`: the
-    event as JSON text, which is sent unchanged. `blobs`: the references in `body` to large parts of the
-    event.
+    event as JSON text, which is sent unchanged. `blobs`: the references that `body` has in place of large
+    parts of the event. The large parts are stored elsewhere, and clients fetch them with these references.
     """
     blobs_field = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{blobs_field}}}', seq)

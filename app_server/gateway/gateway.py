@@ -100,9 +100,9 @@ class Gateway:
         return None
 
     async def _open(self, connection: HTTPConnection, location: OwnName) -> Response:
-        """Opens a link (a URL that gives access to a port of a sandbox) at a host name of the sandbox:
-        returns a redirect to the page. The response stores the link's token in a cookie for this host name
-        only, so that the URL of the page does not contain the token.
+        """Replies to the first request with a link (a URL that gives access to a port of a sandbox): returns
+        a redirect to the page on the port. The response stores the link's token in a cookie for this host
+        name only, so that the URL of the page does not contain the token.
         """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)

@@ -154,9 +154,9 @@ async def hosted_repository(
     """Returns a repository of the agent's conversation, together with the client for its git host.
 
     `wanted`: the directory, name or URL of the repository; None if the caller names no repository. `at`: the
-    kind of git host that is preferred if `wanted` is None, such as GitHub. In this case, returns the first
-    repository at a host of this kind for which the user has a token. If there is none, or if `at` is None
-    too, returns the first repository of the conversation.
+    preferred kind of git host, such as GitHub; it is used only if `wanted` is None. Then the first repository
+    at a host of this kind for which the user has a token is returned. If there is no such repository, or if
+    `at` is None, the first repository of the conversation is returned.
 
     Raises BadRequest `repository_not_in_conversation` if `wanted` matches no repository of the conversation.
     Raises Conflict `repository_has_no_host` if the conversation has no repository, or if the repository is

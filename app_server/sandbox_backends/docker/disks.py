@@ -75,7 +75,8 @@ class Disks:
     def attach(self, name: str) -> Mapping[str, str]:
         """Attaches the disk to a loop device and returns the mount options for the workspace's Docker volume.
 
-        If the disk is already attached to exactly one loop device, keeps this device.
+        If the disk is attached already, keeps this loop device. Raises StartFailure if the disk is in use
+        through several loop devices.
         """
         device = self._only_device_of(name) or loops.run("losetup", "--find", "--show", str(self._file(name)))
         link = self._link(name)
