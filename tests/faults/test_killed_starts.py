@@ -5,6 +5,7 @@ that the kill also hits them at some point.
 """
 
 import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -208,6 +209,32 @@ def test_no_agent_server_is_left_that_a_restarted_server_does_not_know(tmp_path:
         wait_until(lambda: not agent_servers_of(server), lambda: f"the end of {agent_servers_of(server)}")
 
         draft.unlink()
+        server.start()
+        wait_for_ready(client, conversation_id)
+
+
+def test_no_process_is_left_if_the_server_is_killed_while_bubblewrap_starts(tmp_path: Path) -> None:
+    held, programs = tmp_path / "held", tmp_path / "programs"
+    held.touch()
+    programs.mkdir()
+    slow = programs / "bwrap"
+    # Only the start of a sandbox is held, not the checks of the server's start.
+    wait = f'case "$1" in --info-fd) while [ -e "{held}" ]; do sleep 0.05; done;; esac'
+    slow.write_text(f'#!/bin/sh\n{wait}\nexec "{shutil.which("bwrap")}" "$@"\n')
+    slow.chmod(0o755)
+    path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    with (
+        AppServerProcess(tmp_path / "home", sandbox="process", environment=path) as server,
+        server.client() as client,
+    ):
+        conversation_id = uuid4()
+        body = {"conversation_id": conversation_id.hex, "llm_profile": "demo"}
+        client.post("/app-conversations", json=body).raise_for_status()
+        wait_until(lambda: agent_servers_of(server), server.output)
+        server.kill()
+        held.unlink()
+        wait_until(lambda: not agent_servers_of(server), lambda: f"the end of {agent_servers_of(server)}")
+
         server.start()
         wait_for_ready(client, conversation_id)
 

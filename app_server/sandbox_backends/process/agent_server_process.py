@@ -180,17 +180,20 @@ async def stop(handle: Handle) -> None:
 
 def _spawn(launch: Launch, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Incarnation | None]:
     info, info_writer = os.pipe()
+    # Bubblewrap itself keeps the pipe open. Otherwise, a kill of this process would break the pipe, and the
+    # first process of the namespace would wait for bubblewrap for ever.
+    options = ["--info-fd", str(info_writer), "--sync-fd", str(info)] if launch.tells_init else []
     with os.fdopen(info, "rb") as reader:
         try:
             program, *arguments = launch.command
             child = subprocess.Popen(
-                [program, *(["--info-fd", str(info_writer)] if launch.tells_init else []), *arguments],
+                [program, *options, *arguments],
                 cwd=launch.directory,
                 env=launch.environment,
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                pass_fds=(launch.listener.fileno(), *([info_writer] if launch.tells_init else [])),
+                pass_fds=(launch.listener.fileno(), *([info, info_writer] if launch.tells_init else [])),
                 start_new_session=True,
             )
         finally:

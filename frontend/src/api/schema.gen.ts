@@ -2620,9 +2620,9 @@ export interface paths {
         put?: never;
         /**
          * Receive Git Webhook
-         * @description Stores a webhook delivery of a git host for the trigger with the id `hook_id`. A background job handles
-         *     the delivery later. If the git host sends the same delivery several times, it is handled only once. No
-         *     sign-in is needed, but the delivery must be signed with the trigger's secret.
+         * @description Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. A background job
+         *     handles the delivery later. If the git host sends the same delivery several times, it is handled only
+         *     once. No sign-in is needed, but the delivery must be signed with the trigger's secret.
          *
          *     Errors: 400 `webhook_not_json` if the body is not JSON; 400 `webhook_too_large` if the body contains too
          *     many JSON values; 400 `webhook_unreadable` if the body has an unexpected form; 401
@@ -3476,9 +3476,10 @@ export interface paths {
         /**
          * Search Sandbox Specs
          * @description Returns one page of the sandbox specs (image and plugins of sandboxes) that the user can see, sorted by
-         *     name. These are the user's own specs, and the specs of the organisation and of the user's teams. A spec of
-         *     the organisation or a team is left out if another spec with the same name applies in its place. The first
-         *     spec of the first page is always the spec in the server's configuration, with the id `default`.
+         *     name. These are the user's own specs, and the specs of the organisation and of the user's teams that the
+         *     user can choose. A spec of the organisation or a team is left out if another spec with the same name
+         *     applies in its place. The first spec of the first page is always the spec in the server's configuration,
+         *     with the id `default`.
          */
         get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
         put?: never;
@@ -6342,9 +6343,9 @@ export interface components {
          * @description The request body with which the user allows or refuses project executables of a conversation. `allow`
          *     and `refuse`: the hashes of these executables.
          *
-         *     `repository`: the decision applies only to executables in this repository; the value is the name of its
-         *     directory. If null, it applies in all repositories of the conversation that have an executable with one of
-         *     these hashes.
+         *     `repository`: the decision applies only to executables in this folder; the value is the field `directory`
+         *     of ConversationConsent or FurtherConsent. If null, it applies in all folders of the conversation that have
+         *     an executable with one of these hashes.
          */
         AnswerExecutables: {
             /**
@@ -7437,9 +7438,10 @@ export interface components {
          * @description The project executables (hooks, setup scripts, MCP servers …) of a conversation's repositories, with
          *     the user's decisions.
          *
-         *     items: the executables of the first repository. directory: the name of its directory. repository: the
-         *     first repository's identity, such as `github.com/owner/name`; the user's decisions are stored under it.
-         *     further: the conversation's other repositories that contain executables.
+         *     items: the executables of the agent's working folder, which is usually the root of the first repository.
+         *     directory: the name of the repository's directory, followed by the path of this folder in the repository.
+         *     repository: the first repository's identity, such as `github.com/owner/name`, followed by the same path;
+         *     the user's decisions are stored under it. further: the conversation's other folders with executables.
          */
         ConversationConsent: {
             /** Directory */
@@ -8460,12 +8462,12 @@ export interface components {
         };
         /**
          * FurtherConsent
-         * @description The project executables of one further repository of a conversation (a repository besides the first
-         *     one), with the user's decisions.
+         * @description The project executables of one further folder of a conversation, with the user's decisions. This is a
+         *     folder above the agent's working folder, or the root of a repository besides the first one.
          *
-         *     directory: the name of the repository's directory, in which the executables run. This directory is beside
-         *     the directory of the first repository. repository: the identity of the repository, such as
-         *     `github.com/owner/name`, under which the user's decisions are stored.
+         *     directory: the name of the repository's directory, followed by the path of the folder in the repository.
+         *     The executables run in this folder. repository: the identity of the repository, such as
+         *     `github.com/owner/name`, followed by the same path. The user's decisions are stored under it.
          */
         FurtherConsent: {
             /** Directory */
@@ -8541,10 +8543,10 @@ export interface components {
          *
          *     is_signed_in: true if a sign-in at the host granted the token; false if the user pasted it.
          *     installation_id: if the token belongs to an installation of a GitHub App, the id of this installation;
-         *     otherwise null. scopes: what the token may do, as the host stated at the sign-in; null if the host stated
-         *     no scopes. expires_at: when the token expires; null if it does not expire or the host did not say.
-         *     needs_reconnect: true if the host has refused to renew the token, so that the user must sign in to the
-         *     host again.
+         *     otherwise null. scopes: what the token may do, as the host stated when it granted the token. If the host
+         *     stated no scopes, these are the scopes that Slipway requested; null if there are none. expires_at: when
+         *     the token expires; null if it does not expire or the host did not say. needs_reconnect: true if a renewal
+         *     of the token has failed for good, so that the user must sign in to the host again.
          */
         GitCredentialInfo: {
             /** Api Url */
@@ -8720,10 +8722,10 @@ export interface components {
          * @description The way in which a sandbox is chosen for a new conversation.
          *
          *     `NO_GROUPING`: each conversation gets a new sandbox. With each other value, the conversation shares an
-         *     existing sandbox of the user that is not full. If there is none, it gets a new sandbox. Sandboxes that
-         *     sleep are chosen only if no other sandbox can be used. `GROUP_BY_NEWEST`: the newest sandbox.
-         *     `LEAST_RECENTLY_USED`: the sandbox that was not used for the longest time. `FEWEST_CONVERSATIONS`: the
-         *     sandbox with the fewest conversations. `ADD_TO_ANY`: the oldest sandbox.
+         *     existing sandbox of the user that can take one more conversation. If there is none, it gets a new sandbox.
+         *     Sandboxes that sleep are chosen only if no other sandbox can be used. `GROUP_BY_NEWEST`: the newest
+         *     sandbox. `LEAST_RECENTLY_USED`: the sandbox that was not used for the longest time.
+         *     `FEWEST_CONVERSATIONS`: the sandbox with the fewest conversations. `ADD_TO_ANY`: the oldest sandbox.
          * @enum {string}
          */
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
@@ -9335,8 +9337,8 @@ export interface components {
          *     `expires_at`, without signing in. The link becomes invalid before `expires_at` if the user who created it
          *     signs out or deletes the API key with which the link was created.
          *
-         *     `keeps_prefix`: true if the program on the port receives the whole path of each request; false if Slipway
-         *     removes the link's path from it.
+         *     `keeps_prefix`: only for a port without a separate host name. True if the program on the port receives the
+         *     whole path of each request; false if Slipway removes the link's path from it.
          */
         Link: {
             /** Expires At */
@@ -10277,7 +10279,8 @@ export interface components {
          *     `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
          *     tested. `caching_skipped`: why caching was not tested; null if it was tested. `no_answer`: the model did
          *     not reply. `no_cache`: the model catalogue (the server's list of known models) has prices of the model,
-         *     but none for cached input. `cached_tokens`: the number of tokens that were read from the cache.
+         *     but none for cached input, and the profile sets none either. `cached_tokens`: the number of tokens that
+         *     were read from the cache.
          *
          *     `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all
          *     calls; null if the model's price is not known. `seconds`: the duration of the test. `refusal`: the
@@ -10358,11 +10361,11 @@ export interface components {
          * @description One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
          *     path and name identify the executable; the hash identifies its version.
          *
-         *     `path`: the file that defines the executable. `definition`: the part of this file that is about the
-         *     executable, as JSON; null if the whole file is the definition. `runs`: the commands in the definition, as
-         *     shown to users. `files`: the files that the hash covers, in addition to the definition. `left_out`: the
-         *     parts of the definition that Slipway does not understand and therefore does not use. `problem`: the reason
-         *     why a user cannot consent; null if consent is possible.
+         *     `path`: the file that defines the executable, or the directory of a plugin. `definition`: the part of this
+         *     file that is about the executable, as JSON; null if the whole file or plugin is the definition. `runs`:
+         *     the commands in the definition, as shown to users. `files`: the files that the hash covers, in addition to
+         *     the definition. `left_out`: the parts of the definition that Slipway does not understand and therefore
+         *     does not use. `problem`: the reason why a user cannot consent; null if consent is possible.
          */
         ProjectExecutable: {
             /** Definition */
@@ -11298,9 +11301,9 @@ export interface components {
          *     `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller has no
          *     permission to work in it. URLs that need no key expire after 12 hours. `session_api_key`: a key for the
          *     URL `AGENT_SERVER`; null if `exposed_urls` is null. The key expires at a full hour, so it is valid for 11
-         *     to 12 hours. The key and the URLs without key become invalid earlier if the sandbox is deleted, the caller
-         *     signs out, or the caller's API key is deleted. This key is not the sandbox's session key, which only the
-         *     app server and the sandbox use.
+         *     to 12 hours. The key and the URLs without key become invalid earlier if the sandbox is deleted, or if the
+         *     caller's browser session or API key ends. This key is not the sandbox's session key, which only the app
+         *     server and the sandbox use.
          */
         SandboxInfo: {
             /** Created At */
@@ -12814,9 +12817,9 @@ export interface components {
          * StartRequest
          * @description The request body for starting a conversation.
          *
-         *     `ask_when_stuck`: whether a person can answer questions. If true, MCP servers and an agent that repeats
-         *     itself ask the user. If false, such an agent is stopped. `max_budget_per_task`: the maximum cost in
-         *     dollars; if left out, the maximum in the model profile (the saved model with its options).
+         *     `ask_when_stuck`: whether a person can answer questions. If true, MCP servers may ask the user, and an
+         *     agent that repeats itself asks the user. If false, such an agent is stopped. `max_budget_per_task`: the
+         *     maximum cost in dollars; if left out, the maximum in the model profile (the saved model with its options).
          */
         "StartRequest-Input": {
             /** Agent Profile Id */
@@ -12896,9 +12899,9 @@ export interface components {
          * StartRequest
          * @description The request body for starting a conversation.
          *
-         *     `ask_when_stuck`: whether a person can answer questions. If true, MCP servers and an agent that repeats
-         *     itself ask the user. If false, such an agent is stopped. `max_budget_per_task`: the maximum cost in
-         *     dollars; if left out, the maximum in the model profile (the saved model with its options).
+         *     `ask_when_stuck`: whether a person can answer questions. If true, MCP servers may ask the user, and an
+         *     agent that repeats itself asks the user. If false, such an agent is stopped. `max_budget_per_task`: the
+         *     maximum cost in dollars; if left out, the maximum in the model profile (the saved model with its options).
          */
         "StartRequest-Output": {
             /** Agent Profile Id */

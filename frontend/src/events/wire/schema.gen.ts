@@ -156,8 +156,8 @@ export interface components {
             url: string;
         };
         /**
-         * @description The result of a browser tool call. Its text begins with the page's URL and title, as the lines `URL: …`
-         *     and `Title: …`. If there is a screenshot, it is an image in the field `content`.
+         * @description The result of a browser tool call. Its text usually begins with the page's URL and title, as the lines
+         *     `URL: …` and `Title: …`. If there is a screenshot, it is an image in the field `content`.
          *
          *     The fields `screenshot_data` and `full_output_save_dir` are part of the protocol of OpenHands. Slipway
          *     does not use them: they are always None.
