@@ -61,6 +61,19 @@ async def power_is_cut(house: House, engine: DockerClient, *all_running: Running
     await eventually(is_detached)
 
 
+async def attach_when_free(device: str, disk: Path) -> None:
+    """Attaches the disk to this loop device. Another test may use the device for a while."""
+
+    async def is_attached() -> bool:
+        try:
+            losetup(device, str(disk))
+        except subprocess.CalledProcessError:
+            return False
+        return True
+
+    await eventually(is_attached)
+
+
 @pytest.fixture
 def disks(tmp_path: Path) -> Iterator[Disks]:
     """Yields the disks of a separate folder. It has one disk, called `one`."""
@@ -88,7 +101,7 @@ async def test_each_wakes_on_its_own_disk_when_the_numbers_of_devices_have_chang
         await shell(other, "echo of the other > file; sync file")
         [device] = attached(docker_house.config.home / "disks")[disk_of(docker_house, one).name]
     await power_is_cut(docker_house, engine, one, other)
-    losetup(device, str(disk_of(docker_house, other)))
+    await attach_when_free(device, disk_of(docker_house, other))
 
     async with docker_house.open_sandboxes() as sandboxes:
         again = [await sandboxes.bring_up(each.id, docker_house.reports.append) for each in (one, other)]
