@@ -20,8 +20,8 @@ class StreamedReply(Protocol):
     def is_finished(self) -> bool: ...
 
     def add(self, chunk: dict[str, Any]) -> None:
-        """Adds one decoded chunk to the reply. Ignores a chunk of an unknown form. Raises LLMError, and no
-        other error, if the chunk is not valid or reports an error.
+        """Adds one decoded chunk to the reply. Ignores a chunk of an unknown type. Raises LLMError, and no
+        other error, if the chunk reports an error or has content that cannot be used.
         """
 
     def build(self) -> Reply: ...

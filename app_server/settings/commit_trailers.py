@@ -19,8 +19,8 @@ class CommitTrailer(StrEnum):
 
 
 def trailer_for(trailers: Mapping[str, str] | None, identity: str | None) -> CommitTrailer | None:
-    """Returns the kind of last line in commit messages that the user has chosen for one repository. Returns
-    None if the user has chosen none for this repository, or if `identity` is None.
+    """Returns which trailer (a line at the end of commit messages) the user has chosen for one repository.
+    Returns None if the user has chosen none for this repository, or if `identity` is None.
 
     `trailers`: the user's choices by repository. `identity`: the repository, or None if there is no
     repository. Repositories have the form `host/owner/name`; upper and lower case are not distinguished.

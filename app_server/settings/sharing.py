@@ -41,8 +41,8 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile with the users of the organisation, and returns the profile. Users whose active
-    profile it was go back to the one of their own profiles that was active before.
+    """Stops sharing a profile with the users of the organisation, and returns the profile. If users had this
+    profile as their active profile, their own earlier active profile becomes active again.
 
     Raises NotFound `llm_profile_not_found` if no shared profile has this name. Raises Conflict
     `llm_profile_enforced` if the organisation or a team enforces the profile, so that its users cannot choose

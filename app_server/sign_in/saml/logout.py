@@ -134,8 +134,8 @@ async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | Non
     requests; None if there is no such session. `signed_out`: the browser session that has just ended at
     Slipway; None if no browser session has ended.
 
-    Returns None if `way` or `signed_out` is None. Also returns None if the browser session did not begin with
-    the provider's session that the cookie names.
+    Returns None if `way` or `signed_out` is None. Also returns None if the browser session at Slipway was
+    started by a sign-in from another session at the provider than the one in the cookie.
     """
     if way is None or signed_out is None:
         return None
