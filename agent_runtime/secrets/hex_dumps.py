@@ -8,16 +8,22 @@ from collections.abc import Iterator, Sequence
 
 from agent_runtime.secrets.views import TextView, joined
 
+# A group that is repeated possessively, such as (?:…)++, begins with a lookahead for all that it needs. So it
+# fails before it has read a character, or not at all. CPython before 3.11.5 does not return to the end of the
+# last complete repetition if a further one fails after it has read characters (issue 106052 of CPython).
+# Debian 12 has 3.11.2.
+
 # What may precede a dump line: the line number of cat -n, grep -n and our own tools, or a sign of a diff.
 _NUMBERED = rb"[ \t]*+(?:\d{1,7}[\t:|][ \t]?|[+>|-] ?)?"
 _BEGINS = rb"(?:^|(?<=[\"'`>]))"
 _WITH_COLON = re.compile(
     _BEGINS + _NUMBERED + rb"[0-9a-fA-F]{6,16}:[ \t]+"
-    rb"(?P<shown>(?P<digits>[0-9a-fA-F]++(?: [0-9a-fA-F]++)*+)(?:[ \t]{2}[^\n]*|[ \t]*))$",
+    rb"(?P<shown>(?P<digits>[0-9a-fA-F]++(?:(?= [0-9a-fA-F]) [0-9a-fA-F]++)*+)(?:[ \t]{2}[^\n]*|[ \t]*))$",
     re.MULTILINE,
 )
 _PLAIN = re.compile(
-    _BEGINS + _NUMBERED + rb"(?P<shown>(?P<digits>[0-9a-fA-F]{1,16}+(?:[ \t]{1,4}+[0-9a-fA-F]{1,16}+)++)"
+    _BEGINS + _NUMBERED + rb"(?P<shown>(?P<digits>[0-9a-fA-F]{1,16}+"
+    rb"(?:(?=[ \t]{1,4}+[0-9a-fA-F])[ \t]{1,4}+[0-9a-fA-F]{1,16}+)++)"
     rb"(?:[ \t]+[|>][^\n]*)?)[ \t]*\r?$",
     re.MULTILINE,
 )
@@ -26,8 +32,9 @@ _CELLS = re.compile(
     + rb"(?:[0-9a-fA-F]{6,16})?(?P<shown>(?: {3}[^\n]| {2}(?:\\[0abtnvfr]|sp|nl|ht|cr)| [0-3][0-7]{2})+)$",
     re.MULTILINE,
 )
-_NUMBERS = re.compile(rb"(?<![\w.])\d{1,3}+(?:[\s,;]{1,8}+\d{1,3}+){7,}+|"
-                      rb"(?<![\w.])\d{1,3}+(?:[\s,;]{1,8}+\d{1,3}+)*+[\s,;]{0,8}\Z")  # fmt: skip
+_NEXT_NUMBER = rb"(?:(?=[\s,;]{1,8}+\d)[\s,;]{1,8}+\d{1,3}+)"
+_NUMBERS = re.compile(rb"(?<![\w.])\d{1,3}+" + _NEXT_NUMBER + rb"{7,}+|"
+                      rb"(?<![\w.])\d{1,3}+" + _NEXT_NUMBER + rb"*+[\s,;]{0,8}\Z")  # fmt: skip
 _NAMED = {rb"\0": 0, rb"\a": 7, rb"\b": 8, rb"\t": 9, rb"\n": 10, rb"\v": 11, rb"\f": 12, rb"\r": 13,
           b"sp": 32, b"nl": 10, b"ht": 9, b"cr": 13}  # fmt: skip
 _CELL_CHARS = 4
@@ -37,8 +44,9 @@ _BYTE = 256
 
 OPEN = re.compile(
     rb"(?:\A|(?<=[\n\"'`>]))(?:" + _NUMBERED + rb"(?:(?:[0-9a-fA-F]{1,16}+:?(?:[ \t]+|\Z))?"
-    rb"(?:[0-9a-fA-F]{1,16}+[ \t]{1,4}+)*+[0-9a-fA-F]{0,16}+"
-    rb"|[0-9a-fA-F]{6,16}:[^\n]*+|[0-9a-fA-F]{6,16}+ [^\n]*+)|(?: {2,3}\S{1,2})++ *+)\Z|\d{1,3}\Z"
+    rb"(?:(?=[0-9a-fA-F]{1,16}+[ \t])[0-9a-fA-F]{1,16}+[ \t]{1,4}+)*+[0-9a-fA-F]{0,16}+"
+    rb"|[0-9a-fA-F]{6,16}:[^\n]*+|[0-9a-fA-F]{6,16}+ [^\n]*+)"
+    rb"|(?:(?=  \S|   \S) {2,3}\S{1,2})++ *+)\Z|\d{1,3}\Z"
 )
 """Matches text at the end of an unfinished output that may become a dump line or a number."""
 
