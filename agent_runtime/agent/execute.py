@@ -12,6 +12,7 @@ from typing import Any
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.errors import INTERRUPTED, ErrorClassification
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, ToolResult
+from agent_runtime.time_limits import time_limit
 from agent_runtime.tools.claims import EVERYTHING, NOTHING, Claim, conflict
 from agent_runtime.tools.tool import AnyTool, CallSuspendedError
 from agent_runtime.tools.truncate import truncate_middle
@@ -37,7 +38,7 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
     if tool is None or event.action is None:
         return _error(event, f"Tool '{event.tool_name}' not found. Available: {', '.join(tools)}.", FAILED)
     try:
-        async with asyncio.timeout(tool.timeout_seconds) as timeout:
+        async with time_limit(tool.timeout_seconds) as timeout:
             observation = await tool.handle(event)
         wire = _readable(_writable(observation.to_wire()))
     except asyncio.CancelledError:

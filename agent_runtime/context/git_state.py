@@ -6,7 +6,6 @@ and commit messages come from the repository and could contain instructions to t
 shortened and quoted, and changed files with blanks in their names are only counted.
 """
 
-import asyncio
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 import orjson
 from pydantic import BaseModel, ConfigDict
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.git import GitError, run_git
 
 MAX_FILES = 20
@@ -94,7 +94,7 @@ async def _answer(working_dir: Path, *arguments: str, answers: Collection[int] =
     mean success. Returns None if git takes too long. Raises GitError if git ends with any other exit code.
     """
     try:
-        async with asyncio.timeout(LIMIT_SECONDS):
+        async with time_limit(LIMIT_SECONDS):
             return await run_git(working_dir, *arguments, answers=answers, max_output_bytes=MAX_OUTPUT_BYTES)
     except TimeoutError:
         return None

@@ -12,6 +12,7 @@ from agent_runtime.events.base import Event, JsonObject
 from agent_runtime.events.hook import HookExecutionEvent, HookPoint
 from agent_runtime.hooks.config import HookConfig, HookDefinition
 from agent_runtime.hooks.outcome import Outcome, failed, of_command
+from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.approved_files import objection
 from agent_runtime.workspace.environment import bash_path, command_environment
 from agent_runtime.workspace.processes import run_program
@@ -106,7 +107,7 @@ class Hooks:
         if hook.type == "command":
             return await self._run_command(hook, occasion, payload, directory)
         try:
-            async with asyncio.timeout(hook.timeout):
+            async with time_limit(hook.timeout):
                 return await self._ask_model(hook.text, payload)
         except TimeoutError:
             return _too_late(hook)

@@ -2,7 +2,6 @@
 with which it is closed.
 """
 
-import asyncio
 import logging
 from typing import Any
 
@@ -13,6 +12,7 @@ from websockets.typing import Subprotocol
 
 from agent_runtime.relay.duplex import until_either_ends
 from agent_runtime.relay.target import CONNECT_SECONDS, Target, TargetSilentError, first, without
+from agent_runtime.time_limits import time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ async def _address(target: Target) -> dict[str, Any]:
     socket, or an open connection. Raises OSError or TimeoutError if a connection cannot be opened.
     """
     if target.dial is not None:
-        async with asyncio.timeout(CONNECT_SECONDS):
+        async with time_limit(CONNECT_SECONDS):
             return {"sock": await target.dial(target.host, target.port)}
     if target.socket is not None:
         return {"unix": True, "path": str(target.socket)}

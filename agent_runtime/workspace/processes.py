@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.users import start_process
 
 _PIECE_BYTES = 64 * 1024
@@ -57,7 +58,7 @@ async def run_program(
         )
         process = await _started(asyncio.create_task(start, name="start a program"))
     try:
-        async with asyncio.timeout(timeout_seconds):
+        async with time_limit(timeout_seconds):
             if max_output_bytes is None:
                 stdout, stderr = await process.communicate()
             else:
@@ -87,7 +88,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     # An open pipe could outlive the event loop that reads it. A program that has left the group may hold it
     # for any time.
     with suppress(TimeoutError):
-        async with asyncio.timeout(_END_SECONDS):
+        async with time_limit(_END_SECONDS):
             await process.communicate()
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import API_KEY_HEADER
 from app_server.core.errors import BadGateway, BadRequest, Conflict, Forbidden, NotFound, Unavailable
 
@@ -66,7 +67,7 @@ class AgentCalls:
         status.
         """
         try:
-            async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
+            async with time_limit(PROBE_TIMEOUT_SECONDS):
                 await self._http.get(f"{self.url}/health", headers=self.passage)
         except (httpx.HTTPError, TimeoutError):
             return False
@@ -99,7 +100,7 @@ class AgentCalls:
         Raises TimeoutError in the block when the time is over. Also raises it when `end_calls` ends all
         calls, because the sandbox has stopped.
         """
-        async with asyncio.timeout(seconds) as limit:
+        async with time_limit(seconds) as limit:
             self._under_way.add(limit)
             try:
                 yield

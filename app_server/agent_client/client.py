@@ -2,7 +2,6 @@
 errors.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from uuid import UUID
 import httpx
 from pydantic import ValidationError
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import (
     API_KEY_HEADER,
     BashCommand,
@@ -82,7 +82,7 @@ class AgentClient(AgentFiles, AgentPages):
         server does not answer.
         """
         try:
-            async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
+            async with time_limit(HEALTH_TIMEOUT_SECONDS):
                 reply = await self._http.get(f"{self.url}/server_info", headers=self.passage)
             return IdleTime.model_validate_json(reply.raise_for_status().content).idle_time
         except (httpx.HTTPError, TimeoutError, ValidationError):
@@ -93,7 +93,7 @@ class AgentClient(AgentFiles, AgentPages):
         try:
             # The limit is for the whole reply, because a reply in small pieces would otherwise keep its
             # caller waiting.
-            async with asyncio.timeout(2 * HEALTH_TIMEOUT_SECONDS):
+            async with time_limit(2 * HEALTH_TIMEOUT_SECONDS):
                 health = await self._http.get(
                     f"{self.url}/health", headers=self.passage, timeout=HEALTH_TIMEOUT_SECONDS
                 )

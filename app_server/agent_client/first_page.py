@@ -2,10 +2,9 @@
 goes through the sandbox's agent server.
 """
 
-import asyncio
-
 import httpx
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import RELAY_KEY_HEADER, relay_path
 from app_server.agent_client.calls import AgentCalls
 
@@ -33,7 +32,7 @@ class AgentPages(AgentCalls):
         page = bytearray()
         try:
             async with (
-                asyncio.timeout(TIMEOUT_SECONDS),
+                time_limit(TIMEOUT_SECONDS),
                 self._http.stream("GET", f"{self.url}{relay_path(port)}/", headers=headers) as reply,
             ):
                 page += str(reply.headers.get("Location", "")).encode() + b"\n"

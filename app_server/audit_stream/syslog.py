@@ -15,6 +15,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
+from agent_runtime.time_limits import time_limit
+
 TIMEOUT_SECONDS: Final = 10.0
 MAX_DATAGRAM_BYTES: Final = 65_000
 
@@ -44,7 +46,7 @@ async def send_datagrams(host: str, port: int, messages: Sequence[bytes]) -> Non
     does not confirm datagrams, so a lost message is not noticed. Raises OSError if a datagram cannot be sent.
     """
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(TIMEOUT_SECONDS):
+    async with time_limit(TIMEOUT_SECONDS):
         transport, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=(host, port))
         try:
             for each in messages:

@@ -14,6 +14,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.time_limits import time_limit
 from app_server.conversations import service
 from app_server.conversations.log.bulk_append import fill, hide, removed_after_failure, revealed
 from app_server.conversations.log.copying import copied_frames, positions_to_copy
@@ -157,7 +158,7 @@ class Forks:
         except (Conflict, Unavailable, BadGateway):
             reached = 0  # The agent server does not run, so all its events are reported.
         try:
-            async with asyncio.timeout(_REPORT_SECONDS):
+            async with time_limit(_REPORT_SECONDS):
                 while True:
                     async with self.database.read() as session:
                         last = await log.last_seq(session, original.id)

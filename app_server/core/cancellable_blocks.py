@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Collection, Hashable
 from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
+from agent_runtime.time_limits import time_limit
+
 CauseT = TypeVar("CauseT", bound=Hashable)
 
 
@@ -40,7 +42,7 @@ class HeldBlocks(Generic[CauseT]):
         the block depends, for example the ids of a user and a conversation.
         """
         try:
-            async with asyncio.timeout(None) as timeout:
+            async with time_limit(None) as timeout:
                 self._timeouts[cause].add(timeout)
                 try:
                     yield

@@ -23,6 +23,7 @@ import orjson
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.errors import ConfigurationError
 from app_server.core.server_objects import from_server
 
@@ -270,7 +271,7 @@ class RedisPubSub:
     async def subscribe(self, channel: UUID) -> AsyncIterator[Subscription]:
         if not self._is_away:
             with suppress(TimeoutError):
-                async with asyncio.timeout(CONNECT_SECONDS):
+                async with time_limit(CONNECT_SECONDS):
                     await self._listening.wait()
         async with self._local.subscribe(channel) as subscription:
             yield subscription

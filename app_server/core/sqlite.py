@@ -19,6 +19,8 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from agent_runtime.time_limits import time_limit
+
 logger = logging.getLogger(__name__)
 
 _BEGIN_TO_READ, _BEGIN_TO_WRITE = "BEGIN", "BEGIN IMMEDIATE"
@@ -85,7 +87,7 @@ class WriteTurns:
         entry = (writer, asyncio.get_running_loop().create_future())
         self._waiting.append(entry)
         try:
-            async with asyncio.timeout(_TURN_SECONDS):
+            async with time_limit(_TURN_SECONDS):
                 await entry[1]
         except BaseException as error:
             if entry in self._waiting:

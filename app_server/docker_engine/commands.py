@@ -11,6 +11,7 @@ from collections import deque
 from contextlib import nullcontext
 from typing import IO
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.start_report import Report
 
 MAX_OUTPUT_LINES = 60
@@ -48,7 +49,7 @@ async def run_command(
             limit=MAX_LINE_BYTES,
         )
     try:
-        async with asyncio.timeout(timeout_seconds):
+        async with time_limit(timeout_seconds):
             assert process.stdout
             async for raw in process.stdout:
                 if line := raw.decode(errors="replace").rstrip():

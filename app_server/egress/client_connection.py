@@ -2,13 +2,13 @@
 the replies. The library h11 parses the HTTP.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import h11
 
+from agent_runtime.time_limits import time_limit
 from app_server.egress.refusal_replies import REASON_HEADER, ProxyAnswer
 
 MAX_HEAD_BYTES = 32 * 1024
@@ -127,7 +127,7 @@ class ClientSide:
             self._http.start_next_cycle()
         if self._http.our_state is not h11.IDLE:
             return None
-        async with asyncio.timeout(self._head_seconds):
+        async with time_limit(self._head_seconds):
             event = await self._next_event()
         self._head_seconds = NEXT_HEAD_SECONDS
         if not isinstance(event, h11.Request):

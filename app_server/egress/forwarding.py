@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import h11
 
+from agent_runtime.time_limits import time_limit
 from app_server.egress.client_connection import (
     MAX_HEAD_BYTES,
     PIECE_BYTES,
@@ -182,7 +183,7 @@ async def _next_event(
             event = http.next_event()
             if event is not h11.NEED_DATA:
                 return event
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with time_limit(ANSWER_SECONDS):
                 content = await world.reader.read(PIECE_BYTES)
             traffic.received += len(content)
             http.receive_data(content)

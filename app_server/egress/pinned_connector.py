@@ -10,6 +10,7 @@ import re
 import ssl
 from dataclasses import dataclass
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.addresses import Named, is_address, is_refused
 from app_server.egress.policy import Reason
 from app_server.http.guarded_client import RESOLVE_SECONDS, Resolver
@@ -41,7 +42,7 @@ async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
     with both allowed and forbidden addresses may be an attack.
     """
     try:
-        async with asyncio.timeout(RESOLVE_SECONDS):
+        async with time_limit(RESOLVE_SECONDS):
             found = [host] if is_address(host) else await resolve(host)
     except (OSError, TimeoutError, UnicodeError) as error:
         raise Refused(Reason.UNKNOWN_HOST) from error
@@ -76,7 +77,7 @@ async def connect(
         return await _through(tunnel, port, tls)
     for address in addresses:
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with time_limit(CONNECT_SECONDS):
                 return PinnedConnection(
                     *await asyncio.open_connection(
                         address,
@@ -116,7 +117,7 @@ async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedCon
     lines = [f"CONNECT {host}:{port} HTTP/1.1", f"Host: {host}:{port}"]
     lines += [f"Proxy-Authorization: {credentials}"] if credentials else []
     try:
-        async with asyncio.timeout(CONNECT_SECONDS):
+        async with time_limit(CONNECT_SECONDS):
             line.writer.write("\r\n".join([*lines, "", ""]).encode())
             head = await line.reader.readuntil(b"\r\n\r\n")
             is_open = _OPENED.match(head) is not None
@@ -139,7 +140,7 @@ async def connect_to_proxy(proxy: UpstreamProxy) -> PinnedConnection:
     `unreachable` if this fails.
     """
     try:
-        async with asyncio.timeout(CONNECT_SECONDS):
+        async with time_limit(CONNECT_SECONDS):
             return PinnedConnection(*await asyncio.open_connection(proxy.host, proxy.port))
     except (OSError, TimeoutError) as error:
         raise Refused(Reason.UNREACHABLE) from error

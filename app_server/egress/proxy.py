@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Awaitable
 from dataclasses import replace
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.addresses import BadHost, is_address, parse_host
 from app_server.core.config import Config
 from app_server.core.database import Database
@@ -159,7 +160,7 @@ class EgressProxy:
         connections of the sandbox. Raises TimeoutError if no data arrives.
         """
         if way.target.port != PLAIN_PORT:
-            async with asyncio.timeout(HELLO_SECONDS):
+            async with time_limit(HELLO_SECONDS):
                 early = early or await line.reader.read(PIECE_BYTES)
             if way.held or way.target.port == TLS_PORT or early.startswith(HANDSHAKE_RECORD):
                 return await self._interception.serve(line, early, way, sandbox)
@@ -309,7 +310,7 @@ async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: b
     `early`: data that was already read from the tunnel. Raises TimeoutError if the data does not arrive in
     time on port 443.
     """
-    async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):
+    async with time_limit(HELLO_SECONDS if target.port == TLS_PORT else None):
         begun = early or await sandbox.reader.read(PIECE_BYTES)
         if target.port != TLS_PORT and not begun.startswith(HANDSHAKE_RECORD):
             return begun

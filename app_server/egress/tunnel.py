@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from agent_runtime.time_limits import time_limit
 from app_server.egress.pinned_connector import PinnedConnection
 
 PIECE_BYTES = 64 * 1024
@@ -33,7 +34,7 @@ async def join(
     data.
     """
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(IDLE_SECONDS) as patience:
+    async with time_limit(IDLE_SECONDS) as patience:
 
         def count(*, sent: int = 0, received: int = 0) -> None:
             traffic.sent += sent

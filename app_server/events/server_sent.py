@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketState
 
+from agent_runtime.time_limits import time_limit
 from app_server.events.stream import SEND_TIMEOUT_SECONDS, SendText
 
 KEEP_ALIVE_SECONDS = 15.0
@@ -74,7 +75,7 @@ class _Body:
             await asyncio.sleep(KEEP_ALIVE_SECONDS)
 
     async def _write(self, text: str) -> None:
-        async with self._turn, asyncio.timeout(SEND_TIMEOUT_SECONDS):
+        async with self._turn, time_limit(SEND_TIMEOUT_SECONDS):
             await self._send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
 

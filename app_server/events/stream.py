@@ -15,6 +15,7 @@ from uuid import UUID
 import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire.frames import ErrorFrame, SyncFrame
 from app_server.core.database import Database
 from app_server.core.pubsub import LOOK, End, Ended, Frame, PubSub, Subscription
@@ -109,7 +110,7 @@ async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> 
     """
     text = orjson.dumps(ErrorFrame(type="error", code=error, detail=detail)).decode()
     try:
-        async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
+        async with time_limit(SEND_TIMEOUT_SECONDS):
             await websocket.send_text(text)
             await websocket.close(code)
     except (WebSocketDisconnect, RuntimeError, TimeoutError):
@@ -124,7 +125,7 @@ async def _until_disconnected(websocket: WebSocket) -> None:
 
 async def _send_all(websocket: WebSocket, send_all: Callable[[SendText], Awaitable[None]]) -> None:
     async def send(text: str) -> None:
-        async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
+        async with time_limit(SEND_TIMEOUT_SECONDS):
             await websocket.send_text(text)
 
     try:

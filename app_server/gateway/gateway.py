@@ -5,7 +5,6 @@ The gateway answers or forwards all requests to a sandbox's host name and all re
 link. Such requests never reach Slipway's routes and files, and Slipway's cookies are not sent to the sandbox.
 """
 
-import asyncio
 import logging
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agent_runtime.relay.http import relay_http
 from agent_runtime.relay.sockets import refuse_socket, relay_socket
 from agent_runtime.relay.target import Header, Target, TargetSilentError, first
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import NOT_ANSWERED_HEADER, relay_path
 from app_server.access.credentials_in_use import CredentialEnded
 from app_server.access.permissions import Permission
@@ -145,7 +145,7 @@ class Gateway:
         try:
             async with (
                 connection.state.credentials_in_use.hold(grant.made_by, Permission.WORK),
-                asyncio.timeout(_remaining_seconds(grant)),
+                time_limit(_remaining_seconds(grant)),
             ):
                 if scope["type"] == "websocket":
                     await relay_socket(target, scope, receive, send)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.background import finish
 from app_server.git.certificate_authorities import authorities_file
 from app_server.git.pinned_git import GitConnectionOptions
@@ -111,7 +112,7 @@ async def run_git(
         tail = _Tail()
         try:
             process = await asyncio.shield(starting)
-            async with asyncio.timeout(timeout_seconds):
+            async with time_limit(timeout_seconds):
                 await _follow(process, tail, report)
                 return GitResult(await process.wait(), tail.text)
         except TimeoutError:
@@ -170,7 +171,7 @@ async def _end(starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
     # An open pipe could outlive the event loop that reads it. A program that has left the group of git may
     # hold it for any time.
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(END_SECONDS):
+        async with time_limit(END_SECONDS):
             await process.communicate()
 
 

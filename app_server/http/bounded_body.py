@@ -4,11 +4,12 @@ The timeouts of the HTTP client apply only to each piece of a reply. Without the
 server that sends one byte every few seconds, or never stops, would block its caller and fill the memory.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
 import httpx
+
+from agent_runtime.time_limits import time_limit
 
 IDENTITY = {"Accept-Encoding": "identity"}
 """A request header that asks for an uncompressed reply. Compressed replies are refused, because a compressed
@@ -28,7 +29,7 @@ async def read_body(reply: httpx.Response, max_bytes: int, seconds: float) -> by
     """
     content = bytearray()
     try:
-        async with asyncio.timeout(seconds), aclosing(_pieces(reply)) as pieces:
+        async with time_limit(seconds), aclosing(_pieces(reply)) as pieces:
             async for piece in pieces:
                 content += piece
                 if len(content) > max_bytes:
@@ -44,7 +45,7 @@ async def beginning_of(reply: httpx.Response, max_bytes: int, seconds: float) ->
     """
     content = bytearray()
     try:
-        async with asyncio.timeout(seconds), aclosing(_pieces(reply)) as pieces:
+        async with time_limit(seconds), aclosing(_pieces(reply)) as pieces:
             async for piece in pieces:
                 content += piece
                 if len(content) >= max_bytes:

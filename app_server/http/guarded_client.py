@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 import httpx
 from anyio import from_thread
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.addresses import BadHost, Named, is_address, is_refused, parse_host
 from app_server.core.errors import Forbidden
 from app_server.http.additional_trust import SingleUseTransport, trust_of
@@ -151,7 +152,7 @@ class Guard:
         return await self._address_of(_name_of(host))
 
     async def _address_of(self, name: str) -> str:
-        async with asyncio.timeout(RESOLVE_SECONDS):
+        async with time_limit(RESOLVE_SECONDS):
             found = [name] if is_address(name) else await self._resolve(name)
         if not found or any(is_refused(name, address, self._named) for address in found):
             raise _refusal(name)

@@ -2,7 +2,6 @@
 headers. All classes are plain ASGI, so that streams and WebSockets pass through unchanged.
 """
 
-import asyncio
 import logging
 import re
 import secrets
@@ -17,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.config import Config
 from app_server.core.errors import on_unexpected, problem
 from app_server.core.logs import bind
@@ -275,7 +275,7 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
         nonlocal seen, is_whole
         try:
             # After the body, only the end of the connection can follow, which has no time limit.
-            async with asyncio.timeout(None if is_whole else piece_seconds):
+            async with time_limit(None if is_whole else piece_seconds):
                 message = await receive()
         except TimeoutError:
             raise HTTPException(408, f"No data of the body arrived for {piece_seconds:g} seconds.") from None

@@ -14,6 +14,7 @@ import orjson
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
+from agent_runtime.time_limits import time_limit, time_limit_at
 from app_server.core.errors import AppError, BadRequest, TooManyRequests
 from app_server.levels.models import SettingName
 from app_server.levels.quotas import quota_reached
@@ -191,7 +192,7 @@ class _Share:
         the event loop's clock. Raises TooManyRequests if no slot is free by then.
         """
         try:
-            async with asyncio.timeout_at(until):
+            async with time_limit_at(until):
                 await self.calls.acquire()
         except TimeoutError:
             raise self._refusal() from None
@@ -230,7 +231,7 @@ async def _read(request: Request) -> bytearray:
     """
     content = bytearray()
     try:
-        async with asyncio.timeout(READ_SECONDS):
+        async with time_limit(READ_SECONDS):
             async for piece in request.stream():
                 content += piece
     except TimeoutError:

@@ -16,6 +16,7 @@ from starlette.types import Message
 
 from agent_runtime.metering.lenient_numbers import a_dict
 from agent_runtime.metering.token_counts import Usage
+from agent_runtime.time_limits import time_limit
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway, BadRequest
@@ -148,7 +149,7 @@ class _Calls:
         BadGateway `llm_vendor_silent` if the model does not reply in time.
         """
         try:
-            async with asyncio.timeout(max(self.profile.chosen.timeout or 0, PATIENCE_SECONDS)):
+            async with time_limit(max(self.profile.chosen.timeout or 0, PATIENCE_SECONDS)):
                 self._answers.append(await self._answered(with_usage(body)))
         except TimeoutError as error:
             raise BadGateway(

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import ColumnElement, or_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.background import finish
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
@@ -196,8 +197,9 @@ class Grants:
     ) -> str:
         try:
             # This must end before the claim does, or another server would send the same refresh token.
-            async with asyncio.timeout(RENEW_SECONDS):
-                async with http.stream(
+            async with (
+                time_limit(RENEW_SECONDS),
+                http.stream(
                     "POST",
                     grant.token_endpoint,
                     data=_form(grant),
@@ -205,8 +207,9 @@ class Grants:
                     headers={"Accept": "application/json", **IDENTITY},
                     follow_redirects=False,
                     extensions=bound_to(url),
-                ) as reply:
-                    content = await read_body(reply, MAX_TOKEN_BYTES, RENEW_SECONDS)
+                ) as reply,
+            ):
+                content = await read_body(reply, MAX_TOKEN_BYTES, RENEW_SECONDS)
         except (httpx.HTTPError, TimeoutError) as error:
             await self._change(row, claimed_until=None)
             raise _unreachable(name, type(error).__name__) from error

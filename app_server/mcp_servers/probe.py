@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from agent_runtime.time_limits import time_limit
 from app_server.http.guarded_client import Guard
 from app_server.mcp_servers.guarded_client import mcp_client
 from app_server.mcp_servers.schemas import McpTestReport, McpToolInfo, McpTroubleKind
@@ -41,7 +42,7 @@ async def probe(
 
     refusals: list[httpx2.Response] = []
     try:
-        async with asyncio.timeout(timeout_seconds):
+        async with time_limit(timeout_seconds):
             tools = await list_tools(url, headers=headers, guard=guard, refusals=refusals)
             return McpTestReport(ok=True, tools=tools)
     except TimeoutError:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urljoin, urlsplit
 from uuid import UUID
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.errors import AppError, BadGateway, BadRequest, Forbidden, NotFound
 from app_server.http.guarded_client import Guard
 from app_server.mcp_servers.grants import OAuthGrant, SignedInTo
@@ -193,7 +194,7 @@ async def _obtain(sign_in: _SignIn) -> OAuthGrant:
     library carries out the sign-in and repeats the request.
     """
     provider = _provider(sign_in)
-    async with asyncio.timeout(SIGN_IN_SECONDS):
+    async with time_limit(SIGN_IN_SECONDS):
         auth = asking(provider, sign_in.scope) if sign_in.scope else provider
         await list_tools(sign_in.url, auth=auth, guard=sign_in.guard)
     return _granted(provider)

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.background import finish
 from app_server.core.config import Config
 from app_server.core.database import now
@@ -125,7 +126,7 @@ class Admission:
 
     async def _await_admission(self, waiting: Waiting, patience_seconds: float | None) -> None:
         try:
-            async with asyncio.timeout(patience_seconds):
+            async with time_limit(patience_seconds):
                 # Not interrupted: a machine that is only half put to sleep would be forgotten.
                 await finish(self.advance())
                 await waiting.admitted

@@ -21,6 +21,7 @@ from sqlalchemy import ColumnElement, or_, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.errors import AppError, ConfigurationError
@@ -134,7 +135,7 @@ class Lease:
         if self._ownership.server_id is None:
             return
         try:
-            async with asyncio.timeout(_RELEASE_SECONDS), self._database.session() as session:
+            async with time_limit(_RELEASE_SECONDS), self._database.session() as session:
                 await session.execute(
                     update(ServerLease)
                     .where(ServerLease.server_id == self._ownership.server_id, _is_ours())

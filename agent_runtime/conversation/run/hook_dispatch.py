@@ -3,7 +3,6 @@ A hook is a command, or a question to a model, that the configuration of a conve
 occasions. In a conversation without hooks, no hook is called and all tool calls and messages are allowed.
 """
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -24,6 +23,7 @@ from agent_runtime.events.message import MessageEvent, runtime_message
 from agent_runtime.events.observation import ObservationEvent, ToolResult, UserRejectObservation
 from agent_runtime.hooks.config import HookConfig
 from agent_runtime.hooks.hooks import Hooks, Occasion
+from agent_runtime.time_limits import time_limit
 
 MAX_STOP_DENIALS = 5
 """How often Stop hooks may make the agent continue after one message of the user. Then the agent stops, so
@@ -130,7 +130,7 @@ class OpenSession:
             return
         self._has_started = False
         with suppress(TimeoutError):
-            async with asyncio.timeout(SESSION_END_SECONDS):
+            async with time_limit(SESSION_END_SECONDS):
                 await self._hooks.run(Occasion(HookPoint.SESSION_END, {}))
 
     async def _objection(self, action: ActionEvent) -> UserRejectObservation | None:

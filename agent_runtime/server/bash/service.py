@@ -15,6 +15,7 @@ from typing import Self
 from agent_runtime.secrets.masking import StreamMask, everything, mask_everywhere
 from agent_runtime.server.bash.events import BashEventStore
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.time_limits import time_limit
 from agent_runtime.tools.truncate import join_cut
 from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
 from agent_runtime.workspace.environment import bash_path, command_environment
@@ -145,7 +146,7 @@ class _Run:
             self._stdout.close_write_end()
             self._stderr.close_write_end()
         try:
-            async with asyncio.timeout(self._command.timeout):
+            async with time_limit(self._command.timeout):
                 exit_code = await process.wait()
         except TimeoutError:
             return KILLED
@@ -158,7 +159,7 @@ class _Run:
 
     async def _drain(self) -> None:
         try:
-            async with asyncio.timeout(DRAIN_SECONDS):
+            async with time_limit(DRAIN_SECONDS):
                 await self._stdout.ended.wait()
                 await self._stderr.ended.wait()
         except TimeoutError:
@@ -301,7 +302,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     """
     try:
         signal_group(process.pid, signal.SIGTERM)
-        async with asyncio.timeout(TERMINATE_GRACE_SECONDS):
+        async with time_limit(TERMINATE_GRACE_SECONDS):
             await process.wait()
     except TimeoutError:
         pass  # it did not listen

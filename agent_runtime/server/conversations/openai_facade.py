@@ -23,6 +23,7 @@ from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversation.conversations import check_size, deliver
 from agent_runtime.server.routers.project.tools import DEFAULT_SET
 from agent_runtime.server.saved.encrypted_settings import Saved
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import SendMessageRequest, StartConversationRequest, WorkingDirectory
 
 MAX_WAITING_CHARS = 1024 * 1024
@@ -184,7 +185,7 @@ class FacadeAnswer:
 
     async def _next(self) -> str:
         try:
-            async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+            async with time_limit(KEEP_ALIVE_SECONDS):
                 await self._changed.wait()
         except TimeoutError:
             return ""

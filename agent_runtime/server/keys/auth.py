@@ -1,6 +1,5 @@
 """Checks that a caller has a valid session key (a key that each client of the agent server must send)."""
 
-import asyncio
 from typing import Annotated, Any
 
 import orjson
@@ -8,6 +7,7 @@ from fastapi import Header, Request, WebSocket, WebSocketDisconnect
 
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.keys.session_keys import SessionKeys
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import API_KEY_HEADER
 
 CLOSE_NOT_AUTHENTICATED = 4001
@@ -74,7 +74,7 @@ def is_auth_frame(frame: Any) -> bool:
 
 async def _key_in_first_frame(socket: WebSocket) -> str | None:
     try:
-        async with asyncio.timeout(FIRST_FRAME_TIMEOUT_SECONDS):
+        async with time_limit(FIRST_FRAME_TIMEOUT_SECONDS):
             frame = orjson.loads(await socket.receive_text())
     except (TimeoutError, orjson.JSONDecodeError, WebSocketDisconnect, KeyError):
         return None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.environment import set_way_out
 from agent_runtime.workspace.network import listen
 
@@ -68,7 +69,7 @@ class EgressRelay:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(HEAD_SECONDS):
+            async with time_limit(HEAD_SECONDS):
                 head = await reader.readuntil(_END)
             await self._relay(head, reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -78,7 +79,7 @@ class EgressRelay:
 
     async def _relay(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with time_limit(CONNECT_SECONDS):
                 proxy_reader, proxy_writer = await asyncio.open_connection(self._host, self._port)
         except (OSError, TimeoutError):
             writer.write(_UNREACHABLE)

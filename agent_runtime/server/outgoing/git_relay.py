@@ -23,6 +23,7 @@ from agent_runtime.server.outgoing.request_body import (
     UnreadableBodyError,
     read_body,
 )
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import API_KEY_HEADER, GIT_RELAY_HEADER, PROGRAM_KEY_HEADER
 from agent_runtime.workspace.network import listen
 
@@ -267,7 +268,7 @@ def _program_key(lines: list[bytes]) -> Iterator[bytes]:
 
 async def _read_head(reader: asyncio.StreamReader) -> bytes:
     try:
-        async with asyncio.timeout(_HEAD_SECONDS):
+        async with time_limit(_HEAD_SECONDS):
             return await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError) as error:
         raise _RefusedError("400 Bad Request", "The request cannot be read.") from error
@@ -275,7 +276,7 @@ async def _read_head(reader: asyncio.StreamReader) -> bytes:
 
 async def _connect(listener: _Listener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     try:
-        async with asyncio.timeout(_CONNECT_SECONDS):
+        async with time_limit(_CONNECT_SECONDS):
             return await asyncio.open_connection(
                 listener.host, listener.port, ssl=listener.is_encrypted or None
             )

@@ -4,6 +4,8 @@ import asyncio
 
 import h11
 
+from agent_runtime.time_limits import time_limit
+
 MAX_BYTES = 32 * 1024**2
 """The maximum size of a request body that the server's relay for git commands and programs accepts. The app
 server has a separate limit in its configuration, by default 20 MiB.
@@ -34,7 +36,7 @@ async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.S
     body = bytearray()
     try:
         connection.receive_data(head)
-        async with asyncio.timeout(_SECONDS):
+        async with time_limit(_SECONDS):
             while not isinstance(event := connection.next_event(), h11.EndOfMessage):
                 if isinstance(event, h11.Request):
                     # A large body is refused before it comes.

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from agent_runtime.server.runtime_plugins.plugin import RuntimePluginError
+from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.processes import signal_group
 from agent_runtime.workspace.users import start_process
 
@@ -80,7 +81,7 @@ class PluginProgram:
         Raises RuntimePluginError if the program ends before it is ready, or is not ready in time.
         """
         try:
-            async with asyncio.timeout(seconds):
+            async with time_limit(seconds):
                 while not await answers():
                     if not self.is_alive:
                         await asyncio.wait({self._listening}, timeout=_REST_SECONDS)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agent_runtime.server.runtime_plugins.plugin import Absence
 from agent_runtime.server.runtime_plugins.program import PluginProgram
+from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.environment import bash_path, command_environment
 from agent_runtime.workspace.private_dir import make_private_dir
 
@@ -130,7 +131,7 @@ class VSCode:
 async def _answers(socket: Path) -> bool:
     request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     try:
-        async with asyncio.timeout(_HEALTH_SECONDS):
+        async with time_limit(_HEALTH_SECONDS):
             reader, writer = await asyncio.open_unix_connection(socket)
             try:
                 writer.write(request)

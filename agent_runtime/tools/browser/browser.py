@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.tools.browser.addresses import is_admitted_file
 from agent_runtime.tools.browser.chromium import (
     HEIGHT,
@@ -135,7 +136,7 @@ class Browser:
         async with self._creating:
             target = (await self.call("Target.createTarget", {"url": "about:blank"}))["targetId"]
             self._created.add(target)
-        async with asyncio.timeout(START_SECONDS):
+        async with time_limit(START_SECONDS):
             self._current = await self._of_target(target)
         return self._current
 
@@ -144,7 +145,7 @@ class Browser:
         error if the tab is not ready then. Returns at once if no page is opening a tab.
         """
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with time_limit(seconds):
                 await self._has_no_tab_to_come.wait()
         self._has_no_tab_to_come.set()
 
@@ -182,7 +183,7 @@ class Browser:
         that the browser does not answer.
         """
         with suppress(TimeoutError):
-            async with asyncio.timeout(5):
+            async with time_limit(5):
                 return f"exit code {await self._chromium.wait()}"
         return "it stopped answering"
 

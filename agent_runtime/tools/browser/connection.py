@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.time_limits import time_limit
+
 Json = dict[str, Any]
 Listener = Callable[[str, str, Json], None]
 """The type of a function that is called with each event of the browser: the session id ("" for the browser
@@ -81,7 +83,7 @@ class Connection:
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
-            async with asyncio.timeout(seconds):
+            async with time_limit(seconds):
                 self._writer.write(orjson.dumps(message) + _END)
                 return await answer
         except TimeoutError as error:

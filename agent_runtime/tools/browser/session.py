@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
+from agent_runtime.time_limits import time_limit
 from agent_runtime.tools.browser.addresses import AddressError, admit
 from agent_runtime.tools.browser.browser import Browser, start_browser
 from agent_runtime.tools.browser.chromium import ChromiumError
@@ -225,7 +226,7 @@ class BrowserSession:
 
     async def _open(self, tab: Tab, url: str) -> None:
         try:
-            async with asyncio.timeout(self._navigation_seconds):
+            async with time_limit(self._navigation_seconds):
                 opened = await tab.call("Page.navigate", {"url": url}, seconds=2 * self._navigation_seconds)
         except TimeoutError as error:
             with suppress(PageError, CommandError):
@@ -280,7 +281,7 @@ async def _report(browser: Browser, reply: BrowserReply, *, is_error: bool) -> B
 
 async def _picture(tab: Tab) -> str | None:
     try:
-        async with asyncio.timeout(PREVIEW_SECONDS):
+        async with time_limit(PREVIEW_SECONDS):
             return await take_screenshot(tab)
     except (TimeoutError, PageError, CommandError):
         return None

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.tools.browser.connection import (
     CALL_SECONDS,
     CommandError,
@@ -114,7 +115,7 @@ class Tab:
         within `seconds`.
         """
         try:
-            async with asyncio.timeout(seconds):
+            async with time_limit(seconds):
                 await self._loaded.wait()
         except TimeoutError:
             return False

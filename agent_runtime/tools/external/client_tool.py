@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import seconds_since
 from agent_runtime.events.content import TextContent
+from agent_runtime.time_limits import time_limit
 from agent_runtime.tools.claims import NOTHING, Claim
 from agent_runtime.tools.effects import Effect
 from agent_runtime.tools.external.schema_tool import DescribedTool
@@ -110,7 +111,7 @@ class ClientTool(DescribedTool[ClientAction]):
         if not self.awaits_answer:
             return await self.run(self.action_type.of(event))
         try:
-            async with asyncio.timeout(self._patience_seconds - seconds_since(event.timestamp)):
+            async with time_limit(self._patience_seconds - seconds_since(event.timestamp)):
                 return await self._waiting_of(event.id)
         except TimeoutError:
             return ClientToolObservation(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.private_dir import make_private_dir
 from agent_runtime.workspace.processes import exists, signal_session
 from agent_runtime.workspace.users import has_command_namespaces, start_process
@@ -136,13 +137,13 @@ class Kernel:
         client.load_connection_file()
         client.start_channels(stdin=False, hb=False)
         try:
-            async with asyncio.timeout(START_SECONDS):
+            async with time_limit(START_SECONDS):
                 await self._unless_it_ends(_greet(client))
         except TimeoutError as error:
             raise KernelError(f"The kernel was not ready within {START_SECONDS:g} seconds.") from error
 
     async def _do(self, code: str) -> None:
-        async with asyncio.timeout(SETTING_SECONDS):
+        async with time_limit(SETTING_SECONDS):
             await self.execute(code, _ignore, is_silent=True)
 
     async def _unless_it_ends(self, work: Coroutine[Any, Any, None]) -> None:
@@ -183,7 +184,7 @@ async def _greet(client: "AsyncKernelClient") -> None:
     while True:
         request = client.kernel_info()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(1):
+            async with time_limit(1):
                 await _until_idle(client, request)
                 return
 

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import orjson
 
 from agent_runtime.secrets.sources import HEADER, CredentialFor, no_credential
+from agent_runtime.time_limits import time_limit
 from agent_runtime.tools.mcp.config import McpServer
 from agent_runtime.tools.mcp.oauth import OAUTH2, OAuthState, SignIn, oauth
 from agent_runtime.tools.mcp.questions import AskUser, ElicitationResponse, Question
@@ -96,7 +97,7 @@ class McpConnection:
         """Returns the tools that the server lists now. Raises McpUnavailableError if it cannot be reached."""
         try:
             client = await self._open()
-            async with asyncio.timeout(self._patience_seconds):
+            async with time_limit(self._patience_seconds):
                 with self._failures():
                     return await _all_tools(client)
         except TimeoutError as error:
@@ -108,7 +109,7 @@ class McpConnection:
         """
         client = await self._open()
         try:
-            async with asyncio.timeout(self.server.timeout) as deadline:
+            async with time_limit(self.server.timeout) as deadline:
                 with self._counted(deadline), self._failures():
                     return await client.call_tool(tool, dict(arguments))
         except TimeoutError as error:

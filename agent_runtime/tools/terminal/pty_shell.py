@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_runtime.time_limits import time_limit_at
 from agent_runtime.tools.terminal.launch import RC, set_modes, spawn
 from agent_runtime.workspace.private_dir import make_private_dir
 from agent_runtime.workspace.processes import has_companions, signal_group, signal_session
@@ -230,7 +231,7 @@ class PtyShell:
                 return False
             self._changed.clear()
             try:
-                async with asyncio.timeout_at(limit):
+                async with time_limit_at(limit):
                     await self._changed.wait()
             except TimeoutError:
                 continue

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
+from agent_runtime.time_limits import time_limit
 from agent_runtime.wire import ProjectExecutable
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.start.repository import OUTPUT_CHARACTERS, Finished, must_run
@@ -151,7 +152,7 @@ async def _follow(
     if command_id is None:
         command_id = await client.start_command(command, cwd=directory, timeout_seconds=timeout_seconds)
     try:
-        async with asyncio.timeout(timeout_seconds + _GRACE_SECONDS):
+        async with time_limit(timeout_seconds + _GRACE_SECONDS):
             return await _ended(client, command_id, report)
     except BaseException:
         # The worker that continues this start begins the command again.

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
+from agent_runtime.time_limits import time_limit
 from app_server.agent_client.calls import NoAnswer
 from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.live.change_notices import news_of
@@ -165,7 +166,7 @@ class StartWorker:
                 # The loop must outlive a bad round; the round itself is reported.
                 logger.exception("start worker round failed")
             try:
-                async with asyncio.timeout(POLL_SECONDS):
+                async with time_limit(POLL_SECONDS):
                     await self._woken.wait()
             except TimeoutError:
                 continue

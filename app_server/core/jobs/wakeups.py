@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.database import UNAVAILABLE, Database
 
 CHANNEL: Final = "slipway_jobs"
@@ -93,5 +94,5 @@ class Wakeups:
 
     async def _wait(self) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(HEARTBEAT_SECONDS):
+            async with time_limit(HEARTBEAT_SECONDS):
                 await self._to_tell.wait()

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.database import UNAVAILABLE, Database, now
 from app_server.core.jobs import queue
 from app_server.core.jobs.models import Job, JobState
@@ -151,7 +152,7 @@ class Jobs:
                 # The loop must outlive a bad round; the round itself is reported.
                 logger.exception("a round of the job worker failed")
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with time_limit(pause):
                     await self._woken.wait()
 
     async def _pause(self, looked_at: datetime) -> float:
@@ -209,7 +210,7 @@ class Jobs:
             job.id, job.kind, job.payload, job.key, job.attempts, job.attempts >= known.policy.attempts
         )
         try:
-            async with asyncio.timeout(known.policy.timeout.total_seconds()) as limit:
+            async with time_limit(known.policy.timeout.total_seconds()) as limit:
                 result = await known.handler(attempt)
         except GiveUp as error:
             await self._fail(job, known, str(error), final=True)

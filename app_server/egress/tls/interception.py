@@ -18,6 +18,7 @@ import time
 from dataclasses import replace
 from uuid import UUID
 
+from agent_runtime.time_limits import time_limit
 from app_server.core.database import Database
 from app_server.egress import refusal_replies
 from app_server.egress.client_connection import ClientSide, Malformed, ProxyRequest, of_host
@@ -102,7 +103,7 @@ class TlsInterception:
         """
         tls = TlsSide(line, self._authority.context_for(way.target.host), early)
         try:
-            async with asyncio.timeout(HANDSHAKE_SECONDS):
+            async with time_limit(HANDSHAKE_SECONDS):
                 await tls.shake_hands()
         except ssl.SSLError as error:
             reason = Reason.NOT_TLS if error.reason in _NO_TLS else Reason.NOT_TRUSTED

@@ -16,6 +16,7 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.time_limits import time_limit
 from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, AuditTarget
 from app_server.audit.chain import Actor
@@ -204,7 +205,7 @@ class HostTokens:
             given_up["renew_at"] = _later(_PAUSE_SECONDS)
         try:
             # This must end before the claim does, or another server would send the same refresh token.
-            async with asyncio.timeout(RENEW_SECONDS):
+            async with time_limit(RENEW_SECONDS):
                 granted = await self._ask(stored, app, grant.installation_id, refresh_token)
         except TokenRefusal as refusal:
             if refusal.ends_grant:
