@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
@@ -17,15 +16,10 @@ export function ConversationsRoute() {
   const { t } = useTranslation()
   const [params, setParams] = useSearchParams()
   const { data: user } = useQuery(currentUserQuery())
-  // The page applies a new address with a short delay. A second change must be based on the first change, and
-  // not on the address before it.
-  const latest = useRef(params)
-  useEffect(() => {
-    latest.current = params
-  }, [params])
   function handleFilterChange(change: Partial<ConversationsFilter>) {
-    latest.current = new URLSearchParams(paramsOfFilter({ ...filterOfParams(latest.current), ...change }))
-    setParams(latest.current, { replace: true })
+    // The page may still show an earlier address than the browser has. A change must keep all changes before it.
+    const current = filterOfParams(new URLSearchParams(window.location.search))
+    setParams(paramsOfFilter({ ...current, ...change }), { replace: true })
   }
   useDocumentTitle(t('conversations.title'))
   return (
