@@ -186,7 +186,8 @@ def test_much_markup_is_read_in_a_moment():
     begun = time.process_time()
     for piece in pieces:
         requested(piece * (1_000_000 // len(piece)))
-    assert time.process_time() - begun < 5
+    # It takes two to six seconds. If the time grew with the square of the length, it would take minutes.
+    assert time.process_time() - begun < 20
 
 
 def test_a_value_that_was_cut_off_is_not_taken_for_whole():
