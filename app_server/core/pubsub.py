@@ -3,8 +3,7 @@ one channel for each conversation and one for each user. Most subscribers of a c
 clients.
 
 The database has all data; frames are only an additional notification. If a subscriber is too slow, so that a
-frame would be lost, its subscription is ended. The client then connects again and reads the missing data from
-the database.
+frame would be lost, its subscription ends. The client then connects again and reads the missing data there.
 """
 
 import asyncio

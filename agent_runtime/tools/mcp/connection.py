@@ -1,11 +1,10 @@
 """The connection to one MCP server. It opens at its first use, and again after a failure."""
 
 import asyncio
-import contextlib
 import logging
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -118,7 +117,7 @@ class McpConnection:
                 is_timeout=True,
             ) from error
 
-    @contextlib.contextmanager
+    @contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
         """Counts a tool call as running until the `with` block ends. After the last one, cancels the
         questions to the user. `deadline`: the call's time limit; the user's answer to a question restarts it.
@@ -235,7 +234,7 @@ class McpConnection:
         from mcp.shared.exceptions import MCPError
 
         # Changes that a server does not report are noticed when a tool is called.
-        with contextlib.suppress(ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+        with suppress(ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
             async with client.listen(tools_list_changed=True) as changes:
                 async for _ in changes:
                     self._tell_of_change()
@@ -337,7 +336,7 @@ class McpConnection:
 
         return handle
 
-    @contextlib.contextmanager
+    @contextmanager
     def _failures(self) -> Iterator[None]:
         """Converts errors of the MCP server in the `with` block to McpUnavailableError."""
         from mcp.shared.exceptions import MCPError
