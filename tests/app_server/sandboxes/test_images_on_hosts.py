@@ -149,8 +149,11 @@ def test_a_repositorys_dockerfile_is_built_once_for_each_host(site: Site, reposi
         site.wait_for_words(each, "a hammer of the repository")
         site.wait_for_words(each, "Done.")
         assert site.image_of(each) == f"remote:{image}"
+    site.llm.script(say("At once."))
     third = site.start(spec)
     assert "Building" not in json.dumps(site.ended(third)), "it is there already"
+    # Otherwise the conversation could take a reply that a later test has prepared.
+    site.wait_for_words(third, "At once.")
 
 
 def test_a_base_by_its_name_is_built_upon_and_one_that_is_nowhere_is_named(
