@@ -198,7 +198,7 @@ async def test_the_inner_listener_takes_each_key_for_as_long_as_it_is_one(
     async with app.database.session() as session:
         sandbox = await app.state["sandboxes"].create(session, sandbox_id=sandbox_id, user_id=owner.id)
         sandbox.status = SandboxStatus.RUNNING
-        # The monitor would find no process of this sandbox, and start one with other keys.
+        # Of a process sandbox, the monitor would find no process, and start one with other keys.
         sandbox.spec_id = "a container"
 
     async def answer(key: str, **columns: object) -> httpx.Response:
