@@ -1,6 +1,6 @@
-import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { fakeConversation } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
@@ -128,18 +128,38 @@ test('the list can be limited to a model, a branch, an owner and days, which sta
   })
 })
 
-test('two filters that are chosen before the page shows the first one both hold', async () => {
-  const conversations = [fakeConversation({ llm_model: 'large', selected_branch: 'main' })]
+test('filters that are chosen while the page is busy all hold', async () => {
+  const conversations = [
+    fakeConversation({ llm_model: 'large', selected_branch: 'main' }),
+    fakeConversation({ llm_model: 'small', selected_branch: 'repairs' }),
+  ]
   const { router } = renderApp({ url: '/conversations', conversations })
   await screen.findByLabelText('Branch')
+  const change = (label: string, value: string) => {
+    const field = main().getByLabelText(label)
+    field.dispatchEvent(createEvent.change(field, { target: { value } }))
+  }
 
-  act(() => {
-    fireEvent.change(main().getByLabelText('Branch'), { target: { value: 'main' } })
-    fireEvent.change(main().getByLabelText('Model'), { target: { value: 'large' } })
-  })
-  await waitFor(() => expect(main().getByLabelText('Model')).toHaveValue('large'))
+  // Outside of `act`, React renders as in a browser: in several steps, and events arrive between them.
+  vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', false)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const expected: Record<string, string> = {}
+  for (let day = 10; day < 30; day++) {
+    const choices = [
+      ['Model', 'model', day % 2 ? 'large' : 'small'],
+      ['Branch', 'branch', day % 2 ? 'main' : 'repairs'],
+      ['Created from', 'from', `2025-03-${day}`],
+    ] as const
+    for (const [label, name, value] of choices) {
+      change(label, value)
+      expected[name] = value
+      expect(Object.fromEntries(new URLSearchParams(router.state.location.search))).toEqual(expected)
+      for (let pause = 0; pause < day % 4; pause++) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  await waitFor(() => expect(main().getByLabelText('Created from')).toHaveValue('2025-03-29'))
+  expect(main().getByLabelText('Model')).toHaveValue('large')
   expect(main().getByLabelText('Branch')).toHaveValue('main')
-  expect(router.state.location.search).toBe('?model=large&branch=main')
 })
 
 test('tags are given to a conversation, and filter the list', async () => {
