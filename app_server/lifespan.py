@@ -117,6 +117,7 @@ logger = logging.getLogger(__name__)
 
 _MONITOR_INTERVAL_SECONDS = 2.0
 _REST_INTERVAL_SECONDS = 15.0
+_SECURE_INTERVAL_SECONDS = 10.0
 
 
 @asynccontextmanager
@@ -222,6 +223,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             (lease.renew, "id of this server", RENEW_SECONDS),
             (spending.renew, "reservations of calls", RENEWAL_SECONDS),
             (sandboxes.check, "sandbox monitor", _MONITOR_INTERVAL_SECONDS),
+            (sandboxes.keep_secure, "packet filter", _SECURE_INTERVAL_SECONDS),
             (egress.end_forbidden, "open connections", _MONITOR_INTERVAL_SECONDS),
             (credentials_in_use.check, "credentials in use", CHECK_SECONDS),
             (followers.check, "followers of conversations", CHECK_SECONDS),
@@ -236,8 +238,8 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
                 work,
                 name=name,
                 interval_seconds=seconds,
-                # What has just been taken need not be renewed at once.
-                pauses_first=work in (lease.renew, spending.renew),
+                # What has just been taken or set need not be renewed at once.
+                pauses_first=work in (lease.renew, spending.renew, sandboxes.keep_secure),
             )
         yield ServerState(
             config=config,

@@ -131,6 +131,12 @@ class Backend(Protocol):
         Called before the server listens for connections of sandboxes.
         """
 
+    async def keep_secure(self) -> None:
+        """Blocks the connections of `secure` again if another program has removed the packet filter rules,
+        for example by a reload of the host's firewall. Called every few seconds. Raises no error: if the
+        rules cannot be set, the property `kind` contains a warning.
+        """
+
     async def examine(self) -> None:
         """Starts a test sandbox to find out what sandboxes can reach on this host and whether each workspace
         can be a separate disk with a size limit. If the isolation has a gap, the property `kind` then
@@ -308,6 +314,9 @@ class OneMachine:
     """The base class of backends whose sandboxes are all on one machine. Contains the methods that are the
     same in all these backends.
     """
+
+    async def keep_secure(self) -> None:
+        return
 
     async def find_lost(self, _sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
         return {}

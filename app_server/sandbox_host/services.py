@@ -82,14 +82,15 @@ class HostServices:
         return {each: found.get(each, "stopped") for each in ours}
 
     async def tend(self) -> None:
-        """Runs one round of the host's background task. Starts one container in advance for new sandboxes, if
-        there are fewer such containers than configured and there is enough memory. Logs a failure of the
-        container engine.
+        """Runs one round of the host's background task. Sets missing rules of the packet filter. Starts one
+        container in advance for new sandboxes, if there are fewer such containers than configured and there
+        is enough memory. Logs a failure of the container engine.
 
         The first round after the sandbox image was built also tests whether workspaces can be separate disks
         and whether sandboxes can reach this host.
         """
         try:
+            await self.backend.keep_secure()
             await self.backend.examine()
             if self.backend.lacks_spare and await self._has_free_memory():
                 await self.backend.replenish()

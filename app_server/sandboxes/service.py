@@ -253,6 +253,12 @@ class Sandboxes:
         """
         await self._monitor.check()
 
+    async def keep_secure(self) -> None:
+        """Runs one round of the background task that sets rules of this machine's packet filter again if
+        another program has removed them. The rules keep sandboxes from services of this machine.
+        """
+        await self._machines.backend.keep_secure()
+
     async def pause(self, sandbox_id: UUID) -> None:
         """Puts the sandbox to sleep until `wake` or `resume` starts it again. Does nothing if the sandbox is
         archived. Raises NotFound if there is no such sandbox. Raises Unavailable if the container engine does

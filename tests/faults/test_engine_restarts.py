@@ -1,8 +1,11 @@
 """The Docker engine is stopped or killed and starts again: running work goes on, and its files are kept.
+The rules of the packet filter are removed: the app server sets them again.
 
 The test runs its own engine. Its containers end with the engine, as they do by default.
 """
 
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,8 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app_server.sandbox_backends.docker.network import NETWORK
 from tests.faults.conftest import assert_whole
 from tests.support.own_engine import OwnEngine
+from tests.support.packet_filter import WARNING, remove_rules
+from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import (
@@ -171,6 +177,37 @@ def test_a_start_is_seen_through_or_can_be_tried_again(site: Site, step: str, co
         site.client.post(f"/app-conversations/start-tasks/{conversation_id}/retry").raise_for_status()
         site.wait_until_ready(conversation_id)
     site.wait_until_up(conversation_id)
+
+
+def test_removed_rules_of_the_packet_filter_are_set_again(site: Site, talk: str) -> None:
+    remove_rules(site.engine, site.story(talk))
+
+    assert WARNING in site.server.output()
+    with closing(site.engine.client()) as client:
+        gateway = client.networks.get(NETWORK).attrs["IPAM"]["Config"][0]["Gateway"]
+    open_port, closed_port = site.server.inner_port, free_port()
+    listening = [sys.executable, "-m", "http.server", str(closed_port), "--bind", "0.0.0.0"]
+    command = [*site.engine.on_its_network, *listening]
+    service = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        look = [*site.engine.on_its_network, *_opening(gateway, closed_port)]
+        wait_until(lambda: subprocess.run(look, check=False).returncode == 0, lambda: "the service to listen")
+        assert _is_open(site, talk, gateway, open_port)
+        assert not _is_open(site, talk, gateway, closed_port)
+    finally:
+        service.kill()
+        service.wait()
+
+
+def _opening(address: str, port: int) -> list[str]:
+    """Returns a command that succeeds if a connection to this address can be opened."""
+    return ["python3", "-c", f"import socket; socket.create_connection(({address!r}, {port}), timeout=3)"]
+
+
+def _is_open(site: Site, conversation_id: str, address: str, port: int) -> bool:
+    said = site.says(conversation_id, f"{shlex.join(_opening(address, port))} && echo open || echo closed")
+    assert said in {"open", "closed"}
+    return said == "open"
 
 
 def test_nothing_is_left_of_deleted_conversations(site: Site, talk: str) -> None:

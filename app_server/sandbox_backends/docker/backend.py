@@ -108,11 +108,13 @@ class DockerBackend(OneMachine):
         await self.call(self._clear_up, self._engine())
         await self._protection.set_up(self._gateway)
 
+    async def keep_secure(self) -> None:
+        await self._protection.renew()
+
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches the workspace disks that no container uses. Also removes helper containers that an app
-        server has left over when it was killed. They run for a short time to test the network or to inspect
-        an image. Does not remove those of app servers with another home directory, because these may still
-        run.
+        """Detaches the workspace disks that no container uses. Also removes helper containers, which test the
+        network or inspect an image, and which an app server has left over when it was killed. Keeps those of
+        app servers with another home directory, because these may still run.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):
@@ -135,9 +137,7 @@ class DockerBackend(OneMachine):
 
     @property
     def image(self) -> str | None:
-        """Returns the name of the sandbox image that this backend has prepared last. Returns None before the
-        first call of `prepare`.
-        """
+        """The name of the sandbox image that was prepared last; None before the first call of `prepare`."""
         return self._image
 
     async def prepare(
@@ -282,7 +282,7 @@ class DockerBackend(OneMachine):
         if self._client:
             if self._config.stop_sandboxes_on_exit:
                 await asyncio.gather(*(self._end(sandbox_id) for sandbox_id in list(self._in_use)))
-            await self._protection.withdraw(str(self._gateway))
+            await self._protection.withdraw()
         # A call that is still under way would open a connection that is never closed.
         await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
         if self._client:

@@ -21,20 +21,24 @@ class NotFiltered(Exception):
     """
 
 
-def admit_only(bridge: str, gateway: str, port: int) -> None:
+def admit_only(bridge: str, gateway: str, port: int) -> bool:
     """Blocks new connections from the network bridge `bridge` to this host. Only connections to `port` of the
     address `gateway`, and to ports that other app servers have allowed with this function, are not blocked.
 
-    The call can be repeated. It blocks the thread for some milliseconds. Raises NotFiltered if the rules
-    cannot be set.
+    Returns whether a rule was missing. The call can be repeated: it adds only the rules that are missing. It
+    blocks the thread for some milliseconds. Raises NotFiltered if the rules cannot be set.
     """
     if _run("-n", "-L", CHAIN).returncode != 0:
         # Two servers may start at once: the second one finds the chain made.
         _run("-N", CHAIN)
-    _ensure("-A", CHAIN, *_ANSWERS)
-    _ensure("-A", CHAIN, "-j", "DROP")
-    _ensure("-I", CHAIN, *_admission(gateway, port))
-    _ensure("-I", "INPUT", "-i", bridge, "-j", CHAIN)
+    rules: tuple[tuple[str, str, *tuple[str, ...]], ...] = (
+        ("-A", CHAIN, *_ANSWERS),
+        ("-A", CHAIN, "-j", "DROP"),
+        ("-I", CHAIN, *_admission(gateway, port)),
+        ("-I", "INPUT", "-i", bridge, "-j", CHAIN),
+    )
+    were_missing = [_add_if_missing(*rule) for rule in rules]
+    return any(were_missing)
 
 
 def is_admitted(gateway: str, port: int) -> bool:
@@ -65,12 +69,14 @@ def _admission(gateway: str, port: int) -> tuple[str, ...]:
     return ("-d", gateway, "-p", "tcp", "--dport", str(port), "-j", "ACCEPT")
 
 
-def _ensure(how: str, chain: str, *rule: str) -> None:
+def _add_if_missing(how: str, chain: str, *rule: str) -> bool:
+    """Adds the rule to the chain if it is not there. Returns whether it was missing."""
     if _run("-C", chain, *rule).returncode == 0:
-        return
+        return False
     done = _run(how, chain, *rule)
     if done.returncode != 0:
         raise NotFiltered(f"iptables refused: {done.stderr.strip()}")
+    return True
 
 
 def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -81,6 +81,9 @@ class RemoteBackend:
         for host in self.hosts.values():
             self._background.start(self._attend(host), name=f"sandbox host {host.name}")
 
+    async def keep_secure(self) -> None:
+        """Does nothing, because each sandbox host watches its packet filter itself."""
+
     async def examine(self) -> None:
         """Does nothing, because each sandbox host tests the isolation of its sandboxes itself."""
 

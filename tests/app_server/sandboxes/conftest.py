@@ -272,12 +272,17 @@ def host_left_open(
     iptables = [str(shutil.which("iptables")), "-w", "10"]
     rule = ["INPUT", "-i", BRIDGE, "-m", "mac", "--mac-source", hardware_address, "-j", "ACCEPT"]
     subprocess.run([*iptables, "-I", *rule], check=True)
-    refusing = tmp_path / "iptables"
-    refusing.write_text("#!/bin/sh\necho 'you must be root' >&2; exit 4\n")
-    refusing.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    forbid_iptables(tmp_path, monkeypatch)
     yield
     subprocess.run([*iptables, "-D", *rule], check=True)
+
+
+def forbid_iptables(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Makes `iptables` fail, as it does for users who are not root. `folder`: an empty folder."""
+    refusing = folder / "iptables"
+    refusing.write_text("#!/bin/sh\necho 'you must be root' >&2; exit 4\n")
+    refusing.chmod(0o755)
+    patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
 async def nothing() -> None:

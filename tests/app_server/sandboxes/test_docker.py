@@ -22,6 +22,7 @@ from tests.app_server.sandboxes.conftest import (
     Resident,
     Visit,
     eventually,
+    forbid_iptables,
     name_of,
     nothing,
     shell,
@@ -169,6 +170,22 @@ async def test_a_way_to_the_host_is_found_at_start_and_announced(
     assert "services that this machine offers" in warning
     assert "you must be root" in warning
     assert f"iptables -I INPUT -i {BRIDGE}" in warning
+
+
+async def test_rules_that_cannot_be_set_again_are_announced_until_they_are(
+    slim_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with slim_house.open_sandboxes() as sandboxes:
+        with monkeypatch.context() as patch:
+            forbid_iptables(tmp_path, patch)
+            await sandboxes.keep_secure()
+            warning = str(sandboxes.describe().warning)
+        await sandboxes.keep_secure()
+        later = sandboxes.describe().warning
+
+    assert "you must be root" in warning
+    assert f"iptables -I INPUT -i {BRIDGE}" in warning
+    assert later is None
 
 
 async def addresses_of_this_host() -> list[str]:

@@ -13,6 +13,7 @@ from app_server.core.config import Config
 from app_server.sandbox_backends.docker.containers import AGENT_PORT
 from app_server.sandbox_backends.docker.network import NETWORK
 from tests.app_server.sandboxes.conftest import name_of
+from tests.support.packet_filter import WARNING, remove_rules
 from tests.support.sandbox_host import PORT
 from tests.support.scripted_llm import ScriptedLLM
 from tests.support.server import (
@@ -145,6 +146,7 @@ def _is_stopped(site: Site, sandbox_id: str) -> bool:
 
 
 def test_a_sandbox_reaches_neither_the_service_of_a_host_nor_other_sandboxes(site: Site) -> None:
+    """The rules of the hosts' packet filters are removed before, and the sandbox hosts set them again."""
     victim = site.start("Victim", "nohup python3 -m http.server 8123 --bind 0.0.0.0 >/dev/null 2>&1 &")
     thief = site.start("Thief", "true")
     assert site.hosts_of(victim, thief) == ["big", "big"]
@@ -171,6 +173,8 @@ def test_a_sandbox_reaches_neither_the_service_of_a_host_nor_other_sandboxes(sit
     )
     assert "Directory listing" in site.go_on(victim, "curl -s http://127.0.0.1:8123/"), "it does listen"
 
+    remove_rules(site.big.engine, site.story)
+    assert WARNING in site.big.output()
     said = site.go_on(thief, f"cat > /tmp/probe.py <<'E'\n{probe}E\npython3 /tmp/probe.py | sort | uniq")
 
     assert f"reached {gateway} {inner_port}" in said, "all that is open to it"
