@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-from agent_runtime.workspace.processes import exists
+from agent_runtime.workspace.signals import exists
 
 _NAME = re.compile(r"slipway-(?:shell|browser|kernel|vscode|desktop)-(\d+)-")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_runtime.time_limits import time_limit
+from agent_runtime.workspace.signals import pids, signal_group_of
 from agent_runtime.workspace.users import start_process
 
 _PIECE_BYTES = 64 * 1024
@@ -84,7 +85,7 @@ async def _started(starting: asyncio.Task[asyncio.subprocess.Process]) -> asynci
 
 async def _end(process: asyncio.subprocess.Process) -> None:
     # Also when the program itself has ended: what it has started may still hold its output open.
-    signal_group(process.pid, signal.SIGKILL)
+    signal_group_of(process, signal.SIGKILL)
     # An open pipe could outlive the event loop that reads it. A program that has left the group may hold it
     # for any time.
     with suppress(TimeoutError):
@@ -109,22 +110,6 @@ async def _head(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
     return bytes(head)
 
 
-def signal_group(group: int, number: signal.Signals) -> None:
-    try:
-        os.killpg(group, number)
-    except ProcessLookupError:  # ended by itself meanwhile
-        return
-
-
-def signal_session(session: int, number: signal.Signals) -> None:
-    """Sends a signal to every process in a session of the operating system. `session`: the session's id."""
-    for pid in _session_members(session):
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue
-
-
 def end_marked(marks: Mapping[str, str | None]) -> None:
     """Ends all processes, except the current one, that were started with certain environment variables.
     `marks`: the variables with their values. A value of None means that the variable must be missing.
@@ -145,14 +130,6 @@ def end_marked(marks: Mapping[str, str | None]) -> None:
     logger.warning("processes cannot be ended", extra={"pids": found})
 
 
-def pids() -> list[int]:
-    """Returns the ids of all visible processes. Returns an empty list if there is no /proc."""
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (a tenth of the time)
-    except FileNotFoundError:
-        return []
-
-
 def variables_of(pid: int) -> Mapping[str, str]:
     """Returns the environment variables that the process was started with. Returns an empty mapping if the
     process has ended or belongs to another user.
@@ -164,38 +141,6 @@ def variables_of(pid: int) -> Mapping[str, str]:
     return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
 
 
-def exists(pid: int) -> bool:
-    """Returns whether the process exists. A process that has ended still exists until its parent has read its
-    exit status.
-    """
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it belongs to another user
-        return True
-    return True
-
-
-def has_companions(leader: int) -> bool:
-    """Returns whether a session of the operating system contains other processes besides its leader.
-    `leader`: the process id of the leader. Returns False if there is no /proc.
-    """
-    return any(pid != leader for pid in _session_members(leader))
-
-
 def _has(pid: int, marks: Mapping[str, str | None]) -> bool:
     variables = variables_of(pid)
     return bool(variables) and all(variables.get(name) == value for name, value in marks.items())
-
-
-def _session_members(session: int) -> list[int]:
-    # Without /proc, only the leader is known: the shell passes a hang-up signal on to its jobs.
-    return [pid for pid in pids() or [session] if _session_of(pid) == session]
-
-
-def _session_of(pid: int) -> int | None:
-    try:
-        return os.getsid(pid)
-    except (ProcessLookupError, PermissionError):
-        return None

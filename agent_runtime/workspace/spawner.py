@@ -23,6 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from agent_runtime.workspace.signals import exists
+
 RUN, SHOW, SIGNAL, SOCKET = "run", "show", "signal", "socket"
 MAX_REQUEST_BYTES = 4096
 MAX_FILES = 16
@@ -198,6 +200,8 @@ def serve(listener: socket.socket, show: Callable[[str], None], first: int) -> N
 
 
 def _signal_group(program: _Program, number: int) -> None:
+    if program.status is not None and exists(program.pid):
+        return  # the id belongs to another process now: the group has no members left
     try:
         os.killpg(program.pid, number)
     except (ProcessLookupError, PermissionError):

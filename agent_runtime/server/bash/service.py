@@ -20,7 +20,7 @@ from agent_runtime.tools.truncate import join_cut
 from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
 from agent_runtime.workspace.environment import bash_path, command_environment
 from agent_runtime.workspace.local import is_directory
-from agent_runtime.workspace.processes import signal_group
+from agent_runtime.workspace.signals import signal_group_of
 from agent_runtime.workspace.users import start_process
 
 logger = logging.getLogger(__name__)
@@ -301,11 +301,11 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     TERMINATE_GRACE_SECONDS.
     """
     try:
-        signal_group(process.pid, signal.SIGTERM)
+        signal_group_of(process, signal.SIGTERM)
         async with time_limit(TERMINATE_GRACE_SECONDS):
             await process.wait()
     except TimeoutError:
         pass  # it did not listen
     finally:
-        signal_group(process.pid, signal.SIGKILL)
+        signal_group_of(process, signal.SIGKILL)
     await process.wait()

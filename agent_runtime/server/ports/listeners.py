@@ -16,7 +16,8 @@ from pathlib import Path
 
 from agent_runtime.wire import ListeningPort
 from agent_runtime.workspace.environment import BELONGS_TO, conversation_of
-from agent_runtime.workspace.processes import pids, variables_of
+from agent_runtime.workspace.processes import variables_of
+from agent_runtime.workspace.signals import pids
 from agent_runtime.workspace.users import network_tables
 
 _PROC = Path("/proc")

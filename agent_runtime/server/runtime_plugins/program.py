@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_runtime.server.runtime_plugins.plugin import RuntimePluginError
 from agent_runtime.time_limits import time_limit
-from agent_runtime.workspace.processes import signal_group
+from agent_runtime.workspace.signals import signal_group_of
 from agent_runtime.workspace.users import start_process
 
 POLL_SECONDS = 0.05
@@ -65,9 +65,9 @@ class PluginProgram:
         A second call has no effect.
         """
         if self.is_alive:
-            signal_group(self._process.pid, signal.SIGTERM)
+            signal_group_of(self._process, signal.SIGTERM)
             await asyncio.wait({asyncio.ensure_future(self._process.wait())}, timeout=TERMINATE_SECONDS)
-        signal_group(self._process.pid, signal.SIGKILL)
+        signal_group_of(self._process, signal.SIGKILL)
         await self._process.wait()
         # Processes that left the group may keep the pipe open.
         await asyncio.wait({self._listening}, timeout=_REST_SECONDS)

@@ -15,7 +15,7 @@ from collections import deque
 from pathlib import Path
 
 from agent_runtime.workspace.environment import AUTHORITY, bash_path, command_environment
-from agent_runtime.workspace.processes import signal_group
+from agent_runtime.workspace.signals import signal_group_of
 from agent_runtime.workspace.users import start_process
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
@@ -115,7 +115,7 @@ class Chromium:
 
     async def end(self) -> None:
         """Ends all processes of Chromium. Safe to call twice."""
-        signal_group(self.pid, signal.SIGKILL)
+        signal_group_of(self._process, signal.SIGKILL)
         self.socket.close()
         await self._process.wait()
         # Its last words may still be on their way; a process that it let go could keep the pipe open.

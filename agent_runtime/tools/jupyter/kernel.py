@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from agent_runtime.time_limits import time_limit
 from agent_runtime.workspace.private_dir import make_private_dir
-from agent_runtime.workspace.processes import exists, signal_session
+from agent_runtime.workspace.signals import exists, signal_session_of
 from agent_runtime.workspace.users import has_command_namespaces, start_process
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Kernel:
 
     def interrupt(self) -> None:
         """Interrupts the running cell and the programs that the cell has started, like Ctrl-C."""
-        signal_session(self._process.pid, signal.SIGINT)
+        signal_session_of(self._process, signal.SIGINT)
 
     async def close(self) -> None:
         """Ends the kernel and all processes that its cells have started. Safe to call twice."""
@@ -124,7 +124,7 @@ class Kernel:
             self._client.stop_channels()
             self._client.context.destroy(linger=0)
             self._client = None
-        await asyncio.to_thread(signal_session, self._process.pid, signal.SIGKILL)
+        await asyncio.to_thread(signal_session_of, self._process, signal.SIGKILL)
         await asyncio.wait([self._ended])
         self._words.close()
         await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)

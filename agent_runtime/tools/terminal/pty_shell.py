@@ -24,7 +24,7 @@ from pathlib import Path
 from agent_runtime.time_limits import time_limit_at
 from agent_runtime.tools.terminal.launch import RC, set_modes, spawn
 from agent_runtime.workspace.private_dir import make_private_dir
-from agent_runtime.workspace.processes import has_companions, signal_group, signal_session
+from agent_runtime.workspace.signals import has_companions, signal_group, signal_session_of
 
 START_SECONDS = 20.0
 INTERRUPT_GRACE_SECONDS = 1.0
@@ -252,10 +252,10 @@ class PtyShell:
             return
         self._is_closed = True
         try:
-            signal_session(self._process.pid, signal.SIGHUP)
+            signal_session_of(self._process, signal.SIGHUP)
             await asyncio.wait({self._exit_watch}, timeout=0.5)
         finally:
-            signal_session(self._process.pid, signal.SIGKILL)
+            signal_session_of(self._process, signal.SIGKILL)
             self._stop_reading()
             for descriptor in (self._master, self._slave, self._fifo, self._variables):
                 os.close(descriptor)
