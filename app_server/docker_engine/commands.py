@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 from collections import deque
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import IO
 
 from agent_runtime.time_limits import time_limit
@@ -61,7 +61,8 @@ async def run_command(
         return 124, "\n".join(lines)
     finally:
         if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may have ended a moment ago
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
 
 
