@@ -100,6 +100,11 @@ StartCode = Literal[
 explains the cause and the fix of each code.
 """
 
+HOST_LOST_CODES: frozenset[StartCode] = frozenset({"sandbox_host_lost", "sandbox_host_unknown"})
+"""The codes of a sandbox whose host cannot be reached. The sandbox may still run there. It continues when the
+host can be reached again, or on another host from its last backup.
+"""
+
 
 class StartFailure(Exception):
     """The error that is raised if a conversation or its sandbox cannot be started. It is shown to the user

@@ -92,8 +92,8 @@ class Backups:
             raise Conflict(
                 f"{lost} There is no backup of this conversation.",
                 code="sandbox_host_lost",
-                fix="Start the host again: the conversation then continues. To have backups, set "
-                "SLIPWAY_SANDBOX_BACKUP_MINUTES.",
+                fix="Start the host again, or name it in SLIPWAY_SANDBOX_HOSTS again: the conversation then "
+                "continues. To have backups, set SLIPWAY_SANDBOX_BACKUP_MINUTES.",
             )
         later = await self._position(sandbox.id) - (backup.position or 0)
         if later == 0 or from_backup:

@@ -8,7 +8,7 @@ import time
 from collections import defaultdict, deque
 from uuid import UUID
 
-from app_server.core.errors import NotFound, StartFailure, Unavailable
+from app_server.core.errors import HOST_LOST_CODES, NotFound, StartFailure, Unavailable
 from app_server.sandbox_lifecycle import machines as machines_module
 from app_server.sandbox_lifecycle.admission import Admission
 from app_server.sandbox_lifecycle.machines import Machines, log_report
@@ -157,7 +157,7 @@ class Monitor:
         except StartFailure as failure:
             # The row stays RUNNING, so that the next round tries again. If the engine does not answer, this
             # does not count as a crash of the sandbox.
-            if failure.code not in {"docker_unavailable", "sandbox_host_lost"}:
+            if failure.code not in {"docker_unavailable", *HOST_LOST_CODES}:
                 await self._gave_up(sandbox_id, failure)
         finally:
             self._reviving.discard(sandbox_id)

@@ -16,7 +16,7 @@ from app_server.archives.archives import Archives
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
-from app_server.core.errors import Conflict, NotFound, StartFailure, Unavailable
+from app_server.core.errors import HOST_LOST_CODES, Conflict, NotFound, StartFailure, Unavailable
 from app_server.core.server_objects import from_server
 from app_server.core.start_report import Report
 from app_server.sandbox_backends.backend import SandboxKind, WorkspaceCapacity
@@ -190,7 +190,7 @@ class Sandboxes:
             async with self._admission.reservation(sandbox_id, report, patience_seconds):
                 return await self._machines.start(sandbox_id, report)
         except StartFailure as failure:
-            is_lost = failure.code == "sandbox_host_lost"
+            is_lost = failure.code in HOST_LOST_CODES
             status = SandboxStatus.MISSING if is_lost else SandboxStatus.ERROR
             await self._rows.save(sandbox_id, status, failure=failure)
             raise

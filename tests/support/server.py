@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -89,6 +89,10 @@ class AppServerProcess:
         """Makes the server listen on this address instead of loopback. Must be called before `start`."""
         self.url = f"http://{address}:{self.port}"
         self._environment |= {"SLIPWAY_HOST": address, "SLIPWAY_PUBLIC_URL": self.url}
+
+    def configure(self, environment: Mapping[str, str]) -> None:
+        """Sets environment variables that the server has from its next start on."""
+        self._environment |= environment
 
     @property
     def pid(self) -> int:

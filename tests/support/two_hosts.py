@@ -51,6 +51,12 @@ class Site:
         wait_until(lambda: not self._sandboxes(), self.story)
         self.log_start = len(self.server.output())
 
+    def use_hosts(self, *machines: SandboxHostMachine) -> None:
+        """Kills the app server, and starts it again with these hosts in its settings."""
+        self.server.kill()
+        self.server.configure(environment_for(machines, self.server.home.parent))
+        self.server.start()
+
     def _sandboxes(self) -> list[Json]:
         """Returns the sandboxes of both hosts."""
         found: list[Json] = []

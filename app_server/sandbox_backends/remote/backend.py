@@ -25,7 +25,7 @@ from app_server.sandbox_backends.backend import (
     SandboxKind,
     WorkspaceCapacity,
 )
-from app_server.sandbox_backends.remote.host import Host
+from app_server.sandbox_backends.remote.host import Host, unlisted
 from app_server.sandbox_backends.remote.identity import installation_id, read_token
 from app_server.sandbox_backends.remote.placements import Placements
 from app_server.sandbox_backends.remote.reconcile import welcome
@@ -129,7 +129,7 @@ class RemoteBackend:
         """Returns the ids of those given sandboxes whose container does not run. Leaves out each sandbox
         whose host does not answer now, because its container may still run. When the host has not answered
         for the time in the setting `sandbox_host_patience_seconds`, `find_lost` returns the sandboxes of that
-        host.
+        host. `find_lost` also returns the sandboxes of a host that is not in the settings any more.
         """
         states = await self._states()
         dead: set[UUID] = set()
@@ -140,9 +140,17 @@ class RemoteBackend:
         return dead
 
     async def find_lost(self, sandbox_ids: Collection[UUID]) -> Mapping[UUID, StartFailure]:
-        lost = {name: host for name, host in self.hosts.items() if host.is_lost}
+        """Returns those given sandboxes whose host cannot be reached, or is not in the setting
+        SLIPWAY_SANDBOX_HOSTS any more.
+        """
         placed = {sandbox_id: self._placements.host_of(sandbox_id) for sandbox_id in sandbox_ids}
-        return {sandbox_id: lost[name].lost() for sandbox_id, name in placed.items() if name in lost}
+        found: dict[UUID, StartFailure] = {}
+        for sandbox_id, name in placed.items():
+            if name and name not in self.hosts:
+                found[sandbox_id] = unlisted(name)
+            elif name and self.hosts[name].is_lost:
+                found[sandbox_id] = self.hosts[name].lost()
+        return found
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         host = self._host_of(sandbox_id)
@@ -335,11 +343,7 @@ class RemoteBackend:
             await asyncio.to_thread(self._placements.put, sandbox_id, name)
         host = self.hosts.get(name)
         if host is None:
-            raise StartFailure(
-                "sandbox_host_unknown",
-                f"The workspace lies on the sandbox host {name}, which is not among SLIPWAY_SANDBOX_HOSTS.",
-                fix="Name that host there again.",
-            )
+            raise unlisted(name)
         return host
 
     def _roomiest(self) -> str:

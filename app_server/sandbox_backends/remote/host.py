@@ -337,3 +337,13 @@ def _known(code: str) -> StartCode:
 
 def _as_failure(failure: HostFailure) -> StartFailure:
     return StartFailure(_known(failure.code), failure.cause, fix=failure.fix, output=failure.output)
+
+
+def unlisted(name: str) -> StartFailure:
+    """Returns the error for a sandbox whose host is not in the setting SLIPWAY_SANDBOX_HOSTS any more."""
+    return StartFailure(
+        "sandbox_host_unknown",
+        f"The workspace is on the sandbox host {name}, which is not in SLIPWAY_SANDBOX_HOSTS any more.",
+        fix="Name the host there again: its sandboxes then continue. Or resume the conversation: it "
+        "continues on another host from its last backup, if it has one (SLIPWAY_SANDBOX_BACKUP_MINUTES).",
+    )

@@ -5,7 +5,7 @@ ones do, but run nothing.
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -16,6 +16,7 @@ import pytest
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import load_cipher
+from app_server.core.errors import Conflict
 from app_server.core.sandbox_hosts import SandboxHost
 from app_server.sandbox_backends.remote.backend import RemoteBackend
 from app_server.sandbox_backends.remote.wire import PREFIX, PROTOCOL
@@ -67,6 +68,21 @@ class Site:
     database: Database
     user_id: UUID
     hosts: dict[str, StandIn]
+    config: Config
+
+    async def restart_with(self, *names: str) -> None:
+        """Replaces the backend by that of a new app server, whose settings have only these hosts."""
+        listed = [each for each in self.config.sandbox_hosts if each.name in names]
+        await self.backend.close()
+        config = self.config.model_copy(update={"sandbox_hosts": listed})
+        self.backend = self.sandboxes._machines.backend = await open_backend(config, self.hosts)
+
+    async def status_of(self, sandbox_id: UUID) -> SandboxStatus:
+        """Lets the app server look at its sandboxes once. Returns the stored status of this one."""
+        await self.sandboxes._monitor.check()
+        found = await self.sandboxes._rows.find(sandbox_id)
+        assert found
+        return found.status
 
     async def create(self) -> UUID:
         sandbox_id = uuid4()
@@ -91,6 +107,17 @@ class Site:
         await self.sandboxes._rows.save(sandbox_id, SandboxStatus.PAUSED)
 
 
+async def open_backend(config: Config, stand_ins: Mapping[str, StandIn]) -> RemoteBackend:
+    backend = RemoteBackend(config)
+    for name, host in backend.hosts.items():
+        await host.http.aclose()
+        transport = httpx.MockTransport(stand_ins[name].answer)
+        host.http = httpx.AsyncClient(base_url=f"{host.url}{PREFIX}", transport=transport)
+        host.is_ready.set()
+    await backend.open()
+    return backend
+
+
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     token = tmp_path / "token"
@@ -110,16 +137,10 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with database.session() as session:
         session.add(user)
     stand_ins = {name: StandIn(8 * ONE) for name in ("left", "right")}
-    backend = RemoteBackend(config)
-    for name, host in backend.hosts.items():
-        await host.http.aclose()
-        transport = httpx.MockTransport(stand_ins[name].answer)
-        host.http = httpx.AsyncClient(base_url=f"{host.url}{PREFIX}", transport=transport)
-        host.is_ready.set()
-    await backend.open()
+    backend = await open_backend(config, stand_ins)
     sandboxes = Sandboxes(config, database, load_cipher(config))
     sandboxes._machines.backend = backend
-    yield Site(sandboxes, backend, database, user.id, stand_ins)
+    yield Site(sandboxes, backend, database, user.id, stand_ins, config)
     await sandboxes._machines.close()
     await database.close()
 
@@ -160,3 +181,20 @@ async def test_one_whose_start_was_interrupted_is_placed_by_load_as_well(site: S
     assert await places.take(interrupted, await places.read())
 
     assert await site.start(interrupted) == "right"
+
+
+async def test_one_whose_host_is_removed_from_the_settings_is_missing_until_the_host_is_named_again(
+    site: Site,
+) -> None:
+    sandbox_id = await site.create()
+    await site.start(sandbox_id)
+    site.sandboxes._machines.held.add(sandbox_id)  # so that no start is tried on the simulated host
+
+    await site.restart_with("right")
+
+    assert await site.status_of(sandbox_id) == SandboxStatus.MISSING
+    with pytest.raises(Conflict, match=r"on the sandbox host left, .* There is no backup") as refused:
+        await site.sandboxes.resume(sandbox_id)
+    assert refused.value.code == "sandbox_host_lost"
+    await site.restart_with("left", "right")
+    assert await site.status_of(sandbox_id) == SandboxStatus.RUNNING

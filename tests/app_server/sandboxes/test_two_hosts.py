@@ -139,6 +139,42 @@ def test_conversations_at_work_go_on_elsewhere_with_all_that_was_said(grouped: S
     assert {each: events(site.client, each) for each in seen} == told
 
 
+@pytest.fixture
+def reconfigured(site: Site) -> Iterator[Site]:
+    """Yields the site. After the test, both hosts are in the settings of the app server again."""
+    yield site
+    site.use_hosts(site.big, site.small)
+
+
+def test_conversations_go_on_elsewhere_when_their_host_is_removed_from_the_settings(
+    reconfigured: Site,
+) -> None:
+    site = reconfigured
+    moved = site.start("Moved", "echo mine > notes")
+    waiting = site.start("Waiting", "echo theirs > notes")
+    assert site.hosts_of(moved, waiting) == ["big", "big"]
+    for each in (moved, waiting):
+        site.back_up(each, each)
+
+    site.use_hosts(site.small)
+    wait_until(lambda: site.statuses(moved, waiting) == ["MISSING", "MISSING"], site.story)
+    error = conversation(site.client, moved)["sandbox_error"]
+    assert error["code"] == "sandbox_host_unknown"
+    assert "sandbox host big, which is not in SLIPWAY_SANDBOX_HOSTS" in error["cause"]
+
+    site.client.post(f"/sandboxes/{moved}/resume").raise_for_status()
+    wait_until(lambda: site.statuses(moved) == ["RUNNING"], site.story)
+    assert site.hosts_of(moved) == ["small"]
+    assert "mine" in site.go_on(moved, "cat notes; echo newer > notes")
+    assert site.statuses(waiting) == ["MISSING"], "it waits for its host"
+
+    site.use_hosts(site.big, site.small)
+    wait_until(lambda: site.statuses(moved, waiting) == ["RUNNING", "RUNNING"], site.story)
+    assert site.hosts_of(moved, waiting) == ["small", "big"]
+    assert "theirs" in site.go_on(waiting, "cat notes")
+    assert "newer" in site.go_on(moved, "cat notes")
+
+
 def _is_stopped(site: Site, sandbox_id: str) -> bool:
     with site.big.client() as host:
         found = host.get("/sandboxes").raise_for_status().json()

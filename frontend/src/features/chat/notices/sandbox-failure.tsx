@@ -11,6 +11,7 @@ import { useComposerDraft } from '../composer/composer-draft'
 import { HostLost } from './host-lost'
 
 const FAILED_STATES: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['ERROR', 'MISSING'])
+const HOST_LOST_CODES: ReadonlySet<string> = new Set(['sandbox_host_lost', 'sandbox_host_unknown'])
 
 /**
  * Explains why the sandbox was stopped or cannot be reached, and how to fix that. Has a button that starts it
@@ -25,7 +26,7 @@ export function SandboxFailure() {
       : null,
   )
   if (!failure) return null
-  const Way = failure.code === 'sandbox_host_lost' ? HostLost : Wake
+  const Way = HOST_LOST_CODES.has(failure.code) ? HostLost : Wake
   return (
     <Notice tone="danger" title={failure.cause} className="mb-2">
       <p className="text-text">

@@ -19,22 +19,25 @@ describe('a conversation whose host is lost', () => {
     },
   } as const
 
-  it('says which host is lost, and goes on elsewhere on request, or why it cannot', async () => {
-    const { user } = openConversation({
-      conversation: lost,
-      events: [userMessage('m', 'hi')],
-      extra: [
-        http.post('*/api/v1/sandboxes/:id/resume', () =>
-          problem(409, { code: 'sandbox_host_lost', detail: 'There is no backup of this conversation.' }),
-        ),
-      ],
-    })
-    expect(await screen.findByText('Sandbox out of reach')).toBeVisible()
-    expect(screen.getByText('The sandbox host a has not answered since 12:03.')).toBeVisible()
-    await user.click(screen.getByRole('button', { name: 'Continue on another host' }))
-    expect(await screen.findByText(/no backup of this conversation/)).toBeVisible()
-    expect(screen.queryByRole('dialog')).not.toBeInTheDocument()
-  })
+  it.each(['sandbox_host_lost', 'sandbox_host_unknown'])(
+    'offers with %s to continue elsewhere',
+    async (code) => {
+      const { user } = openConversation({
+        conversation: { ...lost, sandbox_error: { ...lost.sandbox_error, code } },
+        events: [userMessage('m', 'hi')],
+        extra: [
+          http.post('*/api/v1/sandboxes/:id/resume', () =>
+            problem(409, { code: 'sandbox_host_lost', detail: 'There is no backup of this conversation.' }),
+          ),
+        ],
+      })
+      expect(await screen.findByText('Sandbox out of reach')).toBeVisible()
+      expect(screen.getByText('The sandbox host a has not answered since 12:03.')).toBeVisible()
+      await user.click(screen.getByRole('button', { name: 'Continue on another host' }))
+      expect(await screen.findByText(/no backup of this conversation/)).toBeVisible()
+      expect(screen.queryByRole('dialog')).not.toBeInTheDocument()
+    },
+  )
 
   it('goes on from an older backup once its user has said so, having read what is lost', async () => {
     const asked: string[] = []
