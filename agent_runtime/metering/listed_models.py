@@ -59,10 +59,9 @@ def _vendor(listed: str, vendors: Collection[str]) -> str | None:
     """Returns Slipway's name for a vendor, or None if the vendor is not wanted. `listed`: the vendor's name
     in litellm's data. `vendors`: Slipway's names of the wanted vendors.
 
-    Most names are the same in both, and are returned unchanged. But litellm divides two vendors into several,
-    such as `bedrock_converse`. For every name that begins with `bedrock` or `vertex_ai`, this beginning is
-    returned, even if `vendors` does not contain it.
+    Most names are the same in both. But litellm divides two vendors into several, such as `bedrock_converse`.
     """
     if listed in vendors:
         return listed
-    return next((vendor for vendor in ("bedrock", "vertex_ai") if listed.startswith(vendor)), None)
+    divided = (vendor for vendor in ("bedrock", "vertex_ai") if listed.startswith(vendor))
+    return next((vendor for vendor in divided if vendor in vendors), None)
