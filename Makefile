@@ -37,8 +37,8 @@ test-quick: $(VENV)/.dev ## Run the tests that need neither databases nor Docker
 catalogue: $(VENV)/.dev ## Write the catalogue of models anew from the list that comes with litellm
 	$(BIN)/python scripts/catalogue.py
 
-test-images: $(VENV)/.dev ## Build the sandbox images of the tests
-	$(BIN)/python -m tests.support.sandbox_image
+test-images: $(VENV)/.dev ## Build the sandbox images of the tests (ARGS=slim builds only this one)
+	$(BIN)/python -m tests.support.sandbox_image $(ARGS)
 
 durations: ## Keep what the tests took in the last run, for the order of the next ones
 	cp .pytest_cache/durations.json tests/durations.json

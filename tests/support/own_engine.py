@@ -29,7 +29,6 @@ from docker import DockerClient
 
 from tests.support.engine_images import ON_DISK, keep_image, link_image, stored_image
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.sandbox_image import sandbox_image
 from tests.support.server import wait_until
 
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -327,9 +326,3 @@ def _remove_group(group: Path) -> None:
         return True
 
     wait_until(is_gone, lambda: f"{group} to be empty")
-
-
-if __name__ == "__main__":
-    # Stores the image of the tests for all later engines on this machine.
-    with OwnEngine(image=sandbox_image()):
-        pass

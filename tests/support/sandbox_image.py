@@ -5,6 +5,7 @@ Tests use the slim image, which CI has to build each time. Tests that need the b
 
 import asyncio
 import fcntl
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,9 @@ FLAVOUR: SandboxFlavour = "slim"
 @cache
 def sandbox_image(flavour: SandboxFlavour = FLAVOUR) -> str:
     """Returns the name of the image. If several test processes call this, one builds and the others wait."""
-    with (Path(tempfile.gettempdir()) / "slipway-test-images.lock").open("w") as lock:
+    if flavour == "full":
+        sandbox_image("slim")  # both have the same first stages, which are built once
+    with (Path(tempfile.gettempdir()) / f"slipway-test-image-{flavour}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return asyncio.run(_build(flavour))
 
@@ -36,5 +39,4 @@ async def _build(flavour: SandboxFlavour) -> str:
 
 
 if __name__ == "__main__":
-    for each in ("slim", "full"):
-        sandbox_image(each)
+    sandbox_image("slim" if sys.argv[1:] == ["slim"] else "full")

@@ -33,6 +33,8 @@ const noteUnexpected = ({ request }: { request: Request }) =>
   unexpected.push(`${request.method} ${request.url}`)
 
 beforeAll(() => {
+  // jsdom reads all rules again for each computed style, and many queries need one. sonner adds a hundred rules.
+  for (const style of document.head.querySelectorAll('style')) style.remove()
   server.listen({ onUnhandledRequest: 'error' })
   server.events.on('request:unhandled', noteUnexpected)
 })
