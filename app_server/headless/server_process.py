@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -53,20 +53,19 @@ def _running_server(home: Path) -> str | None:
 
 @contextmanager
 def _started_server(home: Path, sandbox: str) -> Iterator[str]:
-    port, inner_port = free_ports(2)
-    # The environment names the rest, so that `slipway run` honours SLIPWAY_* like `slipway serve` does.
-    environment = {
-        **os.environ,
-        "SLIPWAY_HOME": str(home),
-        "SLIPWAY_HOST": "127.0.0.1",
-        "SLIPWAY_PORT": str(port),
-        "SLIPWAY_INNER_PORT": str(inner_port),
-        "SLIPWAY_SANDBOX": sandbox,
-        # Everything that this run starts ends with it.
-        "SLIPWAY_STOP_SANDBOXES_ON_EXIT": "true",
-    }
-    command = [sys.executable, "-m", "app_server", "serve"]
-    with tempfile.TemporaryFile("w+b") as log:
+    with reserved_ports(2) as (port, inner_port), tempfile.TemporaryFile("w+b") as log:
+        # The environment names the rest, so that `slipway run` honours SLIPWAY_* like `slipway serve` does.
+        environment = {
+            **os.environ,
+            "SLIPWAY_HOME": str(home),
+            "SLIPWAY_HOST": "127.0.0.1",
+            "SLIPWAY_PORT": str(port),
+            "SLIPWAY_INNER_PORT": str(inner_port),
+            "SLIPWAY_SANDBOX": sandbox,
+            # Everything that this run starts ends with it.
+            "SLIPWAY_STOP_SANDBOXES_ON_EXIT": "true",
+        }
+        command = [sys.executable, "-m", "app_server", "serve"]
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )
@@ -103,11 +102,22 @@ def free_ports(count: int) -> list[int]:
     """Returns different ports of the loopback address (127.0.0.1) that no program uses now. Another program
     may open one of these ports before the caller opens it.
     """
-    sockets = [socket.socket() for _ in range(count)]
-    try:
+    with reserved_ports(count) as ports:
+        return ports
+
+
+@contextmanager
+def reserved_ports(count: int) -> Iterator[list[int]]:
+    """Yields different ports of the loopback address (127.0.0.1) that no program uses. On Linux, the kernel
+    gives them to no other program while the `with` block runs, except to a server that sets SO_REUSEADDR and
+    asks for exactly this port, such as the app server. On other systems, they are not reserved.
+    """
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+        ports = [each.getsockname()[1] for each in sockets]
+        if sys.platform != "linux":
+            stack.close()
+        yield ports
