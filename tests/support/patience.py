@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 PATIENCE_SECONDS = 120.0
 
-BUILD_PATIENCE_SECONDS = 480.0
+BUILD_PATIENCE_SECONDS = 900.0
 """The limit for starts that build a whole image, with its packages."""
 
 
