@@ -3,9 +3,9 @@
 Tests use the slim image, which CI has to build each time. Tests that need the browser ask for the full image.
 """
 
+import argparse
 import asyncio
 import fcntl
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -39,4 +39,6 @@ async def _build(flavour: SandboxFlavour) -> str:
 
 
 if __name__ == "__main__":
-    sandbox_image("slim" if sys.argv[1:] == ["slim"] else "full")
+    parser = argparse.ArgumentParser(description="Builds the sandbox images of the tests.")
+    parser.add_argument("flavour", nargs="?", choices=("slim", "full"), default="full", help="full: both")
+    sandbox_image(parser.parse_args().flavour)

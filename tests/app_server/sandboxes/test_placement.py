@@ -16,7 +16,7 @@ import pytest
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import load_cipher
-from app_server.core.errors import Conflict
+from app_server.core.errors import Conflict, StartFailure
 from app_server.core.sandbox_hosts import SandboxHost
 from app_server.sandbox_backends.remote.backend import RemoteBackend
 from app_server.sandbox_backends.remote.wire import PREFIX, PROTOCOL
@@ -198,3 +198,17 @@ async def test_one_whose_host_is_removed_from_the_settings_is_missing_until_the_
     assert refused.value.code == "sandbox_host_lost"
     await site.restart_with("left", "right")
     assert await site.status_of(sandbox_id) == SandboxStatus.RUNNING
+
+
+async def test_one_that_sleeps_on_a_removed_host_says_so_when_it_is_used(site: Site) -> None:
+    sandbox_id = await site.create()
+    await site.start(sandbox_id)
+    await site.sleep(sandbox_id)
+
+    await site.restart_with("right")
+
+    assert await site.status_of(sandbox_id) == SandboxStatus.PAUSED
+    with pytest.raises(StartFailure, match="sandbox host left, which is not in") as refused:
+        await site.sandboxes.bring_up(sandbox_id, lambda _line: None)
+    assert refused.value.code == "sandbox_host_unknown"
+    assert await site.status_of(sandbox_id) == SandboxStatus.MISSING
