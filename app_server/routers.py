@@ -52,6 +52,7 @@ from app_server.conversations.routes import start_tasks as start_task_routes
 from app_server.conversations.routes import steering as steering_routes
 from app_server.conversations.routes import sub_agents as task_routes
 from app_server.conversations.routes import trust_grants as consent_routes
+from app_server.conversations.routes import workspace_files as workspace_file_routes
 from app_server.conversations.sharing import link_routes
 from app_server.conversations.sharing import routes as sharing_routes
 from app_server.conversations.start import secrets as own_secrets
@@ -198,6 +199,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (command_routes.router, WORK),
     (skill_routes.router, WORK),
     (file_routes.router, WORK),
+    (workspace_file_routes.router, WORK),
     (steering_routes.router, WORK),
     (confirmation_routes.router, WORK),
     (consent_routes.router, WORK),

@@ -41,6 +41,32 @@ def allowed_path(
 AllowedPath = Annotated[Path, Depends(allowed_path)]
 
 
+def readable_roots(
+    roots: Annotated[list[Path], Depends(get_file_roots)],
+    within: Annotated[
+        str | None,
+        Query(description="An absolute path of a directory. Nothing outside of it is returned."),
+    ] = None,
+) -> list[Path]:
+    """Returns the directories from which this request may read: `within`, or all directories that clients may
+    access. Raises ServerProblem 403 if clients may not access the directory `within`.
+    """
+    return roots if within is None else [allowed_path(within, roots)]
+
+
+ReadableRoots = Annotated[list[Path], Depends(readable_roots)]
+
+
+def readable_path(path: Annotated[str, Query(description="Absolute path")], roots: ReadableRoots) -> Path:
+    """Returns the real path of the query parameter `path`. Raises ServerProblem 403 if it is outside the
+    directories from which this request may read (`roots`), for example because of a symbolic link.
+    """
+    return allowed_path(path, roots)
+
+
+ReadablePath = Annotated[Path, Depends(readable_path)]
+
+
 def writable_path(
     request: Request, path: AllowedPath, roots: Annotated[list[Path], Depends(get_file_roots)]
 ) -> Path:

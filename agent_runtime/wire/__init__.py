@@ -46,6 +46,11 @@ from agent_runtime.wire.conversations import (
     WorkingDirectory,
     WorktreeOptions,
 )
+from agent_runtime.wire.directories import (
+    DirectoryEntry,
+    DirectoryPage,
+    EntryKind,
+)
 from agent_runtime.wire.git import (
     GitRemote,
     GitRemotes,
@@ -163,7 +168,10 @@ __all__ = [
     "ConsentRequest",
     "ConversationInfo",
     "ConversationPage",
+    "DirectoryEntry",
+    "DirectoryPage",
     "Dollars",
+    "EntryKind",
     "ExecutableFile",
     "ExecutableHash",
     "ExecutableKind",

@@ -1,8 +1,9 @@
 """Sends HTTP calls to an agent server and turns its error replies into AppErrors.
 
 An error reply with status 404, 409 or 503 becomes the AppError for this status. An error reply with the code
-`path_not_allowed` becomes Forbidden, one with the code `mcp_answer_invalid` becomes BadRequest. Every other
-error reply becomes BadGateway (`agent_server_error`) with the message of the agent server.
+`path_not_allowed` or `permission_denied` becomes Forbidden, one with the code `mcp_answer_invalid` or
+`is_a_directory` becomes BadRequest. Every other error reply becomes BadGateway (`agent_server_error`) with
+the message of the agent server.
 """
 
 import asyncio
@@ -20,8 +21,8 @@ from app_server.core.errors import BadGateway, BadRequest, Conflict, Forbidden, 
 TIMEOUT_SECONDS = 30.0
 PROBE_TIMEOUT_SECONDS = 5.0
 ARCHIVE_TIMEOUT_SECONDS = 300.0
-PATH_NOT_ALLOWED = "path_not_allowed"
-MCP_ANSWER_INVALID = "mcp_answer_invalid"
+REFUSED_PATHS = ("path_not_allowed", "permission_denied")
+BAD_REQUESTS = ("mcp_answer_invalid", "is_a_directory")
 _MAX_DETAIL_CHARACTERS = 2000
 # Members of a refusal that the caller should see.
 _PASSED_ON = ("diff", "fix", "output")
@@ -120,10 +121,27 @@ class AgentCalls:
                     timeout=ARCHIVE_TIMEOUT_SECONDS,
                 ) as reply,
             ):
-                if reply.is_error:
-                    await reply.aread()
-                _raise_for_problem(reply)
+                await _raise_for_streamed_problem(reply)
                 yield reply
+
+    async def _open(self, route: str, params: Mapping[str, str]) -> httpx.Response:
+        """Returns the reply as soon as its headers have arrived. The caller must close the reply."""
+        with _as_bad_gateway():
+            async with self._limit(TIMEOUT_SECONDS):
+                request = self._http.build_request(
+                    "GET",
+                    self.url + route,
+                    headers={**self._headers, "accept-encoding": "identity"},
+                    params=params,
+                    timeout=ARCHIVE_TIMEOUT_SECONDS,
+                )
+                reply = await self._http.send(request, stream=True)
+                try:
+                    await _raise_for_streamed_problem(reply)
+                except BaseException:
+                    await reply.aclose()
+                    raise
+        return reply
 
 
 @contextmanager
@@ -139,6 +157,12 @@ def _as_bad_gateway() -> Iterator[None]:
         ) from error
 
 
+async def _raise_for_streamed_problem(reply: httpx.Response) -> None:
+    if reply.is_error:
+        await reply.aread()
+    _raise_for_problem(reply)
+
+
 def _raise_for_problem(reply: httpx.Response) -> None:
     if reply.is_success:
         return
@@ -149,9 +173,9 @@ def _raise_for_problem(reply: httpx.Response) -> None:
         raise Conflict(detail, code=code, **members)
     if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
         raise Unavailable(detail, code=code, **members)
-    if code == PATH_NOT_ALLOWED:
+    if code in REFUSED_PATHS:
         raise Forbidden(detail, code=code)
-    if code == MCP_ANSWER_INVALID:
+    if code in BAD_REQUESTS:
         raise BadRequest(detail, code=code, **members)
     raise BadGateway(
         f"The sandbox's agent server answered {reply.status_code}: {detail}",

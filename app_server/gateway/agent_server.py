@@ -29,7 +29,7 @@ _READ: Final = "|".join(
         rf"{_CONVERSATION}(/agent_final_response|/browser|/checkpoints(/[\w-]+/diff)?|/skills)?",
         rf"{_CONVERSATION}/events(/search|/count|/[\w-]+)?",
         r"/api/bash/bash_events/(search|[\w-]+)?",
-        r"/api/file/(search_subdirs|home|download|archive)|/api/file/download-trajectory/[\w-]+",
+        r"/api/file/(search_subdirs|entries|home|download|archive)|/api/file/download-trajectory/[\w-]+",
         r"/api/git/(changes|commits|commits/\w+/changes|diff)",
         r"/api/(ports|runtime-plugins|tools/|tools/catalog|vscode/status|desktop/status)",
     )

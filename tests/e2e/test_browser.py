@@ -65,6 +65,23 @@ def look_at_the_model_dialog_on_a_small_phone(someone: Visitor) -> None:
     page.set_viewport_size(DESKTOP)
 
 
+def look_at_a_file(someone: Visitor) -> None:
+    someone.page.get_by_role("tab", name="Files").click()
+    files = someone.page.get_by_role("tabpanel", name="Files")
+    files.get_by_role("button", name="voyage").click()
+    files.get_by_role("button", name="duration.py").click()
+    expect(files.get_by_role("region", name="voyage/duration.py")).to_contain_text(
+        "divmod(round(seconds), 60)"
+    )
+    someone.check_layout("file")
+    with someone.page.expect_download() as download:
+        files.get_by_role("button", name="Download the file").click()
+    assert "divmod(round(seconds), 60)" in download.value.path().read_text()
+    files.get_by_role("button", name="Back to the list of files").click()
+    expect(files.get_by_role("button", name="duration.py")).to_be_focused()
+    someone.check_layout("files")
+
+
 def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppServerProcess) -> None:
     with visitor() as someone:
         page = someone.page
@@ -86,6 +103,7 @@ def test_a_newcomer_signs_in_tries_the_demo_and_judges_the_change(server: AppSer
         expect(changes.get_by_text("voyage/duration.py")).to_be_visible()
         expect(changes.get_by_text("divmod(round(seconds), 60)")).to_be_visible()
         someone.check_layout("chat")
+        look_at_a_file(someone)
 
         page.reload()
         expect(page.get_by_text("all seven tests pass").first).to_be_visible()

@@ -213,6 +213,9 @@ def test_links_out_of_the_workspace_lead_to_nothing_of_this_machine(sandbox: Hos
     paths = ("file", "other", f"root{canary}", f"../../../../..{canary}", str(canary))
     routes = [
         *(f"git/diff?path={path}" for path in paths),
+        *(f"file?file_path={path}" for path in paths),
+        *(f"file/download?path={path}" for path in paths),
+        "directory?path=root",
         "git/changes",
         "git/patch",
     ]

@@ -1,13 +1,13 @@
-"""Routes to download a conversation or its project files, and to read single files of the project."""
+"""Routes to download a conversation or all its project files, and to read the hooks of the project."""
 
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Annotated, BinaryIO, Literal
+from typing import BinaryIO, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -19,19 +19,15 @@ from app_server.conversations.log.export import atif_chunks, markdown_chunks, zi
 from app_server.conversations.routes.dependencies import (
     OwnedConversation,
     OwnedWorkplace,
-    SeenWorkplace,
     Viewer,
 )
-from app_server.conversations.routes.git import require_within
-from app_server.conversations.schemas import AppConversation, PlainText
+from app_server.conversations.schemas import AppConversation
 from app_server.conversations.snapshots import copy_of_files
 from app_server.core.database import Database, ServerDatabase
 from app_server.core.errors import NotFound
 from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
-
-PLAN = "PLAN.md"
 
 
 @dataclass(frozen=True)
@@ -139,22 +135,6 @@ async def download_workspace(
         "Content-Length": str(os.fstat(file.fileno()).st_size),
     }
     return StreamingResponse(_pieces(file), media_type="application/gzip", headers=headers)
-
-
-@router.get("/file")
-async def read_conversation_file(
-    workplace: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
-) -> str:
-    """Returns the text of one file in the sandbox; empty if the file does not exist. `file_path`: relative to
-    the conversation's repository, or absolute.
-
-    403 `outside_the_repository` if the conversation belongs to another user and the file is not in one of the
-    conversation's repositories.
-    """
-    absolute = file_path if file_path.startswith("/") else f"{workplace.directory}/{file_path}"
-    require_within(workplace, absolute)
-    content = await workplace.client.read_file(absolute)
-    return "" if content is None else content.decode(errors="replace")
 
 
 @router.get("/hooks")

@@ -93,6 +93,15 @@ export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError
 }
 
+/**
+ * Returns the hint for a sleeping or lost sandbox. This state is normal and not an error. Returns null for
+ * every other error.
+ */
+export function hintOfSleep(error: unknown): string | null {
+  const isAsleep = isApiError(error) && (error.status === 409 || error.status === 410)
+  return isAsleep ? error.detail : null
+}
+
 /** Returns the sentence to show for any thrown value. */
 export function errorDetail(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

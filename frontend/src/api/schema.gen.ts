@@ -1166,6 +1166,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/directory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Conversation Directory
+         * @description Returns a page of the contents of a directory in the sandbox, at most 500 entries. Directories come
+         *     first. Hidden files are included.
+         *
+         *     `path`: absolute, or relative to the directory of the conversation's first repository (for example
+         *     `../lamp`); if left out, this directory. `page_id`: the `next_page_id` of the page before.
+         *
+         *     403 `outside_the_repository` if the conversation belongs to another user and the directory is not in one
+         *     of the conversation's repositories. 404 if there is no such directory.
+         */
+        get: operations["list_conversation_directory_api_v1_app_conversations__conversation_id__directory_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/download": {
         parameters: {
             query?: never;
@@ -1229,6 +1256,30 @@ export interface paths {
          *     conversation's repositories.
          */
         get: operations["read_conversation_file_api_v1_app_conversations__conversation_id__file_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/file/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Conversation File
+         * @description Downloads one file from the sandbox, byte by byte as it is. `path`: absolute, or relative to the
+         *     directory of the conversation's first repository.
+         *
+         *     403 `outside_the_repository` if the conversation belongs to another user and the file is not in one of the
+         *     conversation's repositories. 404 if there is no such file.
+         */
+        get: operations["download_conversation_file_api_v1_app_conversations__conversation_id__file_download_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -8075,6 +8126,43 @@ export interface components {
              * @default Bearer
              */
             token_type: string;
+        };
+        /**
+         * DirectoryEntry
+         * @description One file or directory. For a symbolic link, `kind`, `size` and `modified_at` are those of its target.
+         *
+         *     `kind`: `other` for everything that clients cannot open: for example a socket, or a link to a place that
+         *     clients may not access. `size`: in bytes; null if the entry is not a file. `modified_at`: null if `kind`
+         *     is `other`, or if the file system holds no valid time.
+         */
+        DirectoryEntry: {
+            /**
+             * Is Link
+             * @default false
+             */
+            is_link: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "directory" | "file" | "other";
+            /** Modified At */
+            modified_at?: string | null;
+            /** Name */
+            name: string;
+            /** Size */
+            size?: number | null;
+        };
+        /**
+         * DirectoryPage
+         * @description A part of the contents of a directory: first its directories, then all other entries, each sorted by
+         *     name. `next_page_id`: the `page_id` of the following page; null on the last page.
+         */
+        DirectoryPage: {
+            /** Items */
+            items: components["schemas"]["DirectoryEntry"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
         };
         /**
          * Disk
@@ -15823,6 +15911,40 @@ export interface operations {
             };
         };
     };
+    list_conversation_directory_api_v1_app_conversations__conversation_id__directory_get: {
+        parameters: {
+            query?: {
+                path?: string | null;
+                page_id?: string | null;
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectoryPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     download_conversation_api_v1_app_conversations__conversation_id__download_get: {
         parameters: {
             query?: {
@@ -15913,6 +16035,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": string;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_conversation_file_api_v1_app_conversations__conversation_id__file_download_get: {
+        parameters: {
+            query: {
+                path: string;
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
                 };
             };
             /** @description A problem (RFC 9457) */

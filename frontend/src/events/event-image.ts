@@ -1,6 +1,7 @@
 import { skipToken, useQuery } from '@tanstack/react-query'
 import { requestBlob } from '@/api/client'
 import { isStoredImage } from '@/events/fold/shortened'
+import { toDataUrl } from '@/lib/browser/data-url'
 
 export interface LoadedPicture {
   /** The image. Undefined while it is being loaded. */
@@ -24,19 +25,9 @@ export function useEventImage(url: string): LoadedPicture {
   const query = useQuery({
     queryKey: ['event-image', isKept ? url : null],
     // A cookie alone gives no access, so the address cannot be used directly as the source of the image.
-    queryFn: isKept ? async ({ signal }) => asDataUrl(await requestBlob(url, { signal })) : skipToken,
+    queryFn: isKept ? async ({ signal }) => toDataUrl(await requestBlob(url, { signal })) : skipToken,
     staleTime: Infinity,
     gcTime: CACHE_MS,
   })
   return { source: isKept ? query.data : url, error: query.error, retry: () => void query.refetch() }
-}
-
-const CHUNK_BYTES = 32_768
-
-async function asDataUrl(content: Blob): Promise<string> {
-  const bytes = new Uint8Array(await content.arrayBuffer())
-  let text = ''
-  for (let begin = 0; begin < bytes.length; begin += CHUNK_BYTES)
-    text += String.fromCharCode(...bytes.subarray(begin, begin + CHUNK_BYTES))
-  return `data:${content.type};base64,${btoa(text)}`
 }

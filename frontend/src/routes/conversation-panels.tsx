@@ -15,6 +15,8 @@ const Changes = lazy(() =>
   import('@/features/changes/changes').then((module) => ({ default: module.Changes })),
 )
 
+const Files = lazy(() => import('@/features/files/files').then((module) => ({ default: module.Files })))
+
 const PullRequests = lazy(() =>
   import('@/features/pull-requests/pull-requests').then((module) => ({ default: module.PullRequests })),
 )
@@ -36,7 +38,8 @@ interface ConversationPanelsProps {
 }
 
 /**
- * The chat beside the side panels of this conversation: changes, pull requests, preview, browser and screens.
+ * The chat beside the side panels of this conversation: changes, files, pull requests, preview, browser
+ * and screens.
  */
 export function ConversationPanels({ conversationId, isOwn, chat }: ConversationPanelsProps) {
   const { t } = useTranslation()
@@ -48,7 +51,7 @@ export function ConversationPanels({ conversationId, isOwn, chat }: Conversation
   const hasHost = useConversation(({ view }) => isReady(view) && isHosted(view.conversation))
   const isWide = useMediaQuery('(min-width: 1100px)')
   const panel = (
-    name: 'changes' | 'pull_requests' | 'preview' | 'browser',
+    name: 'changes' | 'files' | 'pull_requests' | 'preview' | 'browser',
     rows: number,
     content: ReactNode,
   ) => ({
@@ -80,7 +83,8 @@ export function ConversationPanels({ conversationId, isOwn, chat }: Conversation
     <SplitPanels
       main={{ label: t('chat.chat'), content: chat }}
       sides={[
-        panel('changes', 4, <ChangesPanel conversationId={conversationId} />),
+        panel('changes', 4, <RepositoryPanel conversationId={conversationId} show={Changes} />),
+        panel('files', 6, <RepositoryPanel conversationId={conversationId} show={Files} />),
         ...(hasHost ? [panel('pull_requests', 2, pullRequests)] : []),
         ...(sandboxId === null
           ? []
@@ -103,11 +107,17 @@ export function ConversationPanels({ conversationId, isOwn, chat }: Conversation
   )
 }
 
-function ChangesPanel({ conversationId }: { conversationId: string }) {
+interface RepositoryPanelProps {
+  conversationId: string
+  show: typeof Changes | typeof Files
+}
+
+/** A panel that shows something of the conversation's repositories. */
+function RepositoryPanel({ conversationId, show: Show }: RepositoryPanelProps) {
   const conversation = useConversation(({ view }) => view.conversation)
   const repositories = useMemo(() => repositoriesOf(conversation), [conversation])
   const isSandboxRunning = useConversation(({ view }) => isReady(view))
-  return <Changes conversationId={conversationId} repositories={repositories} isReady={isSandboxRunning} />
+  return <Show conversationId={conversationId} repositories={repositories} isReady={isSandboxRunning} />
 }
 
 function isReady({ startTask, conversation }: ConversationView): boolean {

@@ -43,8 +43,10 @@ class Need(StrEnum):
 
 NEEDS = {
     Need.VIEW: (
+        f"GET {ONE}/directory",
         f"GET {ONE}/download",
         f"GET {ONE}/file",
+        f"GET {ONE}/file/download",
         f"GET {ONE}/confirmation-mode",
         f"GET {ONE}/git/changes",
         f"GET {ONE}/git/diff",

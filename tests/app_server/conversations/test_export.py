@@ -118,8 +118,11 @@ async def test_files_and_hooks_of_the_workspace_are_read(home: Home, scripted_ll
 async def test_they_belong_to_the_owner(home: Home, scripted_llm: ScriptedLLM) -> None:
     route = f"{ROOT}/{await worked(home, scripted_llm)}"
     async with client_of(home.config, await home.key_of(role=Role.MEMBER)) as stranger:
-        replies = [await stranger.get(f"{route}/{name}") for name in ("download", "file", "hooks")]
+        replies = [
+            await stranger.get(f"{route}/{name}")
+            for name in ("download", "file", "directory", "file/download?path=PLAN.md", "hooks")
+        ]
     asleep = await home.client.get(f"{route}/download", params={"format": "pdf"})
 
-    assert [reply.status_code for reply in replies] == [404, 404, 404]
+    assert {reply.status_code for reply in replies} == {404}
     assert asleep.status_code == 422

@@ -213,7 +213,9 @@ async def test_private_work_in_the_same_sandbox_is_out_of_reach(
     for method, path in (
         ("GET", "{root}/git/changes"),
         ("GET", "{root}/git/pushes"),
+        ("GET", "{root}/directory"),
         ("GET", "{root}/file"),
+        ("GET", "{root}/file/download?path=README.md"),
         ("POST", "{root}/run"),
         ("POST", "{root}/send-message"),
     ):

@@ -1,4 +1,4 @@
-"""Routes that list directories, so that a user can choose a working directory."""
+"""Routes that list directories: for the choice of a working directory, and to show what is in a workspace."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +8,16 @@ from fastapi import Depends, Query
 from pydantic import BaseModel
 
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.roots import AllowedPath, get_file_roots, os_errors_as_problems
+from agent_runtime.server.roots import (
+    AllowedPath,
+    ReadablePath,
+    ReadableRoots,
+    get_file_roots,
+    os_errors_as_problems,
+)
 from agent_runtime.server.routers.router import Router
+from agent_runtime.wire import DirectoryPage
+from agent_runtime.workspace.directory_listing import MAX_PAGE, list_directory
 
 router = Router(prefix="/api/file", tags=["Files"])
 
@@ -62,6 +70,25 @@ def search_subdirs(
     return SubdirectoryPage(
         items=items, next_page_id=following[limit].name if len(following) > limit else None
     )
+
+
+@router.get("/entries")
+def entries(
+    path: ReadablePath,
+    roots: ReadableRoots,
+    page_id: str | None = None,
+    limit: Annotated[int, Query(gt=0, le=MAX_PAGE)] = MAX_PAGE,
+) -> DirectoryPage:
+    """Returns a page of all that is in a directory, also of what is hidden. `page_id`: the `next_page_id` of
+    the page before.
+    """
+    with os_errors_as_problems():
+        if not path.is_dir():
+            raise ServerProblem(404, "not_found", "There is no such directory.")
+        try:
+            return list_directory(path, roots, page_id, limit)
+        except ValueError as error:
+            raise ServerProblem(422, "validation_failed", "page_id: no page has named this id.") from error
 
 
 @router.get("/home")

@@ -12,7 +12,7 @@ from starlette.background import BackgroundTask
 
 from agent_runtime.server.archive import DEFAULT_EXCLUDES, write_archive
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.roots import AllowedPath, WritablePath, os_errors_as_problems
+from agent_runtime.server.roots import AllowedPath, ReadablePath, WritablePath, os_errors_as_problems
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.workspace.git import git_errors_as_problems
 from agent_runtime.workspace import git
@@ -38,7 +38,7 @@ async def upload_file(path: WritablePath, file: UploadFile) -> FileUploadResult:
 
 
 @router.get("/download", response_class=FileResponse)
-async def download_file(path: AllowedPath) -> FileResponse:
+async def download_file(path: ReadablePath) -> FileResponse:
     with os_errors_as_problems():
         if path.is_dir():
             raise _is_a_directory()

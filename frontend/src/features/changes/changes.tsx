@@ -1,12 +1,14 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
-import { FileDiff as FileIcon, MoonStar } from 'lucide-react'
+import { FileDiff as FileIcon } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { ConversationRepository } from '@/api/conversations/repositories'
-import { isApiError } from '@/api/errors'
-import { gitPatchQuery, gitPushesQuery } from '@/api/git/git-changes'
+import { hintOfSleep } from '@/api/errors'
+import { gitChangeKeys, gitPatchQuery, gitPushesQuery } from '@/api/git/git-changes'
 import { isAwake } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
+import { useRefreshWithFiles } from '@/events/use-refresh-with-files'
+import { Asleep } from '@/ui/feedback/asleep'
 import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
@@ -14,7 +16,6 @@ import { ChangedFile } from './changed-file'
 import { ChangesToolbar, type DiffView } from './changes-toolbar'
 import { parsePatch } from './patch'
 import { Pushes } from './pushes'
-import { useRefreshWithEvents } from './use-refresh'
 
 export interface ChangesProps {
   conversationId: string
@@ -28,7 +29,7 @@ export interface ChangesProps {
 export function Changes({ conversationId, repositories, isReady }: ChangesProps) {
   const { t } = useTranslation()
   const pushes = useQuery({ ...gitPushesQuery(conversationId), enabled: isReady })
-  useRefreshWithEvents(conversationId)
+  useRefreshWithFiles(conversationId, gitChangeKeys.all)
   // The pushes and the files are shown together. Otherwise the files would move down when the pushes appear
   // above them.
   if (isReady && pushes.isPending) return <ChangesLoading label={t('changes.loading')} />
@@ -53,8 +54,7 @@ function ChangedRepositories({ conversationId, repositories, isReady }: ChangesP
   const asleep = queries.map(({ data, error }) => (data === undefined ? hintOfSleep(error) : null))
 
   if (!isReady) return <EmptyState icon={<FileIcon />} title={t('changes.not_yet')} />
-  if (!canTell && queries.every(({ isPending }) => isPending))
-    return <Asleep hint={t('changes.asleep_hint')} />
+  if (!canTell && queries.every(({ isPending }) => isPending)) return <Asleep />
   // All repositories are in the same sandbox, so one hint is enough.
   if (asleep[0] && asleep.every((hint) => hint !== null)) return <Asleep hint={asleep[0]} />
   return repositories.map((repository) => (
@@ -141,22 +141,4 @@ function ChangesLoading({ label }: { label: string }) {
 function ChangesError({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const { t } = useTranslation()
   return <ErrorState className="m-3" title={t('changes.failed')} error={error} onRetry={onRetry} />
-}
-
-/**
- * Returns the hint for a sleeping or lost sandbox. This state is normal and not an error. Returns null for
- * every other error.
- */
-function hintOfSleep(error: unknown): string | null {
-  const isAsleep = isApiError(error) && (error.status === 409 || error.status === 410)
-  return isAsleep ? error.detail : null
-}
-
-function Asleep({ hint }: { hint: string }) {
-  const { t } = useTranslation()
-  return (
-    <EmptyState icon={<MoonStar />} title={t('changes.asleep')}>
-      {hint}
-    </EmptyState>
-  )
 }

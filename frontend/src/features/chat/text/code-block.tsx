@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { copyText } from '@/lib/browser/copy-text'
 import { IconButton } from '@/ui/form/icon-button'
+import { HighlightedCode } from '@/ui/text/highlighted-code'
 import { ScrollPre } from '@/ui/text/scroll-pre'
-import { HighlightedCode } from './highlighted-code'
 
 export interface CodeBlockProps {
   text: string

@@ -1,17 +1,21 @@
 import { useEffect, useState, type ReactNode } from 'react'
 import type * as syntaxModule from '@/lib/text/syntax'
-import type { CodeBlockProps } from './code-block'
 
-/** Longer code has no colours: colouring it again with every streamed piece would take too long. */
 const COLOURED_CHARACTERS = 20_000
+
+export interface HighlightedCodeProps {
+  text: string
+  language: string | null
+}
 
 type Syntax = typeof syntaxModule
 let loadedSyntax: Syntax | null = null
 
 /**
  * Code with colours. The highlighter is loaded when it is first needed. Until then, the code has no colours.
+ * Long code has none: colouring it again with every streamed piece would take too long.
  */
-export function HighlightedCode({ text, language }: Pick<CodeBlockProps, 'text' | 'language'>) {
+export function HighlightedCode({ text, language }: HighlightedCodeProps) {
   const syntax = useSyntax(language !== null && text.length <= COLOURED_CHARACTERS)
   const isColoured = syntax !== null && language !== null && syntax.knowsLanguage(language)
   return <code>{isColoured ? toSpans(syntax.syntaxTree(text, language)) : text}</code>
@@ -36,7 +40,8 @@ function useSyntax(isWanted: boolean): Syntax | null {
   return isWanted ? syntax : null
 }
 
-function toSpans(nodes: readonly syntaxModule.SyntaxNode[]): ReactNode {
+/** Renders code that `syntaxTree` has coloured. */
+export function toSpans(nodes: readonly syntaxModule.SyntaxNode[]): ReactNode {
   return nodes.map((node, index) =>
     node.type === 'text' ? (
       node.value
