@@ -18,6 +18,7 @@ from agent_runtime.server.routers.dependencies import (
     AllWorkTrees,
     Conversations,
     LoadedConversation,
+    PeoplesTerminals,
 )
 from agent_runtime.server.routers.project.executables import Approved
 from agent_runtime.server.routers.project.plugins import Plugins
@@ -117,9 +118,10 @@ async def get(conversation: LoadedConversation) -> ConversationInfo:
 
 
 @router.delete("/{conversation_id}")
-async def delete(conversation_id: UUID, children: AllChildren) -> Success:
-    """Deletes a conversation and its child conversations."""
+async def delete(conversation_id: UUID, children: AllChildren, terminals: PeoplesTerminals) -> Success:
+    """Deletes a conversation and its child conversations, and ends the terminal of the conversation."""
     await children.delete(conversation_id)
+    await terminals.end(conversation_id)
     return Success()
 
 
