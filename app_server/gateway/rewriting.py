@@ -19,11 +19,16 @@ from starlette.types import Message, Scope, Send
 
 from agent_runtime.relay.target import Header, first, without
 
-_MAX_HELD_BYTES: Final = 262_144
-_TOKEN = re.compile(
-    rb"<!--.*?-->|<!doctype[^>]*>|<(/?[a-z][^\s/>]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>",
-    re.IGNORECASE | re.DOTALL,
-)
+_MAX_HELD_BYTES: Final = 65_536
+_COMMENT: Final = b"<!--"
+_DOCTYPE: Final = b"<!doctype"
+_BEGINNING = re.compile(rb"(<!--|<!doctype)|</?[a-z]", re.IGNORECASE)
+_NAME = re.compile(rb"/?[a-z][^\s/>]*+", re.IGNORECASE)
+# Each pattern is applied once to each byte and never goes back far, so the time grows linearly with the page.
+# Possessive quantifiers are used for single characters only: Python before 3.11.5 matches too much if the
+# repeated part has several characters and matches only in part.
+_ATTRIBUTES = re.compile(rb"(?:[^<>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?=[^\s\"'])))*")
+_VALUE = re.compile(rb"\s*+([\"']?)")
 _ADDRESS = re.compile(
     rb"(\s(?:src|href|action|formaction|poster)\s*=\s*[\"']?)/(?!/|preview/)", re.IGNORECASE
 )
@@ -111,35 +116,113 @@ class PageRewriter:
         self._head = addition.head
         self._to = None if addition.prefix is None else rb"\1" + addition.prefix.encode() + b"/"
         self._held = b""
+        self._tag: _TagScan | None = None
+        # The end of the comment or doctype in which the page is; empty outside of them.
+        self._closing = b""
         self._is_begun = False
 
     def feed(self, piece: bytes) -> bytes:
-        text = self._held + piece
-        done, at = [], 0
-        for token in _TOKEN.finditer(text):
-            done += [text[at : token.start()], *self._pieces_of(token)]
-            at = token.end()
-        # The first "<" that is left may begin a tag that continues in the next piece.
-        cut = text.find(b"<", at)
-        if cut < 0 or len(text) - cut > _MAX_HELD_BYTES:
-            cut = len(text)
+        """Returns the part of the page that is complete after this piece. The rest of at most
+        _MAX_HELD_BYTES is held back. If a tag is longer, its beginning is returned unchanged.
+        """
+        text, done, at, scanned = self._held + piece, [], 0, 0
+        while True:
+            if self._tag is not None:
+                end = self._tag.end(text, at)
+                if end is None:
+                    cut = at if len(text) - at <= _MAX_HELD_BYTES else len(text)
+                    break
+                self._tag = None
+                if text[end] == ord(">"):
+                    end += 1
+                    done += self._pieces_of(text[at:end])
+                    at = end
+                scanned = end
+            elif self._closing:
+                found = text.find(self._closing, scanned)
+                if found < 0:
+                    cut = max(scanned, len(text) - len(self._closing) + 1)
+                    break
+                scanned = found + len(self._closing)
+                self._closing = b""
+            elif begun := _BEGINNING.search(text, scanned):
+                scanned = begun.end()
+                if begun[1]:
+                    self._closing = b"-->" if begun[1] == _COMMENT else b">"
+                    # The dashes of the beginning may belong to the end, too: `<!-->` is a whole comment.
+                    scanned = begun.start() + 2
+                else:
+                    done.append(text[at : begun.start()])
+                    at = begun.start()
+                    self._tag = _TagScan(scanned - at)
+            else:
+                # The last "<" may be the beginning of a tag that continues in the next piece.
+                cut = text.rfind(b"<", max(scanned, len(text) - len(_DOCTYPE) + 1))
+                cut = len(text) if cut < 0 else cut
+                break
+        if cut == len(text):
+            self._tag = None
         self._held = text[cut:]
         return b"".join([*done, text[at:cut]])
 
     def end(self) -> bytes:
         rest, self._held = self._held, b""
-        return rest if self._is_begun else self._head + rest
+        if self._is_begun:
+            return rest
+        return rest + self._head if self._closing else self._head + rest
 
-    def _pieces_of(self, token: re.Match[bytes]) -> list[bytes]:
-        name, tag = token[1], token[0]
-        if name is None:
-            return [tag]
+    def _pieces_of(self, tag: bytes) -> list[bytes]:
+        found = _NAME.match(tag, 1)
+        name = found[0].lower() if found else b""
         if self._to is not None:
             tag = _ADDRESS.sub(self._to, tag)
-        if self._is_begun or name.lower() == b"html":
+        if self._is_begun or name == b"html":
             return [tag]
         self._is_begun = True
-        return [tag, self._head] if name.lower() == b"head" else [self._head, tag]
+        return [tag, self._head] if name == b"head" else [self._head, tag]
+
+
+class _TagScan:
+    """Finds the end of a tag that arrives in pieces, and scans each byte once. `scanned`: the number of bytes
+    of the tag that are already scanned.
+    """
+
+    def __init__(self, scanned: int) -> None:
+        self._scanned = scanned
+        # The quote that ends the present value, "=" before a value, or nothing.
+        self._within = b""
+
+    def end(self, text: bytes, start: int) -> int | None:
+        """Returns the index of the `>` that ends the tag, or of a `<` outside quotes, which shows that the
+        text is not a tag. Returns None if the tag continues in the next piece. `start`: the index at which
+        the tag begins; the text before the index `start` plus `scanned` is unchanged since the last call.
+        """
+        at = start + self._scanned
+        self._scanned = len(text) - start
+        if self._within == b"=":
+            at = self._begun_value(text, at)
+        if self._within and self._within != b"=":
+            found = text.find(self._within, at)
+            if found < 0:
+                return None
+            at = found + 1
+            self._within = b""
+        if not self._within:
+            passed = _ATTRIBUTES.match(text, at)
+            at = passed.end() if passed else at
+            if at < len(text) and text[at] != ord("="):
+                return at
+            if at < len(text):
+                # The end of the value has not arrived.
+                self._begun_value(text, at + 1)
+        return None
+
+    def _begun_value(self, text: bytes, at: int) -> int:
+        """Notes which quote begins a value, and returns the index from which the scan continues."""
+        found = _VALUE.match(text, at)
+        assert found
+        self._within = found[1] or (b"=" if found.end() == len(text) else b"")
+        return found.end()
 
 
 def _is_plain_html(headers: list[Header]) -> bool:
