@@ -23,9 +23,11 @@ LONGEST_SECONDS = 365 * 24 * 3600.0
 Headers = Iterable[tuple[bytes, bytes]]
 
 # The paths of package files on hosts that an administrator has named: the file name contains a version and
-# has an ending of packages.
+# has an ending of packages. Programs in sandboxes choose the paths, so the patterns of paths take a time that
+# grows linearly with the path.
+_MAX_PATH_CHARACTERS = 1024
 _VERSIONED = re.compile(
-    r"/(?:.*/)?[^/]*[-_@]v?\d[^/]*\.(?:whl|whl\.metadata|tar\.gz|tar\.bz2|tar\.xz|tgz|zip|u?deb|crate|gem)"
+    r"/(?>(?:[^/]*+/)*)(?=[^/]*?[-_@]v?\d)[^/]*\.(?:whl|whl\.metadata|tar\.gz|tar\.bz2|tar\.xz|tgz|zip|u?deb|crate|gem)"
 )
 # The headers that a request for a package may have. Another header may be a credential, or may change the
 # reply.
@@ -57,9 +59,13 @@ class PackageFiles:
         return any(rule.permits(host, port) for each in self._registries for rule in each.hosts)
 
     def holds(self, host: str, port: int, path: str) -> bool:
-        """Returns whether the file at this path on this host is a package file that never changes."""
+        """Returns whether the file at this path on this host is a package file that never changes. A path
+        with more than 1024 characters is not one.
+        """
+        if len(path) > _MAX_PATH_CHARACTERS:
+            return False
         return any(
-            each.path.fullmatch(path) and any(rule.permits(host, port) for rule in each.hosts)
+            any(rule.permits(host, port) for rule in each.hosts) and each.path.fullmatch(path)
             for each in self._registries
         )
 

@@ -3,6 +3,7 @@ which files are never stored.
 """
 
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -252,6 +253,10 @@ async def test_an_answer_that_breaks_off_is_not_kept(way_out: WayOut) -> None:
         ("registry.npmjs.org", "/left-pad", False),
         ("deb.debian.org", "/debian/pool/main/h/hello/hello_2.10-3_amd64.deb", True),
         ("deb.debian.org", "/debian/dists/bookworm/InRelease", False),
+        ("deb.debian.org", "/debian/pool/main/h/hello/hello_2.10-3.deb", False),
+        ("security.debian.org", "/pool/updates/main/x/x/x_1%3a2+deb12u1_all.udeb", True),
+        ("deb.debian.org", "/debian-security/pool/updates/main/libx/libx11/x-1_2~1_arm64.deb", True),
+        ("deb.debian.org", f"/debian/pool/main/h/hello/hello_2.10-3_{'a' * 1024}.deb", False),
         ("de.archive.ubuntu.com", "/ubuntu/pool/main/h/hello/hello_2.10-3_amd64.deb", True),
         ("static.crates.io", "/crates/serde/serde-1.0.0.crate", True),
         ("proxy.golang.org", "/golang.org/x/text/@v/v0.3.0.zip", True),
@@ -260,6 +265,36 @@ async def test_an_answer_that_breaks_off_is_not_kept(way_out: WayOut) -> None:
 )
 def test_the_files_of_known_registries(host: str, path: str, is_kept: bool) -> None:
     assert PackageFiles().holds(host, 443, path) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("path", "is_kept"),
+    [
+        ("/simple/a/a-1.0-py3-none-any.whl", True),
+        ("/a_v2.tar.gz", True),
+        ("/files/@1/a@2.3.tgz", True),
+        ("/a-1/a.zip", False),
+        ("/a-b.zip", False),
+        ("/a-1.0.txt", False),
+    ],
+)
+def test_the_files_of_a_named_host(path: str, is_kept: bool) -> None:
+    assert PackageFiles(["files.acme.dev"]).holds("files.acme.dev", 443, path) is is_kept
+
+
+@pytest.mark.parametrize(
+    "host", ["elsewhere.test", "deb.debian.org", "registry.npmjs.org", "proxy.golang.org", "files.acme.dev"]
+)
+@pytest.mark.parametrize("unit", ["_", "-1", "-1.", "pool/", "pool/_a", "%2f", "@%2f", "/@v/v1.", "a/", "/"])
+@pytest.mark.parametrize("characters", [1000, 8000])
+def test_a_hostile_path_does_not_take_long(host: str, unit: str, characters: int) -> None:
+    files = PackageFiles(["files.acme.dev"])
+    paths = [f"{begin}{unit * (characters // len(unit))}" for begin in ("/", "/pool/", "/@", "/a-1")]
+    begun = time.perf_counter()
+
+    assert not any(files.holds(host, 443, path) for path in paths)
+
+    assert time.perf_counter() - begun < 1
 
 
 def files_below(folder: Path) -> list[Path]:
