@@ -21,6 +21,10 @@ _ASSIGNED: Final = (
     r"(?i)(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)[\w.-]{0,20}[\"']?"
     r"\s{0,3}[:=]{1,2}\s{0,3}[\"']?([^\s\"'`,;:<>(){}\[\]$\\/]{8,200})"
 )
+# A search begins only where a word begins, and its quantifiers are possessive, for the same reason.
+_SIGNED: Final = (
+    r"(?<![\w-])(?:[\w-]{0,100}?-)?(eyJ[\w-]{10,5000}+\.eyJ[\w-]{10,5000}+\.[\w-]{10,5000}+)"
+)
 
 _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (kind, re.compile(pattern))
@@ -40,7 +44,7 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         ("package_registry_token", r"\b(npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,255})"),
         ("hugging_face_token", r"\b(hf_[A-Za-z0-9]{30,255})"),
         ("slipway_key", r"\b(slw_[\w-]{43})"),
-        ("signed_token", r"\b(eyJ[\w-]{10,5000}\.eyJ[\w-]{10,5000}\.[\w-]{10,5000})"),
+        ("signed_token", _SIGNED),
         ("password_in_url", r"://[^\s/:@]{0,100}:([^\s/:@]{3,200})@"),
         (
             "authorization_header",
@@ -52,7 +56,7 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         ),
     )
 )
-_IMAGE = re.compile(r"data:image/[\w.+-]{1,20};base64,")
+_IMAGE = re.compile(r"data:image/[\w.+-]{1,20};base64,[A-Za-z0-9+/]*+={0,2}")
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class SecretScan:
 
     def matches(self, text: str) -> Iterator[Match]:
         """Yields the secrets that are found in the text. The same secret may be yielded several times."""
-        if len(text) < MIN_CHARACTERS or _IMAGE.match(text):
+        if len(text) < MIN_CHARACTERS or _IMAGE.fullmatch(text):
             return
         data = text.encode()
         for name, value, find in self._known:
@@ -95,7 +99,7 @@ class SecretScan:
 
     def hide(self, text: str) -> str:
         """Returns the text with each secret replaced by `<secret-hidden>`."""
-        if len(text) < MIN_CHARACTERS or _IMAGE.match(text):
+        if len(text) < MIN_CHARACTERS or _IMAGE.fullmatch(text):
             return text
         data = text.encode()
         for _, _, find in self._known:
