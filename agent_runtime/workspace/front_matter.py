@@ -8,7 +8,9 @@ from typing import Any
 
 MAX_FILE_BYTES = 64 * 1024
 
-_FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
+# Blanks at the end of a line, such as "\r", do not count. They must not include "\n": if they did, the time
+# would grow with the square of the number of empty lines.
+_FRONT_MATTER = re.compile(r"\A---[^\S\n]*+\n(.*?)\n---[^\S\n]*+(?:\n|\Z)", re.DOTALL)
 
 
 class UnusableFileError(Exception):
