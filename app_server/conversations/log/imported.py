@@ -15,15 +15,20 @@ import orjson
 from pydantic import ValidationError
 
 from agent_runtime.events.union import parse_event
-from app_server.core.errors import AppError
+from app_server.core.errors import AppError, PayloadTooLarge
 from app_server.events.schemas import DurableFrame
 from app_server.git.address import InvalidRepository, parse_address
+from app_server.http.json_limits import MAX_VALUES, values_in
 
 META = "meta.json"
 MAX_EVENTS = 20_000
 MAX_EVENT_BYTES = 8 * 1024**2
 MAX_TOTAL_BYTES = 64 * 1024**2
 MAX_META_BYTES = 1024**2
+MAX_TOTAL_VALUES = 4 * MAX_VALUES
+"""The largest number of JSON values in all events together, counted as in `json_limits`: commas inside texts
+count, too. A decoded value takes about a hundred bytes, so this limits the memory of an import.
+"""
 _MAX_TITLE = 200
 _EVENT = re.compile(r"(?:event_|events/event-)(\d{1,9})[_-][^/]+\.json")
 
@@ -41,6 +46,12 @@ class NotAnExport(AppError):
     code = "not_an_export"
 
 
+class TooManyValues(PayloadTooLarge):
+    """The error for a file with more JSON values than one event or one file may have."""
+
+    code = "import_too_many_values"
+
+
 @dataclass(frozen=True)
 class ImportedLog:
     """The content of an exported conversation: its events, numbered from 1, and its title, model and
@@ -55,12 +66,15 @@ class ImportedLog:
 
 def read_export(content: bytes) -> ImportedLog:
     """Reads and checks the zip file of an exported conversation, and returns its content. Paths in the zip
-    file are never used as paths on the disk. Raises NotAnExport if the file cannot be imported. The function
-    may take some seconds, so callers must run it in a thread.
+    file are never used as paths on the disk. Raises NotAnExport if the file cannot be imported. Raises
+    TooManyValues if it has too many JSON values. The function may take some seconds, so callers must run it
+    in a thread.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            meta = orjson.loads(_unpacked(archive, archive.getinfo(META), MAX_META_BYTES))
+            described = _unpacked(archive, archive.getinfo(META), MAX_META_BYTES)
+            _checked_values(described, META)
+            meta = orjson.loads(described)
             if not isinstance(meta, dict):
                 raise NotAnExport(f"{META} is not a JSON object.")
             frames = list(_frames(archive))
@@ -81,10 +95,13 @@ def _frames(archive: zipfile.ZipFile) -> Iterator[DurableFrame]:
     if len(numbered) > MAX_EVENTS:
         raise NotAnExport(f"There are more than {MAX_EVENTS} events in the file.")
     known: set[str] = set()
-    room = MAX_TOTAL_BYTES
+    room, values = MAX_TOTAL_BYTES, 0
     for seq, (_, entry) in enumerate(sorted(numbered, key=lambda pair: pair[0]), start=1):
         body = _unpacked(archive, entry, min(room, MAX_EVENT_BYTES))
         room -= len(body)
+        values += _checked_values(body, entry.filename)
+        if values > MAX_TOTAL_VALUES:
+            raise TooManyValues(f"The events in the file have more than {MAX_TOTAL_VALUES} JSON values.")
         try:
             parse_event(body)
             frame = DurableFrame(type="durable", seq=seq, event=orjson.loads(body))
@@ -105,6 +122,16 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> by
     if len(content) > most:
         raise NotAnExport(f"The file is too large, from {entry.filename[:200]} on.")
     return content
+
+
+def _checked_values(body: bytes, name: str) -> int:
+    """Returns the number of JSON values in a file of the zip file. Raises TooManyValues if there are too
+    many. It is called before the file is decoded, because decoded values take much memory.
+    """
+    values = values_in(body)
+    if values > MAX_VALUES:
+        raise TooManyValues(f"{name[:200]} has more than {MAX_VALUES} JSON values.")
+    return values
 
 
 def _text(given: Any, most: int) -> str | None:

@@ -8,13 +8,16 @@ from app_server.conversations.imports import import_conversation
 from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.routes.dependencies import Viewer
 from app_server.conversations.schemas import AppConversation
+from app_server.core.client_concurrency import Turns
 from app_server.core.database import ServerDatabase
-from app_server.core.errors import NotFound
+from app_server.core.errors import NotFound, TooManyRequests
 from app_server.core.pubsub import ServerPubSub
 
 router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
 
 _BODY = {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}, "required": True}
+# An import can take some hundred megabytes of memory, so a user has one at a time. A second one is refused.
+_imports = Turns(1)
 
 
 @router.post("/import", status_code=201, openapi_extra={"requestBody": _BODY})
@@ -31,9 +34,18 @@ async def import_exported_conversation(
     `conversation_imported`.
 
     422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events, or contains
-    more than 64 MB of unpacked data.
+    more than 64 MB of unpacked data. 413 `import_too_many_values` if one event has more than 500,000 JSON
+    values or all events have more than 2,000,000. 429 `import_running` if another import of the user has not
+    ended.
     """
-    conversation_id = await import_conversation(database, user, trail, await request.body())
+    turn = _imports.of(user.id)
+    if turn.locked():
+        raise TooManyRequests(
+            "Another import of yours has not ended. Import the file again when it has ended.",
+            code="import_running",
+        )
+    async with turn:
+        conversation_id = await import_conversation(database, user, trail, await request.body())
     async with database.read() as session:
         shown = await viewer.find(session, conversation_id, user_id=user.id)
         channels = await channels_of(session, conversation_id)

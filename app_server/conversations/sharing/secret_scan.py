@@ -22,9 +22,7 @@ _ASSIGNED: Final = (
     r"\s{0,3}[:=]{1,2}\s{0,3}[\"']?([^\s\"'`,;:<>(){}\[\]$\\/]{8,200})"
 )
 # A search begins only where a word begins, and its quantifiers are possessive, for the same reason.
-_SIGNED: Final = (
-    r"(?<![\w-])(?:[\w-]{0,100}?-)?(eyJ[\w-]{10,5000}+\.eyJ[\w-]{10,5000}+\.[\w-]{10,5000}+)"
-)
+_SIGNED: Final = r"(?<![\w-])(?:[\w-]{0,100}?-)?(eyJ[\w-]{10,5000}+\.eyJ[\w-]{10,5000}+\.[\w-]{10,5000}+)"
 
 _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (kind, re.compile(pattern))

@@ -740,7 +740,9 @@ export interface paths {
          *     `conversation_imported`.
          *
          *     422 `not_an_export` if the file is not an exported conversation, has more than 20,000 events, or contains
-         *     more than 64 MB of unpacked data.
+         *     more than 64 MB of unpacked data. 413 `import_too_many_values` if one event has more than 500,000 JSON
+         *     values or all events have more than 2,000,000. 429 `import_running` if another import of the user has not
+         *     ended.
          */
         post: operations["import_exported_conversation_api_v1_app_conversations_import_post"];
         delete?: never;

@@ -2,8 +2,10 @@
 refused.
 """
 
+import asyncio
 import io
 import json
+import threading
 import zipfile
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +13,15 @@ from uuid import UUID
 
 import pytest
 
+from app_server.conversations import imports
 from app_server.conversations.log import imported
-from app_server.conversations.log.imported import NotAnExport, read_export
+from app_server.conversations.log.imported import ImportedLog, NotAnExport, TooManyValues, read_export
 from app_server.conversations.models import Conversation
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
 from tests.app_server.conversations.test_export import worked
 from tests.app_server.problems import assert_problem
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM
 
 MESSAGE: dict[str, Any] = {
@@ -141,3 +145,63 @@ def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(imported, "MAX_EVENTS", 2)
     with pytest.raises(NotAnExport, match="more than 2"):
         read_export(many)
+
+
+def state_update(name: str, value: str) -> str:
+    return (
+        f'{{"id": "{name}", "kind": "ConversationStateUpdateEvent", "source": "environment", '
+        f'"timestamp": "2026-11-26T10:00:00", "key": "x", "value": {value}}}'
+    )
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"meta.json": {}, "event_0_a.json": state_update("a", "[" + "[]," * 400_000 + "0]")},
+        {
+            "meta.json": {},
+            **{f"event_{n}_a.json": state_update(f"a{n}", "[" + "0," * 450_000 + "0]") for n in range(5)},
+        },
+        {"meta.json": "[" + "0," * 510_000 + "0]", "event_0_m.json": MESSAGE},
+    ],
+)
+def test_a_small_file_with_very_many_values_is_refused_before_they_are_decoded(
+    files: dict[str, object],
+) -> None:
+    content = zipped(files)
+
+    assert len(content) < 64 * 1024
+    with pytest.raises(TooManyValues, match="JSON values") as refused:
+        read_export(content)
+    assert (refused.value.status, refused.value.code) == (413, "import_too_many_values")
+
+
+def test_a_file_with_many_values_is_imported() -> None:
+    values = "[" + "0," * 300_000 + "0]"
+    files = {f"event_{n}_a.json": state_update(f"a{n}", values) for n in range(4)}
+
+    assert len(read_export(zipped({"meta.json": {}, **files})).frames) == 4
+
+
+async def test_a_user_imports_one_file_at_a_time(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def read_slowly(content: bytes) -> ImportedLog:
+        begun.set()
+        assert may_end.wait(PATIENCE_SECONDS)
+        return read_export(content)
+
+    content = zipped({"meta.json": {}, "event_0_m.json": MESSAGE})
+    with monkeypatch.context() as patched:
+        patched.setattr(imports, "read_export", read_slowly)
+        first = asyncio.create_task(home.client.post(f"{ROOT}/import", content=content))
+        assert await asyncio.to_thread(begun.wait, PATIENCE_SECONDS)
+    second = await home.client.post(f"{ROOT}/import", content=content)
+    async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:
+        of_another = await other.post(f"{ROOT}/import", content=content)
+    may_end.set()
+    third = (await first, await home.client.post(f"{ROOT}/import", content=content))
+
+    assert_problem(second, 429, "import_running")
+    assert of_another.status_code == 201
+    assert [reply.status_code for reply in third] == [201, 201]
