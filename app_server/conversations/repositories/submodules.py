@@ -113,7 +113,7 @@ def _absolute(url: str, parent: Address) -> str:
     """
     if not url.startswith(("./", "../")):
         # A name such as owner/repo would be looked up at another host than the repository's.
-        return url if "://" in url or re.match(r"[^/]+@[^/:]+:", url) else ""
+        return url if "://" in url or re.match(r"[^/@]++@[^/:]++:", url) else ""
     base = parent.public_url.rstrip("/")
     while url.startswith(("./", "../")):
         first, _, url = url.partition("/")

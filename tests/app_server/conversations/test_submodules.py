@@ -1,5 +1,7 @@
 """Tests of submodules: which ones of a repository are fetched, and with which permissions."""
 
+import time
+
 import pytest
 
 from app_server.conversations.repositories.submodules import MAX_SUBMODULES, submodules_in, words_about
@@ -67,3 +69,14 @@ def test_their_number_is_limited_and_what_is_no_submodule_is_left_out() -> None:
     assert len(submodules_in(f"core.pager\nless\0{many}", PARENT, "/work/harbour")) == MAX_SUBMODULES
     [of_a_path] = submodules_in(settings(("a", "a", "../b")), parse_address("/srv/git/harbour"), "/work")
     assert of_a_path.reason == "a sandbox cannot reach the repository that names it"
+
+
+@pytest.mark.parametrize("unit", ["@", "@a", "a@", "/.", "./"])
+def test_a_hostile_url_does_not_take_long(unit: str) -> None:
+    url = f"a{unit * (50_000 // len(unit))}"
+    begun = time.perf_counter()
+
+    [found] = submodules_in(settings(("lamp", "lamp", url)), PARENT, "/work/harbour")
+
+    assert found.reason is not None
+    assert time.perf_counter() - begun < 2
