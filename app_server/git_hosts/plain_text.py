@@ -10,23 +10,32 @@ _BLOCKS = frozenset(
     ("p", "div", "ul", "ol", "table", "tr", "pre", "blockquote", *(f"h{n}" for n in range(1, 7)))
 )
 _HIDDEN = frozenset(("script", "style", "head"))
-_CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|section_(?:start|end):\d+:[^\r\n]*\r")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*+[A-Za-z]")
+# The end of a mark is optional, because a search from each mark without an end would take a time that grows
+# with the square of the line.
+_SECTION = re.compile(r"section_(?:start|end):\d+:[^\r\n]*+(?P<end>\r)?")
+# Python's parser takes a time that grows with the square of the text if tags or comments do not end.
+_MARKUP = re.compile(
+    r"(?P<left_out><!--.*?(?:-->|\Z)|<[!?][^<>]*+>)|(?P<tag></?[A-Za-z][^<>]*+>)|<", re.DOTALL
+)
 
 
 def end_of_log(content: bytes) -> str:
     """Returns the last 64 KiB of a job log as text. Removes colour codes, and the codes with which GitLab
     marks the sections of a log.
     """
-    text = _CONTROL.sub("", content[-2 * MAX_LOG_BYTES :].decode(errors="replace")).encode()
+    shown = content[-2 * MAX_LOG_BYTES :].decode(errors="replace")
+    shown = _SECTION.sub(lambda found: "" if found["end"] else found[0], shown)
+    text = _COLOUR.sub("", shown).encode()
     return text[-MAX_LOG_BYTES:].decode(errors="ignore")
 
 
 def from_html(html: str) -> str:
     """Converts HTML to plain text: a list item begins with a dash, a link is followed by its address, an
-    image is replaced by its address.
+    image is replaced by its address. A `<` that begins no complete tag is text.
     """
     reader = _Reader()
-    reader.feed(html)
+    reader.feed(_MARKUP.sub(lambda found: "" if found["left_out"] else found["tag"] or "&lt;", html))
     reader.close()
     lines = (" ".join(line.split()) for line in "".join(reader.found).splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

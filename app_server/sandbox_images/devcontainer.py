@@ -53,7 +53,9 @@ _WHY_IGNORED = {
 }
 # These settings have no effect.
 _LABELS = {"name", "$schema"}
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+# The closing brace is optional, because a search from each variable without one would take a time that grows
+# with the square of the text.
+_VARIABLE = re.compile(r"\$\{([^}]*+)(?P<end>\})?")
 # A command's argument cannot contain a zero byte.
 _Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
@@ -109,6 +111,8 @@ class _Plain:
         return _VARIABLE.sub(self._value, text)
 
     def _value(self, found: re.Match[str]) -> str:
+        if not found["end"]:
+            return found[0]
         kind, *rest = found[1].split(":")
         if kind not in {"localEnv", "env"} or len(rest) < 2:
             raise BadRequest(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -224,3 +225,15 @@ def test_what_would_build_is_not_used_without_a_dockerfile(project: Path) -> Non
 
     assert found.base == "debian:12"
     assert found.ignored == ["build (it names no Dockerfile)"]
+
+
+def test_many_variables_without_an_end_do_not_take_long(project: Path) -> None:
+    value = "${" * 100_000
+    write(project, {"build": {"dockerfile": "Dockerfile", "args": {"X": "${localEnv:A:b}" + value}}})
+    begun = time.perf_counter()
+
+    found = read_devcontainer(project)
+
+    assert time.perf_counter() - begun < 2
+    assert isinstance(found.base, BaseSource)
+    assert found.base.arguments == {"X": f"b{value}"}
