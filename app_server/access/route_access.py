@@ -11,7 +11,8 @@ from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from starlette.requests import HTTPConnection
 
 from app_server.access.authentication import authenticate
-from app_server.access.permissions import Permission
+from app_server.access.permissions import Permission, permissions_of
+from app_server.access.principal import Principal
 from app_server.core.errors import Forbidden
 
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -72,6 +73,19 @@ def permission_missing(permission: Permission) -> Forbidden:
         code="permission_missing",
         fix="Ask an administrator for another role, or use a key with this scope.",
     )
+
+
+def refuse_narrowed_key(principal: Principal, permission: Permission) -> None:
+    """Checks that the API key of a request may change a thing of its user that applies to other users, too.
+    `permission`: the permission with which a user makes things apply to other users.
+
+    Raises Forbidden `permission_missing` if the user's role includes the permission and the scopes of the key
+    leave it out. If the role does not include it, the things of the user apply to the user only. Then the
+    user may change them.
+    """
+    user = principal.user
+    if permission in permissions_of(user.role, user.organisation_id) and not principal.may(permission):
+        raise permission_missing(permission)
 
 
 def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import CurrentTrail
-from app_server.access.authentication import CurrentUser, require_user
+from app_server.access.authentication import CurrentPrincipal, CurrentUser, require_user
 from app_server.all_settings.form import SettingsSchema, agent_schema, conversation_schema
 from app_server.all_settings.schemas import CurrentUserInfo, Saved, SaveSettings, SettingsInfo
 from app_server.all_settings.service import SettingsStore
@@ -43,13 +43,13 @@ async def get_settings(user: CurrentUser, session: ReadSession, request: Request
     "/settings",
     responses={
         400: {"description": "No model is chosen"},
-        403: {"description": "The user may not choose what sandboxes are built on"},
+        403: {"description": "The user may not change this setting"},
         404: {"description": "There is no such sandbox spec"},
         409: {"description": "The stored key was given for another address"},
     },
 )
 async def save_settings(
-    user: CurrentUser,
+    principal: CurrentPrincipal,
     trail: CurrentTrail,
     session: Session,
     body: SaveSettings,
@@ -59,12 +59,13 @@ async def save_settings(
 
     A change of the model is stored in the active model profile if the user can change this profile. Otherwise
     it is stored in the user's profile `default`, which is created if it does not exist and becomes the active
-    profile. A user cannot change built-in profiles and profiles of other users.
+    profile. A user cannot change built-in profiles and profiles of other users. 403 `permission_missing` if
+    this profile is shared and the API key lacks the scope `administer`.
 
     Some settings of the OpenHands API have a fixed value in Slipway. The request is refused if it contains
     another value for one of them.
     """
-    await _settings_store(request, session, user).save(body, trail)
+    await _settings_store(request, session, principal.user).save(body, principal, trail)
     return Saved(message="The settings are saved.")
 
 

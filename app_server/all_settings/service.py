@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server import demo
 from app_server.access.audit_trail import AuditTrail
+from app_server.access.principal import Principal
 from app_server.all_settings.schemas import (
     ConversationSettings,
     LLMDiff,
@@ -28,7 +29,7 @@ from app_server.marketplaces import service as marketplaces
 from app_server.mcp_servers.service import infos_of, list_servers
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.permission import SpecPermission
-from app_server.settings import profile_lookup, profiles
+from app_server.settings import profile_lookup, profiles, sharing
 from app_server.settings.cloning import DEFAULT_MODE, FETCHES_SUBMODULES, CloneMode
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode, chosen_mode
@@ -93,17 +94,19 @@ class SettingsStore:
             provider_tokens_set=tokens,
         )
 
-    async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
-        """Saves the settings that `changes` contains; the other settings stay.
+    async def save(self, changes: SaveSettings, principal: Principal, trail: AuditTrail) -> None:
+        """Saves the settings that `changes` contains; the other settings stay. `principal`: the user and the
+        permissions of the request.
 
         Raises BadRequest `inherited_marketplaces` if `changes` would change the marketplaces that all users
         share. Raises Forbidden `setting_enforced` if the organisation or a team enforces another value. Also
         raises the errors of the packages that store the changed settings, such as Conflict `api_key_needed`,
-        NotFound `sandbox_spec_not_found` and Forbidden `sandbox_specs_not_allowed`.
+        NotFound `sandbox_spec_not_found`, Forbidden `permission_missing` and Forbidden
+        `sandbox_specs_not_allowed`.
         """
         await self._save_marketplaces(changes, trail)
         await self._save_skills(changes, trail)
-        await self._save_model(changes, trail)
+        await self._save_model(changes, principal, trail)
         await self._save_conversation(changes, trail)
         given = changes.model_fields_set
         own: dict[str, Any] = {
@@ -163,7 +166,7 @@ class SettingsStore:
     async def _own(self) -> UserSettings | None:
         return await self.session.get(UserSettings, self.user.id)
 
-    async def _save_model(self, changes: SaveSettings, trail: AuditTrail) -> None:
+    async def _save_model(self, changes: SaveSettings, principal: Principal, trail: AuditTrail) -> None:
         llm, has_budget = changes.agent_settings_diff.llm, "max_budget_per_task" in changes.model_fields_set
         if not (llm.model_fields_set or has_budget):
             return
@@ -171,6 +174,7 @@ class SettingsStore:
         budget = changes.max_budget_per_task if active is None or has_budget else active.max_budget_per_task
         wanted = _merged(active, llm, budget)
         name = active.name if active else NEW_PROFILE
+        await sharing.require_may_change(self.session, principal, name)
         await profiles.save_profile(self.session, self.cipher, self.user.id, name, wanted)
         await profiles.activate_profile(self.session, self.user.id, name)
         target = (AuditTarget.PROFILE, name)

@@ -11,9 +11,10 @@ from fastapi import APIRouter, Request
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.permissions import Permission
-from app_server.access.route_access import permission_missing
+from app_server.access.route_access import permission_missing, refuse_narrowed_key
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.callbacks import service
+from app_server.callbacks.models import Callback
 from app_server.callbacks.schemas import (
     AddCallback,
     CallbackInfo,
@@ -72,7 +73,7 @@ async def add_callback(
 
 @router.patch("/{callback_id}")
 async def change_callback(
-    user: CurrentUser,
+    principal: CurrentPrincipal,
     trail: CurrentTrail,
     session: Session,
     callback_id: UUID,
@@ -81,11 +82,12 @@ async def change_callback(
 ) -> CallbackInfo:
     """Changes fields of a callback and returns the callback.
 
+    403 `permission_missing` if the callback runs for everyone and the API key lacks the scope `administer`.
     400 `no_url` if the request contains a URL and the callback is not of the kind `webhook` or `chat`. 400
     `no_instructions` if the request contains instructions and the callback is not of the kind `task`. 400
     `no_filter` if all filters of a callback of the kind `chat`, `mail`, `comment` or `task` would be empty.
     """
-    callback = await service.callback_of(session, user.id, callback_id)
+    callback = await _changeable(session, principal, callback_id)
     service.change(cipher, callback, body)
     info = service.callback_info(cipher, callback)
     fields = sorted(body.model_fields_set)
@@ -95,12 +97,17 @@ async def change_callback(
 
 @router.delete("/{callback_id}", status_code=204)
 async def delete_callback(
-    user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, cipher: ServerCipher
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    callback_id: UUID,
+    cipher: ServerCipher,
 ) -> None:
     """Deletes a callback and the stored deliveries of events for this callback. Deliveries that wait for
-    their next attempt are cancelled.
+    their next attempt are cancelled. 403 `permission_missing` if the callback runs for everyone and the API
+    key lacks the scope `administer`.
     """
-    callback = await service.callback_of(session, user.id, callback_id)
+    callback = await _changeable(session, principal, callback_id)
     info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_DELETED, info)
     await session.delete(callback)
@@ -108,7 +115,7 @@ async def delete_callback(
 
 @router.post("/{callback_id}/rotate-secret")
 async def rotate_secret_of_callback(
-    user: CurrentUser,
+    principal: CurrentPrincipal,
     trail: CurrentTrail,
     session: Session,
     callback_id: UUID,
@@ -117,9 +124,10 @@ async def rotate_secret_of_callback(
 ) -> CallbackWithSecret:
     """Gives a webhook a new secret, which is shown only in this reply. Messages are also signed with the
     previous secret until the time `previous_secret_until` in the reply. 400 `no_secret` if the callback is
-    not a webhook.
+    not a webhook. 403 `permission_missing` if the callback runs for everyone and the API key lacks the scope
+    `administer`.
     """
-    callback = await service.callback_of(session, user.id, callback_id)
+    callback = await _changeable(session, principal, callback_id)
     secret = service.rotate(cipher, callback, timedelta(hours=body.keep_previous_hours))
     info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_CHANGED, info, change="secret rotated")
@@ -149,13 +157,25 @@ async def search_deliveries(
 
 @router.post("/{callback_id}/deliveries/{delivery_id}/redeliver")
 async def redeliver(
-    user: CurrentUser, session: Session, callback_id: UUID, delivery_id: UUID
+    principal: CurrentPrincipal, session: Session, callback_id: UUID, delivery_id: UUID
 ) -> DeliveryInfo:
     """Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
     `delivery_waits` if the delivery has not ended yet. 409 `callback_disabled` if the callback is disabled.
+    403 `permission_missing` if the callback runs for everyone and the API key lacks the scope `administer`.
     """
-    callback = await service.callback_of(session, user.id, callback_id)
+    callback = await _changeable(session, principal, callback_id)
     return await service.redeliver(session, callback, delivery_id)
+
+
+async def _changeable(session: Session, principal: CurrentPrincipal, callback_id: UUID) -> Callback:
+    """Returns a callback of the user that the request may change. Raises NotFound if the user has no such
+    callback. Raises Forbidden `permission_missing` if the callback runs for everyone and the scopes of the
+    API key leave out `administer`.
+    """
+    callback = await service.callback_of(session, principal.user.id, callback_id)
+    if callback.is_for_everyone:
+        refuse_narrowed_key(principal, Permission.ADMINISTER)
+    return callback
 
 
 def _check_recipient(config: Config, principal: CurrentPrincipal, email: str) -> None:

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from agent_runtime.catalogue.lookup import facts_of
 from app_server.access.audit_trail import CurrentTrail
-from app_server.access.authentication import CurrentUser
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
@@ -53,14 +53,18 @@ async def get_profile(user: CurrentUser, session: ReadSession, name: ProfileName
 
 @router.post("/{name}", status_code=201)
 async def save_profile(
-    user: CurrentUser,
+    principal: CurrentPrincipal,
     trail: CurrentTrail,
     session: Session,
     name: ProfileNameInPath,
     body: SaveProfile,
     cipher: ServerCipher,
 ) -> ChangedProfile:
-    """Adds a profile of the user. If the user already has a profile with this name, replaces its settings."""
+    """Adds a profile of the user. If the user already has a profile with this name, replaces its settings.
+    403 `permission_missing` if the profile is shared and the API key lacks the scope `administer`.
+    """
+    user = principal.user
+    await sharing.require_may_change(session, principal, name)
     given = body.llm and body.llm.settings()
     llm = given or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
@@ -82,9 +86,13 @@ async def save_profile(
 
 @router.delete("/{name}")
 async def delete_profile(
-    user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> DeletedProfile:
-    await profiles.delete_profile(session, user.id, name)
+    """Deletes a profile of the user. 403 `permission_missing` if the profile is shared and the API key lacks
+    the scope `administer`.
+    """
+    await sharing.require_may_change(session, principal, name)
+    await profiles.delete_profile(session, principal.user.id, name)
     trail.record(session, AuditAction.PROFILE_DELETED, (AuditTarget.PROFILE, name))
     return DeletedProfile(name=name, message=f"The profile {name} is deleted.")
 
@@ -103,8 +111,17 @@ async def activate_profile(
 
 @router.post("/{name}/rename")
 async def rename_profile(
-    user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath, body: RenameProfile
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    name: ProfileNameInPath,
+    body: RenameProfile,
 ) -> ChangedProfile:
+    """Renames a profile of the user. 403 `permission_missing` if the profile is shared and the API key lacks
+    the scope `administer`.
+    """
+    user = principal.user
+    await sharing.require_may_change(session, principal, name)
     row = await profiles.rename_profile(session, user.id, name, body.new_name)
     target = (AuditTarget.PROFILE, name)
     trail.record(session, AuditAction.PROFILE_CHANGED, target, change="renamed", new_name=body.new_name)

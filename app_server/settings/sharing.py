@@ -9,6 +9,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server import demo
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
+from app_server.access.route_access import refuse_narrowed_key
 from app_server.core.errors import Conflict
 from app_server.settings.models import LLMProfile, UserSettings
 from app_server.settings.profile_lookup import first_shared_profile, own_profile, require_profile
@@ -56,6 +59,18 @@ async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, nam
     await session.execute(in_use.values(shared_profile_id=None))
     await session.flush()
     return profile
+
+
+async def require_may_change(session: AsyncSession, principal: Principal, name: str) -> None:
+    """Checks that the request may change, rename or delete the user's own profile with this name. Does
+    nothing if there is no such profile. Raises Forbidden `permission_missing` if the user shares the profile
+    with other users, and the scopes of the API key leave out `administer`.
+    """
+    query = select(LLMProfile.shared_in).where(
+        LLMProfile.user_id == principal.user.id, LLMProfile.name == name
+    )
+    if await session.scalar(query) is not None:
+        refuse_narrowed_key(principal, Permission.ADMINISTER)
 
 
 async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:

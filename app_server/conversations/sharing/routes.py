@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 
 from app_server.access.audit_trail import CurrentTrail
-from app_server.access.authentication import CurrentUser
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.conversations.live.change_notices import telling
 from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing import service, with_teams
@@ -47,7 +47,7 @@ async def share_with_everyone(
 
 @router.get("/candidates")
 async def find_candidates(
-    user: CurrentUser,
+    principal: CurrentPrincipal,
     session: ReadSession,
     conversation_id: UUID,
     request: Request,
@@ -57,9 +57,9 @@ async def find_candidates(
     contains the query, and then up to 20 people whose name contains the query or whose e-mail address is the
     query. An administrator can share with all teams, another user only with teams to which the user belongs.
     """
-    teams = await with_teams.team_candidates(session, user, conversation_id, query)
+    teams = await with_teams.team_candidates(session, principal, conversation_id, query)
     with_address = await request.state.users_with_address(session, query)
-    found = await service.candidates(session, user.id, conversation_id, query, with_address)
+    found = await service.candidates(session, principal.user.id, conversation_id, query, with_address)
     return [
         *(Candidate(team_id=team.id, name=team.name) for team in teams),
         *(Candidate(user_id=person.id, name=person.name, is_service=person.is_service) for person in found),
@@ -108,7 +108,7 @@ async def stop_sharing_with_person(
 
 @router.put("/teams/{team_id}")
 async def share_with_team(
-    user: CurrentUser,
+    principal: CurrentPrincipal,
     trail: CurrentTrail,
     session: Session,
     conversation_id: UUID,
@@ -124,7 +124,9 @@ async def share_with_team(
     shared with 50 teams.
     """
     async with telling(session, pubsub, conversation_id):
-        return await with_teams.share_with_team(session, user, trail, conversation_id, team_id, body.access)
+        return await with_teams.share_with_team(
+            session, principal, trail, conversation_id, team_id, body.access
+        )
 
 
 @router.delete("/teams/{team_id}")

@@ -7,6 +7,8 @@ from sqlalchemy import Select, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import AuditTrail
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
 from app_server.conversations.sharing.access import Access, require_access
 from app_server.conversations.sharing.models import ConversationTeamShare, ShareRole
 from app_server.conversations.sharing.schemas import Sharing
@@ -21,14 +23,13 @@ from app_server.core.errors import NotFound
 from app_server.teams.membership import visible_teams
 from app_server.teams.models import Team
 from app_server.teams.service import team_not_found
-from app_server.users.models import ADMINISTRATORS, User
 
 MAX_TEAMS_OF_CONVERSATION = 50
 
 
 async def share_with_team(
     session: AsyncSession,
-    user: User,
+    principal: Principal,
     trail: AuditTrail,
     conversation_id: UUID,
     team_id: UUID,
@@ -42,12 +43,12 @@ async def share_with_team(
     conversation. Raises Conflict `too_many_teams` if the conversation is shared with the maximum number of
     teams.
     """
-    conversation = await require_access(session, user.id, conversation_id, Access.OWN)
+    conversation = await require_access(session, principal.user.id, conversation_id, Access.OWN)
     share = await session.get(ConversationTeamShare, (conversation_id, team_id))
     if share is not None and share.role == role:
         return await show(session, conversation)
     if share is None:
-        team = await session.scalar(_visible_to(user).where(Team.id == team_id))
+        team = await session.scalar(_visible_to(principal).where(Team.id == team_id))
         if team is None:
             raise team_not_found()
         count = select(func.count()).where(ConversationTeamShare.conversation_id == conversation_id)
@@ -79,7 +80,7 @@ async def stop_sharing_with_team(
 
 
 async def team_candidates(
-    session: AsyncSession, user: User, conversation_id: UUID, text: str
+    session: AsyncSession, principal: Principal, conversation_id: UUID, text: str
 ) -> Sequence[Team]:
     """Returns up to 20 teams with which the user can share the conversation, sorted by name. These are teams
     that the user may see and whose name contains `text`.
@@ -87,10 +88,10 @@ async def team_candidates(
     Raises NotFound if the user may not see the conversation. Raises Forbidden `conversation_access_missing`
     if the user is not its owner.
     """
-    await require_access(session, user.id, conversation_id, Access.OWN)
-    query = _visible_to(user).where(Team.name.icontains(text, autoescape=True))
+    await require_access(session, principal.user.id, conversation_id, Access.OWN)
+    query = _visible_to(principal).where(Team.name.icontains(text, autoescape=True))
     return (await session.scalars(query.limit(MAX_CANDIDATES))).all()
 
 
-def _visible_to(user: User) -> Select[Team]:
-    return visible_teams(user.id, sees_all=user.role in ADMINISTRATORS)
+def _visible_to(principal: Principal) -> Select[Team]:
+    return visible_teams(principal.user.id, sees_all=principal.may(Permission.ADMINISTER))

@@ -3,7 +3,8 @@ credentials for a request.
 
 Each user can save and delete the credentials for the user's sandboxes. There are also credentials of the
 server. They are for the sandboxes of all users of the default organisation, whose administrators manage the
-installation. Only the owner of the installation can save and delete them.
+installation. Only the owner of the installation can save and delete them. An API key of the owner needs the
+scope `installation` for this.
 """
 
 import base64
@@ -19,6 +20,9 @@ from sqlalchemy import ColumnElement, and_, or_, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
+from app_server.access.route_access import permission_missing
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, Forbidden, NotFound
@@ -177,18 +181,19 @@ async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCreden
 
 
 async def save(
-    session: AsyncSession, cipher: Cipher, user: User, given: EnteredCredential
+    session: AsyncSession, cipher: Cipher, principal: Principal, given: EnteredCredential
 ) -> EgressCredential:
     """Saves a credential and returns its database row. Replaces the credential with the same owner (the user
     or the server), scope, repository, host, port and path prefix, if there is one.
 
     Raises Conflict `too_many_credentials` if the owner already has MAX_CREDENTIALS credentials. Raises
     Conflict `credential_exists` if another request saves the same credential at the same time. Raises
-    Forbidden if a user who is not the owner of the installation saves a credential of the server.
+    Forbidden if a user who is not the owner of the installation saves a credential of the server. Raises
+    Forbidden `permission_missing` if the owner's API key lacks the scope `installation` for this.
     """
-    is_server = given.scope is CredentialScope.SERVER
+    user, is_server = principal.user, given.scope is CredentialScope.SERVER
     if is_server:
-        _require_owner(user)
+        _require_owner(principal)
     owner = "" if is_server else user.id.hex
     key_values = {
         "owner": owner,
@@ -220,13 +225,14 @@ async def save(
     return row
 
 
-async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
+async def remove(session: AsyncSession, principal: Principal, credential_id: UUID) -> str:
     """Deletes a credential and returns its host. Raises NotFound if the user may not see the credential.
-    Raises Forbidden for a credential of the server if the user is not the owner of the installation.
+    Raises Forbidden for a credential of the server if the user is not the owner of the installation. Raises
+    Forbidden `permission_missing` if the owner's API key lacks the scope `installation` for this.
     """
-    row = await require(session, user, credential_id)
+    row = await require(session, principal.user, credential_id)
     if row.scope is CredentialScope.SERVER:
-        _require_owner(user)
+        _require_owner(principal)
     await session.delete(row)
     return row.host
 
@@ -243,17 +249,21 @@ async def require(session: AsyncSession, user: User, credential_id: UUID) -> Egr
 
 
 async def uses(
-    session: AsyncSession, user: User, credential_id: UUID, before: tuple[datetime, UUID] | None, limit: int
+    session: AsyncSession,
+    principal: Principal,
+    credential_id: UUID,
+    before: tuple[datetime, UUID] | None,
+    limit: int,
 ) -> Sequence[EgressCredentialUse]:
     """Returns the recorded requests that the credential was added to, latest first.
 
-    The owner of the installation gets the requests from all sandboxes. Other users get only the requests from
-    their sandboxes. before: the time and the id of a record; only older records are returned. None means the
-    latest records.
+    The owner of the installation gets the requests from all sandboxes; an API key of the owner needs the
+    scope `installation` for this. Otherwise, users get only the requests from their sandboxes. before: the
+    time and the id of a record; only older records are returned. None means the latest records.
     """
     query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
-    if not owns_installation(user):
-        query = query.where(EgressCredentialUse.user_id == user.id)
+    if not owns_installation(principal):
+        query = query.where(EgressCredentialUse.user_id == principal.user.id)
     if before is not None:
         query = query.where(tuple_(EgressCredentialUse.at, EgressCredentialUse.id) < before)
     order = (EgressCredentialUse.at.desc(), EgressCredentialUse.id.desc())
@@ -283,8 +293,11 @@ def _is_below(path: str, prefix: str) -> bool:
     return not any(part.partition(";")[0] in {".", ".."} for part in _SEPARATORS.split(path))
 
 
-def owns_installation(user: User) -> bool:
-    return user.role is Role.OWNER and user.is_of_default_organisation
+def owns_installation(principal: Principal) -> bool:
+    """Returns whether the user owns the installation and the request has the permission INSTALLATION, which
+    the scopes of an API key can leave out.
+    """
+    return _is_owner(principal.user) and principal.may(Permission.INSTALLATION)
 
 
 def _of_server(user_id: UUID) -> ColumnElement[bool]:
@@ -296,6 +309,12 @@ def _of_server(user_id: UUID) -> ColumnElement[bool]:
     return and_(EgressCredential.scope == CredentialScope.SERVER, is_for_user)
 
 
-def _require_owner(user: User) -> None:
-    if not owns_installation(user):
+def _is_owner(user: User) -> bool:
+    return user.role is Role.OWNER and user.is_of_default_organisation
+
+
+def _require_owner(principal: Principal) -> None:
+    if not _is_owner(principal.user):
         raise Forbidden("Only the owner of this installation may set credentials for all users.")
+    if not principal.may(Permission.INSTALLATION):
+        raise permission_missing(Permission.INSTALLATION)
