@@ -29,6 +29,9 @@ _FAR_REACHING = (
     *(b"clear-site-data", b"strict-transport-security", b"public-key-pins", b"alt-svc", b"nel", b"report-to"),
     b"reporting-endpoints",
 )
+# Reverse proxies in front of Slipway, such as nginx, obey these headers of a reply: they send another file,
+# or change how they limit and store the reply.
+_TO_PROXIES = (b"x-accel-", b"x-sendfile", b"x-lighttpd-", b"x-litespeed-")
 # On our own origin, only headers that are known to affect nothing but their reply are kept.
 _HARMLESS = frozenset(
     {b"accept-ranges", b"age", b"allow", b"cache-control", b"content-disposition", b"content-encoding"}
@@ -76,6 +79,7 @@ def reply_headers(
     `location`: where the browser sees the page, at a separate host name or below a path. `port`: the port of
     the program in the sandbox. `framed_by`: the origins whose pages may show this page in a frame.
     """
+    given = [(name, value) for name, value in given if not name.startswith(_TO_PROXIES)]
     if isinstance(location, OwnName):
         return [
             *_with_own_cookies(_moved(without(given, _FAR_REACHING), port, prefix="")),

@@ -249,3 +249,27 @@ def socket(visitor: httpx.AsyncClient, path: str, **options: Any) -> connect:
         max_size=None,
         **options,
     )
+
+
+async def gives_no_orders(visitor: httpx.AsyncClient) -> None:
+    orders = {
+        "X-Accel-Redirect": "/internal/secret",
+        "X-Accel-Expires": "86400",
+        "X-Accel-Limit-Rate": "1",
+        "X-Accel-Buffering": "yes",
+        "X-Accel-Charset": "utf-16",
+        "X-Sendfile": "/etc/passwd",
+        "X-LIGHTTPD-send-file": "/etc/passwd",
+        "X-LiteSpeed-Location": "/internal/secret",
+    }
+    given = (await visitor.get("given", params={**orders, "X-Theirs": "1"})).headers
+    assert not {name.lower() for name in orders} & set(given)
+    assert given["x-theirs"] == "1"
+
+
+async def test_a_page_at_its_own_name_gives_no_orders_to_a_proxy_in_front(visitor: httpx.AsyncClient) -> None:
+    await gives_no_orders(visitor)
+
+
+async def test_a_page_below_a_path_gives_no_orders_to_a_proxy_in_front(by_path: httpx.AsyncClient) -> None:
+    await gives_no_orders(by_path)
