@@ -90,8 +90,10 @@ async def read_all(database: Database, user_id: UUID, guard: Guard | None) -> No
     """Fetches all marketplaces that the user can use, and stores the skills that they contain now. If a
     marketplace cannot be read, stores the reason instead.
 
-    guard: checks that the repositories' hosts are not in the server's private network; None allows every
-    host.
+    guard: checks that the hosts of the user's own marketplaces are not in the server's private network; None
+    allows every host. Marketplaces that are shared with all users may be on every host, because only
+    administrators of the installation register them. So the result of such a marketplace is the same for each
+    user who reads it.
     """
     async with database.read() as session:
         wanted = [each.registration for each in await known_repositories(session, user_id)]
@@ -106,7 +108,8 @@ async def read_all(database: Database, user_id: UUID, guard: Guard | None) -> No
                 skills=[],
             )
             try:
-                found = await read_repository(registration.without_scope(), guard)
+                is_shared = row.user_id is None
+                found = await read_repository(registration.without_scope(), None if is_shared else guard)
             except UnreadableMarketplace as error:
                 row.problems = [str(error)]
                 return row

@@ -200,9 +200,31 @@ async def test_administrators_install_for_everyone_and_a_users_own_comes_first(
         refused = await other.post(INSTALLED, json=private)
         assert "127.0.0.1" in detail(refused, "skill_repository_unreadable")
         await register(other, host)
-        (read, _) = (await other.post(f"{SKILLS}/catalogue/read")).json()
-        assert read["problems"]
+        (of_everyone, read) = (await other.post(f"{SKILLS}/catalogue/read")).json()
+        assert (of_everyone["scope"], of_everyone["problems"]) == ("instance", [])
+        assert (read["scope"], read["skill_count"]) == ("personal", 0)
+        assert "127.0.0.1" in read["problems"][0]
     assert_problem(await client.get(f"{INSTALLED}/{own['id']}"), 404, "skill_not_found")
+
+
+async def test_a_members_read_leaves_the_shared_marketplaces_of_everyone_readable(
+    app: App, client: httpx.AsyncClient, host: GitHost, tmp_path: Path
+) -> None:
+    head = publish(host, tmp_path / "work", {"a/knots/SKILL.md": skill("knots")})
+    # The host has a private address, which administrators of the installation may use.
+    shared = [{"name": "ours", "source": host.url("team/skills")}]
+    (await client.put("/api/v1/marketplaces/shared", json={"marketplaces": shared})).raise_for_status()
+    (await client.post(f"{SKILLS}/catalogue/read")).raise_for_status()
+    async with app.database.session() as session:
+        member = await create_user(session, name="Ada", role=Role.MEMBER)
+        _, key = await create_api_key(session, member, name="tests")
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as other:
+        (await other.post(f"{SKILLS}/catalogue/read")).raise_for_status()
+        for reader in (client, other):
+            (known,) = await get(reader, "catalogue/repositories")
+            assert (known["commit"], known["skill_count"], known["problems"]) == (head, 1, [])
+            (found,) = (await get(reader, "catalogue", query="knots"))["items"]
+            assert (found["marketplace"], found["scope"]) == ("ours", "instance")
 
 
 async def test_skills_are_switched_off_everywhere_or_in_one_repository(home: Home, repository: Path) -> None:
