@@ -175,7 +175,8 @@ class SettingsStore:
         wanted = _merged(active, llm, budget)
         name = active.name if active else NEW_PROFILE
         await sharing.require_may_change(self.session, principal, name)
-        await profiles.save_profile(self.session, self.cipher, self.user.id, name, wanted)
+        source = None if "base_url" in llm.model_fields_set else active
+        await profiles.save_profile(self.session, self.cipher, self.user.id, name, wanted, address_of=source)
         await profiles.activate_profile(self.session, self.user.id, name)
         target = (AuditTarget.PROFILE, name)
         trail.record(self.session, AuditAction.PROFILE_CHANGED, target, change="saved", model=wanted.model)

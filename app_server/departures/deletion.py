@@ -73,7 +73,7 @@ async def begin_deletion(
     person.deleting_at = now()
     renamed: dict[str, str] = {}
     if heir and wanted.profiles is Fate.HAND_OVER:
-        renamed = await hand_over_profiles(session, person.id, heir)
+        renamed = await hand_over_profiles(session, person, heir)
     if heir and wanted.callbacks is Fate.HAND_OVER:
         await hand_over_callbacks(session, person.id, heir)
     else:

@@ -8,7 +8,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.permissions import Permission, permissions_of
-from app_server.callbacks.models import Callback
+from app_server.callbacks.models import Callback, Processor
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.sharing.models import ConversationShare
 from app_server.egress.models import EgressRecord, EgressSetting
@@ -21,13 +21,16 @@ from app_server.triggers.models import Trigger
 from app_server.users.models import User
 
 
-async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User) -> dict[str, str]:
+async def hand_over_profiles(session: AsyncSession, person: User, heir: User) -> dict[str, str]:
     """Gives the person's model profiles (saved models with their options and API keys) to the heir, another
     person. A profile is renamed if the heir has a profile of the same name. Returns the new names of the
     renamed profiles, keyed by the old names. The heir's active profile does not change. A shared profile
     stays shared only if the heir is an administrator.
+
+    The base URL of a profile must not lead into the private network until the heir saves it again, even if
+    the heir administers the installation. Only the base URLs of persons who administer it may do so at once.
     """
-    theirs = (await session.scalars(select(LLMProfile).where(LLMProfile.user_id == person_id))).all()
+    theirs = (await session.scalars(select(LLMProfile).where(LLMProfile.user_id == person.id))).all()
     names = set(await session.scalars(select(LLMProfile.name).where(LLMProfile.user_id == heir.id)))
     may_share = Permission.ADMINISTER in permissions_of(heir.role, heir.organisation_id)
     renamed: dict[str, str] = {}
@@ -37,6 +40,8 @@ async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User)
         names.add(profile.name)
         profile.user_id = heir.id
         profile.is_active = False
+        if profile.base_url is not None and not person.administers_installation:
+            profile.mark_inherited_address()
         if not may_share:
             profile.shared_in = None
     await session.flush()
@@ -48,7 +53,8 @@ async def hand_over_conversations(
 ) -> list[UUID]:
     """Gives the person's conversations to another person, the heir, and returns the ids of the conversations.
     The heir also gets their sandboxes, archives, pull requests and network settings, and the records of their
-    pushes, network requests and costs. People who could see a conversation can still see it.
+    pushes, network requests and costs. People who could see a conversation can still see it. Model keys, with
+    which programs in the sandboxes call the models of the conversations, end.
 
     `renamed`: the new names of model profiles (saved models with their options) that were renamed for the
     heir, keyed by the old names. The conversations then refer to the new names.
@@ -68,6 +74,8 @@ async def hand_over_conversations(
             (SpendingAccount, SpendingAccount.id),
         ):
             await session.execute(update(of_conversation).where(column.in_(some)).values(user_id=heir.id))
+        model_keys = update(Conversation).where(Conversation.id.in_(some))
+        await session.execute(model_keys.values(model_key_hash=None, model_key_until=None))
         in_batch = ConversationShare.conversation_id.in_(some)
         await session.execute(delete(ConversationShare).where(in_batch, ConversationShare.user_id == heir.id))
         for old, new in renamed.items():
@@ -94,11 +102,17 @@ async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User
     conversations, such as webhook calls. A callback of an administrator can run for the conversations of all
     users of the organisation. If the heir is not an administrator, such a callback then runs only for the
     heir's conversations.
+
+    Callbacks with an address or instructions that the person has entered are disabled, because they would
+    send the events of the heir there or act for the heir. The heir reads them and enables them.
     """
+    theirs = Callback.user_id == person_id
+    with_content = update(Callback).where(theirs, Callback.processor.in_(_WITH_CONTENT))
+    await session.execute(with_content.values(is_enabled=False, disabled_reason=_CHECK_FIRST))
     values: dict[str, object] = {"user_id": heir.id}
     if Permission.ADMINISTER not in permissions_of(heir.role, heir.organisation_id):
         values["is_for_everyone"] = False
-    await session.execute(update(Callback).where(Callback.user_id == person_id).values(**values))
+    await session.execute(update(Callback).where(theirs).values(**values))
 
 
 async def hand_over_triggers(
@@ -123,6 +137,8 @@ async def hand_over_triggers(
 
 
 _BATCH = 500
+_WITH_CONTENT = (Processor.WEBHOOK, Processor.CHAT, Processor.MAIL, Processor.TASK)
+_CHECK_FIRST = "A person who has left set this up. Check its address or instructions before you enable it."
 
 
 def _free_name(name: str, taken: set[str]) -> str:

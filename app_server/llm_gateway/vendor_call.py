@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 from fastapi import Request, Response
 
-from app_server.core.errors import BadGateway
+from app_server.core.errors import BadGateway, Forbidden
+from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.forwarding.added_fields import additions_of
 from app_server.llm_gateway.forwarding.pass_through import pass_through
 from app_server.llm_gateway.forwarding.recorded_model import replay
@@ -20,7 +21,7 @@ from app_server.llm_gateway.forwarding.vertex import DEFAULT_LOCATION, SignInRef
 from app_server.settings.models import LLMProfile
 from app_server.settings.service_account import VERTEX_PREFIX
 from app_server.users.models import User
-from app_server.users.outgoing import guard_of, http_of, require_callable
+from app_server.users.outgoing import guard_of, require_allowed
 
 CHAT, RESPONSES = "/chat/completions", "/responses"
 
@@ -51,16 +52,16 @@ async def ask(
                 key = signed_in.token
                 location = profile.chosen.location or DEFAULT_LOCATION
                 vendor = replace(vendor, project_and_location=(signed_in.project, location))
-            is_guarded = vendor.base_url is not None and not _is_trusted(user, profile)
-            if vendor.base_url and is_guarded:
-                await require_callable(request, user, vendor.base_url)
-            with _address_hidden(profile, user):
+            guard = _guard_of(request, user, profile)
+            with _address_hidden(profile, user), _inheritance_explained(profile):
+                if vendor.base_url:
+                    await require_allowed(guard, vendor.base_url)
                 return await translate(
                     vendor,
                     body,
                     api_key=key,
                     timeout_seconds=added.timeout_seconds,
-                    guard=guard_of(request, user) if is_guarded else None,
+                    guard=guard,
                     headers=added.headers,
                 )
 
@@ -84,10 +85,10 @@ async def passed(
     Forbidden `private_address` if the base URL is a private address and no administrator of the installation
     has set it.
     """
-    is_guarded = profile.base_url is not None and not _is_trusted(user, profile)
-    with _address_hidden(profile, user):
+    is_guarded = _guard_of(request, user, profile) is not None
+    with _address_hidden(profile, user), _inheritance_explained(profile):
         return await pass_through(
-            http_of(request, user) if is_guarded else request.state.http,
+            request.state.guarded_http if is_guarded else request.state.http,
             vendor,
             body,
             added=additions_of(profile, request.state.cipher, request.state.config),
@@ -105,13 +106,39 @@ def _is_shared_with(user: User, profile: LLMProfile) -> bool:
     return profile.user_id != user.id
 
 
-def _is_trusted(user: User, profile: LLMProfile) -> bool:
-    """Returns whether the base URL of the model profile (a saved model with its address and key) may be a
-    private network address. This is so only for a profile that an administrator shares with a user of the
-    default organisation. The administrators of this organisation manage the installation, so they may use its
-    private network.
+def _guard_of(request: Request, user: User, profile: LLMProfile) -> Guard | None:
+    """Returns the check that the base URL of the model profile (a saved model with its address and key) does
+    not lead into a private network. Returns None if the profile has no base URL, or if its base URL may lead
+    there.
+
+    It may lead there if the profile belongs to an administrator of the installation, or if an administrator
+    shares it with a user of the default organisation. The administrators of this organisation manage the
+    installation. It may not if a person who has left has entered it, and the owner has not saved it again.
     """
-    return _is_shared_with(user, profile) and user.is_of_default_organisation
+    guard: Guard = request.state.guard
+    if profile.base_url is None:
+        return None
+    if profile.has_inherited_address:
+        return guard
+    is_trusted = _is_shared_with(user, profile) and user.is_of_default_organisation
+    return None if is_trusted else guard_of(request, user)
+
+
+@contextmanager
+def _inheritance_explained(profile: LLMProfile) -> Iterator[None]:
+    """Adds the way out to the error `private_address`, if it is raised in the `with` block because a person
+    who has left has entered the base URL of the profile.
+    """
+    try:
+        yield
+    except Forbidden as error:
+        if error.code != "private_address" or not profile.has_inherited_address:
+            raise
+        raise Forbidden(
+            f"The address of {profile.name!r} is private, and a person who has left has entered it.",
+            code=error.code,
+            fix="If it is right, an administrator who owns the profile saves it again in the settings.",
+        ) from error
 
 
 @contextmanager

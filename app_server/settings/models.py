@@ -14,6 +14,7 @@ from app_server.settings.options import ProfileOptions
 
 RECORDED_PREFIX = "recorded/"
 DEFAULT_MAX_ITERATIONS = 500
+_INHERITED = "inherited_address"
 
 
 def is_recorded(model: str) -> bool:
@@ -55,7 +56,9 @@ class LLMProfile(Base):
     """
     output_cost_per_token: Mapped[float | None]
     options: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
-    """The fields of ProfileOptions whose values differ from the defaults."""
+    """The fields of ProfileOptions whose values differ from the defaults. Also contains `inherited_address`
+    with the value true if `has_inherited_address`.
+    """
     extra_headers_encrypted: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     """HTTP headers that are added to each model call. The key is the name of the header; the value is
     encrypted. Only the app server adds these headers, so sandboxes never get them.
@@ -79,6 +82,17 @@ class LLMProfile(Base):
     @property
     def chosen(self) -> ProfileOptions:
         return ProfileOptions.model_validate(self.options or {})
+
+    @property
+    def has_inherited_address(self) -> bool:
+        """Whether `base_url` was entered by a person who has left and did not administer the installation.
+        Then `base_url` must not lead into the private network, whoever owns the profile now. This ends when
+        the owner saves the address again.
+        """
+        return self.base_url is not None and (self.options or {}).get(_INHERITED) is True
+
+    def mark_inherited_address(self) -> None:
+        self.options = {**(self.options or {}), _INHERITED: True}
 
     @property
     def extra_header_names(self) -> list[str]:

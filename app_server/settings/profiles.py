@@ -27,7 +27,13 @@ DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 
 
 async def save_profile(
-    session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
+    session: AsyncSession,
+    cipher: Cipher,
+    user_id: UUID,
+    name: str,
+    llm: LLMSettings,
+    *,
+    address_of: LLMProfile | None = None,
 ) -> LLMProfile:
     """Adds or changes the user's profile with this name and returns it. A new profile becomes the active one
     if it is the user's first profile that is not a recording. A recording is a profile that plays back stored
@@ -37,6 +43,9 @@ async def save_profile(
     stored key and headers are never sent to another server. Therefore, if the base URL or the vendor of the
     model changes, the request must contain the key and the headers again, or delete them. If it does not,
     raises Conflict `api_key_needed` or `extra_headers_needed`.
+
+    `address_of`: the profile from which the base URL is copied; None if the user has entered the base URL. A
+    copied base URL that a person who has left had entered stays marked as such.
 
     Raises Conflict `llm_profile_built_in` if `name` is the name of the built-in demo profile. Raises Conflict
     `too_many_llm_profiles` if the user has the maximum number of profiles. Raises BadRequest
@@ -48,6 +57,7 @@ async def save_profile(
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
         raise BadRequest("There is no such recording.", code="recording_not_found")
     check(llm)
+    is_inherited = address_of is not None and address_of.has_inherited_address
     profiles = await list_own_profiles(session, user_id)
     known = next((each for each in profiles if each.name == name), None)
     if known:
@@ -58,6 +68,8 @@ async def save_profile(
     profile.input_cost_per_token = llm.input_cost_per_token
     profile.output_cost_per_token = llm.output_cost_per_token
     profile.options = llm.options()
+    if is_inherited:
+        profile.mark_inherited_address()
     if llm.extra_headers is not None:
         profile.extra_headers_encrypted = {
             header: cipher.encrypt(value.get_secret_value()) for header, value in llm.extra_headers.items()

@@ -65,14 +65,16 @@ async def save_profile(
     """
     user = principal.user
     await sharing.require_may_change(session, principal, name)
-    given = body.llm and body.llm.settings()
+    given, source = body.llm and body.llm.settings(), None
+    if given is None:
+        source = await profile_lookup.active_profile(session, user.id)
     llm = given or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
         without: dict[str, object] = {"api_key": None, "extra_headers": None}
         if not body.preserve_existing_api_key:
             without = {"api_key": SecretStr(""), "extra_headers": {}}
         llm = llm.model_copy(update=without)
-    row = await profiles.save_profile(session, cipher, user.id, name, llm)
+    row = await profiles.save_profile(session, cipher, user.id, name, llm, address_of=source)
     trail.record(
         session,
         AuditAction.PROFILE_CHANGED,

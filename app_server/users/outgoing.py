@@ -48,7 +48,14 @@ async def require_callable(connection: HTTPConnection, user: User, url: str) -> 
     installation may call every URL. Raises Forbidden `private_address` if the host is in a private network.
     Raises BadGateway `host_not_found` if the address of the host cannot be found.
     """
-    guard = guard_of(connection, user)
+    await require_allowed(guard_of(connection, user), url)
+
+
+async def require_allowed(guard: Guard | None, url: str) -> None:
+    """Checks that the guard allows a connection to this URL. None allows every URL. Raises Forbidden
+    `private_address` if the host is in a private network. Raises BadGateway `host_not_found` if the address
+    of the host cannot be found.
+    """
     if guard is None:
         return
     parts = httpx.URL(url)

@@ -302,3 +302,26 @@ async def test_a_callback_that_logs_writes_one_line(
     assert any(record.message == "an event of a conversation" for record in caplog.records)
     wrong = {"name": "Log", "processor": "log", "url": "https://example.com"}
     assert (await client.post(PATH, json=wrong)).status_code == 422
+
+
+async def test_a_handed_over_webhook_gets_no_events_of_its_new_owner_until_it_is_enabled(
+    app: App, client: httpx.AsyncClient, owner: User, receiver: Receiver
+) -> None:
+    async with app.database.session() as session:
+        member = await create_user(session, name="Grace", role=Role.MEMBER)
+        _, key = await create_api_key(session, member, name="tests")
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as theirs:
+        callback = await add(theirs, receiver)
+    fates = dict.fromkeys(("conversations", "profiles", "triggers"), "delete")
+    body = {**fates, "callbacks": "hand_over", "heir_id": owner.id.hex}
+    (await client.post(f"/api/v1/people/{member.id}/deletion", json=body)).raise_for_status()
+    own = await add(client, receiver)
+    conversation_id = await conversation_of(app, owner)
+    await report(app, conversation_id, {})
+    await reaches(client, own, "delivered")
+    for state in ("waiting", "failed", "delivered"):
+        assert await deliveries(client, callback, state) == []
+    assert len(receiver.heard) == 1
+    (await client.patch(f"{PATH}/{callback['id']}", json={"is_enabled": True})).raise_for_status()
+    await report(app, conversation_id, {}, after=1)
+    await reaches(client, callback, "delivered")

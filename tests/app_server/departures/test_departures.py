@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -27,6 +28,7 @@ from app_server.teams.models import Team, TeamMember
 from app_server.triggers.models import Trigger
 from app_server.users.models import Role, User
 from app_server.users.service import create_user
+from app_server.users.tokens import token_hash
 from tests.app_server.conftest import App
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
@@ -135,6 +137,46 @@ async def test_what_is_handed_over_goes_on_with_its_new_owner(
         entry = await session.scalar(select(AuditEntry).where(AuditEntry.action == "member.deleted"))
         assert entry is not None
         assert (entry.details["name"], entry.details["conversations"]) == ("Ada", "hand_over: 1")
+
+
+async def test_callbacks_that_send_or_act_are_handed_over_disabled_with_the_reason(
+    app: App, client: httpx.AsyncClient, owner: User, ada: Leaver
+) -> None:
+    encrypt = app.state["cipher"].encrypt
+    lists: dict[str, list[Any]] = {"kinds": [], "sources": [], "tools": [], "statuses": ["finished"]}
+    addresses = {
+        Processor.WEBHOOK: "https://receiver.example.com/x",
+        Processor.CHAT: "https://chat.example.com/x",
+        Processor.MAIL: "mailto:ada@example.com",
+        Processor.TASK: None,
+    }
+    async with app.database.session() as session:
+        for processor, url in addresses.items():
+            more = {"processor": processor, "url_encrypted": url and encrypt(url)}
+            session.add(Callback(user_id=ada.id, name=processor, **more, **lists))
+    (await client.post(f"{ada.path}/deletion", json={**KEEP, "heir_id": owner.id.hex})).raise_for_status()
+    callbacks = {one["processor"]: one for one in (await client.get("/api/v1/callbacks")).json()}
+    assert (callbacks.pop("log")["is_enabled"], len(callbacks)) == (True, 4)
+    for callback in callbacks.values():
+        assert not callback["is_enabled"]
+        assert "A person who has left" in callback["disabled_reason"]
+    path = f"/api/v1/callbacks/{callbacks['webhook']['id']}"
+    enabled = (await client.patch(path, json={"is_enabled": True})).json()
+    assert (enabled["is_enabled"], enabled["disabled_reason"]) == (True, None)
+
+
+async def test_model_keys_end_when_a_conversation_is_handed_over(
+    app: App, client: httpx.AsyncClient, owner: User, ada: Leaver
+) -> None:
+    async with app.database.session() as session:
+        conversation = await session.get_one(Conversation, ada.conversation_id)
+        conversation.model_key_hash = token_hash("the-model-key-of-ada")
+        conversation.model_key_until = now() + timedelta(hours=1)
+    (await client.post(f"{ada.path}/deletion", json={**KEEP, "heir_id": owner.id.hex})).raise_for_status()
+    shown = await client.get(f"/api/v1/app-conversations/{ada.conversation_id}/model-key")
+    assert shown.json() == {"expires_at": None}
+    async with app.database.read() as session:
+        assert (await session.get_one(Conversation, ada.conversation_id)).model_key_hash is None
 
 
 async def test_what_is_not_handed_over_is_deleted_with_the_person(

@@ -77,6 +77,37 @@ async def test_the_owner_of_another_organisation_shares_no_private_address(
     assert not scripted_llm.requests
 
 
+async def test_a_handed_over_model_stays_out_of_the_private_network_until_it_is_saved_again(
+    app: App, client: httpx.AsyncClient, inner: httpx.AsyncClient, keys: Keys, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.fallback = lambda _: say("Hello.")
+    near = {"model": "openai/x", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+    metadata = {"model": "anthropic/x", "base_url": "http://169.254.169.254", "api_key": "k"}
+    owner, member = sorted(await everybody(app), key=lambda user: user.role is Role.MEMBER)
+    async with app.database.session() as session:
+        for name, llm in (("local", near), ("other", metadata)):
+            await save_profile(session, app.state["cipher"], member.id, name, LLMSettings(**llm))
+    kept = dict.fromkeys(("conversations", "callbacks", "triggers"), "delete")
+    body = {**kept, "profiles": "hand_over", "heir_id": owner.id.hex}
+    (await client.post(f"/api/v1/people/{member.id}/deletion", json=body)).raise_for_status()
+    other = CHAT.replace("local", "other")
+    assert_problem(await inner.post(other, json=ASK, headers=keys.own), 403, "private_address")
+    refused = await inner.post(CHAT, json=ASK, headers=keys.own)
+    assert_problem(refused, 403, "private_address")
+    assert "saves it again" in refused.json()["fix"]
+
+    # Neither a change of another field nor a copy is a choice of the address.
+    (await client.post("/api/v1/settings/profiles/local/activate")).raise_for_status()
+    (await client.post("/api/v1/settings", json={"max_budget_per_task": 5})).raise_for_status()
+    (await client.post("/api/v1/settings/profiles/copy", json={})).raise_for_status()
+    for path in (CHAT, CHAT.replace("local", "copy")):
+        assert_problem(await inner.post(path, json=ASK, headers=keys.own), 403, "private_address")
+    assert not scripted_llm.requests
+
+    (await client.post("/api/v1/settings/profiles/local", json={"llm": near})).raise_for_status()
+    assert (await inner.post(CHAT, json=ASK, headers=keys.own)).status_code == 200
+
+
 async def test_the_address_of_a_model_with_another_protocol_is_checked_too(
     app: App, inner: httpx.AsyncClient, keys: Keys
 ) -> None:
