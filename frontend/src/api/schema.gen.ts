@@ -2280,7 +2280,8 @@ export interface paths {
         /**
          * Delete Callback
          * @description Deletes a callback and the stored deliveries of events for this callback. Deliveries that wait for
-         *     their next attempt are cancelled.
+         *     their next attempt are cancelled. 403 `permission_missing` if the callback runs for everyone and the API
+         *     key lacks the scope `administer`.
          */
         delete: operations["delete_callback_api_v1_callbacks__callback_id__delete"];
         options?: never;
@@ -2289,6 +2290,7 @@ export interface paths {
          * Change Callback
          * @description Changes fields of a callback and returns the callback.
          *
+         *     403 `permission_missing` if the callback runs for everyone and the API key lacks the scope `administer`.
          *     400 `no_url` if the request contains a URL and the callback is not of the kind `webhook` or `chat`. 400
          *     `no_instructions` if the request contains instructions and the callback is not of the kind `task`. 400
          *     `no_filter` if all filters of a callback of the kind `chat`, `mail`, `comment` or `task` would be empty.
@@ -2331,6 +2333,7 @@ export interface paths {
          * Redeliver
          * @description Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
          *     `delivery_waits` if the delivery has not ended yet. 409 `callback_disabled` if the callback is disabled.
+         *     403 `permission_missing` if the callback runs for everyone and the API key lacks the scope `administer`.
          */
         post: operations["redeliver_api_v1_callbacks__callback_id__deliveries__delivery_id__redeliver_post"];
         delete?: never;
@@ -2352,7 +2355,8 @@ export interface paths {
          * Rotate Secret Of Callback
          * @description Gives a webhook a new secret, which is shown only in this reply. Messages are also signed with the
          *     previous secret until the time `previous_secret_until` in the reply. 400 `no_secret` if the callback is
-         *     not a webhook.
+         *     not a webhook. 403 `permission_missing` if the callback runs for everyone and the API key lacks the scope
+         *     `administer`.
          */
         post: operations["rotate_secret_of_callback_api_v1_callbacks__callback_id__rotate_secret_post"];
         delete?: never;
@@ -3982,7 +3986,8 @@ export interface paths {
          *
          *     A change of the model is stored in the active model profile if the user can change this profile. Otherwise
          *     it is stored in the user's profile `default`, which is created if it does not exist and becomes the active
-         *     profile. A user cannot change built-in profiles and profiles of other users.
+         *     profile. A user cannot change built-in profiles and profiles of other users. 403 `permission_missing` if
+         *     this profile is shared and the API key lacks the scope `administer`.
          *
          *     Some settings of the OpenHands API have a fixed value in Slipway. The request is refused if it contains
          *     another value for one of them.
@@ -4547,6 +4552,7 @@ export interface paths {
          *
          *     If `allow` is true, also adds the host to the allowed hosts in the network settings of the user or of the
          *     repository. 403 for the scope `server` if the user is not the owner of the installation. 403
+         *     `permission_missing` for the scope `server` if the owner's API key lacks the scope `installation`. 403
          *     `setting_enforced` if an enforced rule denies the host. 409 `too_many_credentials` if the user (or the
          *     server) already has the maximum number of credentials. 409 `credential_exists` if another request saves
          *     the same credential at the same time. 409 `too_many_hosts` if too many hosts are allowed already. 422
@@ -4572,7 +4578,9 @@ export interface paths {
         /**
          * Delete Network Credential
          * @description Deletes a credential. From the next request on, requests to its host are sent without the credential.
-         *     The host stays an allowed host in the network settings.
+         *     The host stays an allowed host in the network settings. 403 for a credential of the server if the user is
+         *     not the owner of the installation. 403 `permission_missing` if the owner's API key lacks the scope
+         *     `installation` for this.
          */
         delete: operations["delete_network_credential_api_v1_settings_network_credentials__credential_id__delete"];
         options?: never;
@@ -4590,8 +4598,8 @@ export interface paths {
         /**
          * Search Network Credential Uses
          * @description Returns a page of the requests that the credential was added to, latest first. The owner of the
-         *     installation gets the requests from all sandboxes. Other users get only the requests from their
-         *     sandboxes.
+         *     installation gets the requests from all sandboxes; an API key of the owner needs the scope
+         *     `installation` for this. Otherwise, users get only the requests from their sandboxes.
          */
         get: operations["search_network_credential_uses_api_v1_settings_network_credentials__credential_id__uses_get"];
         put?: never;
@@ -4686,9 +4694,14 @@ export interface paths {
         /**
          * Save Profile
          * @description Adds a profile of the user. If the user already has a profile with this name, replaces its settings.
+         *     403 `permission_missing` if the profile is shared and the API key lacks the scope `administer`.
          */
         post: operations["save_profile_api_v1_settings_profiles__name__post"];
-        /** Delete Profile */
+        /**
+         * Delete Profile
+         * @description Deletes a profile of the user. 403 `permission_missing` if the profile is shared and the API key lacks
+         *     the scope `administer`.
+         */
         delete: operations["delete_profile_api_v1_settings_profiles__name__delete"];
         options?: never;
         head?: never;
@@ -4725,7 +4738,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Rename Profile */
+        /**
+         * Rename Profile
+         * @description Renames a profile of the user. 403 `permission_missing` if the profile is shared and the API key lacks
+         *     the scope `administer`.
+         */
         post: operations["rename_profile_api_v1_settings_profiles__name__rename_post"];
         delete?: never;
         options?: never;
@@ -20750,7 +20767,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The user may not choose what sandboxes are built on */
+            /** @description The user may not change this setting */
             403: {
                 headers: {
                     [name: string]: unknown;
