@@ -187,9 +187,12 @@ class Archives:
         return archive
 
     async def remove(self, archive: Archive) -> None:
+        """Deletes the archive: its database row and then its file. Deletes no other file, because the caller
+        need not hold the sandbox's lock, and another task may be writing an archive of the same sandbox.
+        """
         async with self._database.session() as session:
             await session.execute(delete(Archive).where(Archive.id == archive.id))
-        await self._remove_strays(archive.sandbox_id)
+        await asyncio.to_thread(self._file(archive.sandbox_id, archive.id).unlink, missing_ok=True)
 
     async def remove_all(self, sandbox_id: UUID) -> None:
         """Deletes all archive files of a sandbox. The caller must have deleted their database rows before."""
@@ -226,7 +229,8 @@ class Archives:
         """Deletes the sandbox's archive files that have no database row. Such a file may be the file of a
         deleted archive, or an incomplete file that a killed server has left.
 
-        Two calls for the same sandbox must not run at the same time.
+        The caller must hold the sandbox's lock. Otherwise the method could delete a complete file whose row
+        another task is about to add.
         """
         async with self._database.read() as session:
             rows = await session.scalars(select(Archive.id).where(Archive.sandbox_id == sandbox_id))

@@ -245,9 +245,8 @@ class Admission:
             if await self._sleep.end(sandbox_id):
                 return True
         for sandbox_id in await self._sleep.idle_for(IDLE_SECONDS):
-            if sandbox_id in held:
+            if sandbox_id in held and await self._sleep.put_idle_to_sleep(sandbox_id, IDLE_SECONDS):
                 logger.info("an idle sandbox makes room", extra={"sandbox_id": sandbox_id.hex})
-                await self._sleep.put_to_sleep(sandbox_id)
                 return await self._sleep.end(sandbox_id)
         return False
 

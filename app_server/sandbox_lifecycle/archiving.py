@@ -3,7 +3,7 @@ an archive file: on request, or when the sandbox has slept (was paused) for the 
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import BinaryIO
 from uuid import UUID
@@ -46,13 +46,23 @@ class Archiving:
         neither runs nor sleeps. Raises Unavailable with the error code of the sandbox backend (such as
         Docker) if the backend fails. After such a failure, the workspace is unchanged and the sandbox sleeps.
         """
+        await self._archive(sandbox_id)
+
+    async def _archive(self, sandbox_id: UUID, min_sleep_days: float | None = None) -> bool:
+        """Archives a sandbox as `archive` does. Returns True if the sandbox is archived at the end.
+
+        `min_sleep_days`: if given, the sandbox is archived only if it has slept for this many days at the
+        time when no other task can wake it any more. Otherwise the method changes nothing and returns False.
+        """
         machines = self._machines
         with _as_unavailable():
             await self._ready(sandbox_id)
             async with machines.locks[sandbox_id]:
                 sandbox = await machines.require(sandbox_id)
                 if sandbox.status == SandboxStatus.ARCHIVED:
-                    return
+                    return True
+                if min_sleep_days is not None and not await self._asleep([sandbox_id], min_sleep_days):
+                    return False
                 _require_rest(sandbox)
                 machines.running.pop(sandbox_id, None)
                 await self._rows.save(sandbox_id, SandboxStatus.PAUSED)
@@ -72,6 +82,10 @@ class Archiving:
                     await self._rows.put_back(sandbox_id)
                 await self._clear(sandbox_id)
         await machines.changed(sandbox_id)
+        return True
+
+    async def _asleep(self, sandbox_ids: Collection[UUID] | None, days: float) -> list[UUID]:
+        return await self._rows.asleep(sandbox_ids, days * _MINUTES_OF_A_DAY)
 
     async def snapshot(
         self,
@@ -159,11 +173,12 @@ class Archiving:
             await self._clear_later(sandbox_id)
         if self._days is None:
             return
-        asleep = await self._rows.asleep(None, self._days * _MINUTES_OF_A_DAY)
+        asleep = await self._asleep(None, self._days)
         for sandbox_id in [each for each in asleep if each not in self._refused]:
             try:
-                await self.archive(sandbox_id)
-                logger.info("a sleeping sandbox was archived", extra={"sandbox_id": sandbox_id.hex})
+                # Packing the sandboxes before this one may have taken long, and a user may have woken it.
+                if await self._archive(sandbox_id, self._days):
+                    logger.info("a sleeping sandbox was archived", extra={"sandbox_id": sandbox_id.hex})
             except AppError as error:
                 self._refused.add(sandbox_id)
                 extra = {"sandbox_id": sandbox_id.hex, "cause": error.detail, "fix": error.fix}

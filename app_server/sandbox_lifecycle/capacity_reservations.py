@@ -7,6 +7,7 @@ So two app servers never reserve the same memory, and no app server waits for an
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,8 +17,10 @@ from uuid import UUID
 from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
-from app_server.core.database import Database, now
+from app_server.core.database import UNAVAILABLE, Database, now
 from app_server.sandbox_records.models import CapacityReservation
+
+logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=60)
 """How long a reservation is valid after its last renewal. The reservations of an app server that was killed
@@ -100,7 +103,12 @@ class CapacityReservations:
     async def _renew(self, number: int) -> None:
         while True:
             await asyncio.sleep(RENEW_SECONDS)
-            await self._set_end(number, LEASE)
+            try:
+                await self._set_end(number, LEASE)
+            except UNAVAILABLE as error:
+                # The reservation is still valid for a while. The next renewal may succeed.
+                cause = str(error).partition("\n")[0]
+                logger.warning("a memory reservation was not renewed", extra={"cause": cause})
 
     async def _set_end(self, number: int, after: timedelta) -> None:
         async with self._database.session() as session:

@@ -38,17 +38,69 @@ class Sleep:
 
         Raises NotFound if there is no such sandbox. Raises Unavailable if the sandbox belongs to another app
         server. Raises StartFailure if the sandbox backend (such as Docker) fails; the method `pause` raises
-        Unavailable in place of this error.
+        Unavailable in place of this error. A sandbox that ran before still runs after such a failure.
         """
         machines = self._machines
         await machines.require(sandbox_id)
         async with machines.locks[sandbox_id]:
-            if (await machines.require(sandbox_id)).status == SandboxStatus.ARCHIVED:
+            status = (await machines.require(sandbox_id)).status
+            if status == SandboxStatus.ARCHIVED:
                 return
-            machines.running.pop(sandbox_id, None)
-            await self._rows.save(sandbox_id, SandboxStatus.PAUSED)
-            await machines.backend.freeze(sandbox_id)
+            await self._freeze(sandbox_id, was_running=status == SandboxStatus.RUNNING)
         await machines.changed(sandbox_id)
+
+    async def put_idle_to_sleep(self, sandbox_id: UUID, seconds: float) -> bool:
+        """Pauses the sandbox if it runs and has still been idle for longer than `seconds`. A message may have
+        arrived since the caller looked, for example while another sandbox was paused. Returns whether the
+        sandbox was paused. Raises StartFailure if the sandbox backend (such as Docker) fails. The sandbox
+        then still runs.
+        """
+        machines = self._machines
+        if sandbox_id not in machines.running:
+            return False
+        async with machines.locks[sandbox_id]:
+            sandbox = await self._rows.find(sandbox_id)
+            if sandbox is None or sandbox.status != SandboxStatus.RUNNING:
+                return False
+            is_frozen = await self._freeze(sandbox_id, was_running=True, min_idle_seconds=seconds)
+        await machines.changed(sandbox_id)
+        return is_frozen
+
+    async def _freeze(
+        self, sandbox_id: UUID, *, was_running: bool, min_idle_seconds: float | None = None
+    ) -> bool:
+        """Stores that the sandbox is paused, and then pauses it. Returns whether it was paused. If it was not
+        and it was running before (`was_running`), stores that it runs. The caller must hold the sandbox's
+        lock.
+
+        `min_idle_seconds`: the sandbox is only paused if it has been idle for longer; None means always.
+        """
+        machines = self._machines
+        # Otherwise the monitor would end the calls to the agent server of a sandbox that stays awake.
+        machines.held.add(sandbox_id)
+        running, is_frozen = None, False
+        try:
+            # The status is stored before the idle time is asked: a message that arrives later finds a paused
+            # sandbox and wakes it.
+            await self._rows.save(sandbox_id, SandboxStatus.PAUSED)
+            running = machines.running.pop(sandbox_id, None)
+            if min_idle_seconds is None or await self._is_idle(running, min_idle_seconds):
+                await machines.backend.freeze(sandbox_id)
+                is_frozen = True
+        finally:
+            try:
+                if was_running and not is_frozen:
+                    if running is not None:
+                        machines.running[sandbox_id] = running
+                    await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
+            finally:
+                machines.held.discard(sandbox_id)
+        return is_frozen
+
+    async def _is_idle(self, running: RunningSandbox | None, seconds: float) -> bool:
+        if running is None or running.id in self._machines.keep_awake_counts:
+            return False
+        return await _idle_seconds(running) > seconds
 
     async def end(self, sandbox_id: UUID) -> bool:
         """Ends the container or process of a sleeping (paused) sandbox, which frees its memory. Returns True
@@ -83,10 +135,14 @@ class Sleep:
         because a paused container still uses memory.
         """
         await self._end_long_frozen()
-        limit = self._config.sandbox_idle_minutes
-        for sandbox_id in await self.idle_for(limit * 60) if limit else []:
-            logger.info("an idle sandbox is put to sleep", extra={"sandbox_id": sandbox_id.hex})
-            await self.pause(sandbox_id)
+        seconds = (self._config.sandbox_idle_minutes or 0) * 60
+        for sandbox_id in await self.idle_for(seconds) if seconds else []:
+            try:
+                if await self.put_idle_to_sleep(sandbox_id, seconds):
+                    logger.info("an idle sandbox was put to sleep", extra={"sandbox_id": sandbox_id.hex})
+            except StartFailure as failure:
+                extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause, "fix": failure.fix}
+                logger.warning("an idle sandbox could not be put to sleep", extra=extra)
 
     async def _end_long_frozen(self) -> None:
         machines, minutes = self._machines, self._config.sandbox_frozen_minutes

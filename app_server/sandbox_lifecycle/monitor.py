@@ -51,7 +51,7 @@ class Monitor:
         known_before = set(machines.running)
         await self._mark_lost()
         wanted = await self._rows.wanted(machines.backend.kind.backend)
-        await self._forget(known_before - wanted)
+        await self._forget(known_before - wanted - machines.held)
         quiet = wanted - self._reviving - machines.deleting - machines.held
         known = {sandbox_id for sandbox_id in quiet if sandbox_id in machines.running}
         try:

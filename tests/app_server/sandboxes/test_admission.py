@@ -11,6 +11,7 @@ import pytest
 from docker import DockerClient
 from pydantic import SecretStr
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.core.config import Config
@@ -20,6 +21,7 @@ from app_server.sandbox_lifecycle import admission
 from app_server.sandbox_lifecycle import capacity_reservations as places
 from app_server.sandbox_lifecycle.admission_queue import AdmissionQueue, Waiting
 from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations, ReservationState
+from app_server.sandbox_lifecycle.idle_sleep import Sleep
 from app_server.sandbox_lifecycle.machines import Machines
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes import service
@@ -28,6 +30,7 @@ from app_server.users.models import Role, User
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, open_house, shell
 from tests.support.forked_agents import fork_sandboxes
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 
 ONE = 512 * 1024**2
@@ -183,6 +186,33 @@ async def test_an_idle_sandbox_falls_asleep_to_make_room_and_keeps_its_files(
         assert await status_of(house, newer.id) == SandboxStatus.PAUSED
 
 
+async def test_a_sandbox_that_just_got_work_does_not_make_room(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_room_for(house, 2)
+    async with house.open_sandboxes() as sandboxes:
+        oldest, newer = await house.start(sandboxes), await house.start(sandboxes)
+        monkeypatch.setattr(admission, "IDLE_SECONDS", 0.0)
+        idle_for, found = Sleep.idle_for, list[list[UUID]]()
+
+        async def busy() -> float:
+            return 0.0
+
+        async def send_after_the_look(sleep: Sleep, seconds: float) -> list[UUID]:
+            found.append(sorted(await idle_for(sleep, seconds), key=[oldest.id, newer.id].index))
+            monkeypatch.setattr(oldest.client, "idle_seconds", busy)
+            return found[-1]
+
+        monkeypatch.setattr(Sleep, "idle_for", send_after_the_look)
+        third = await house.start(sandboxes)
+
+        assert found[0] == [oldest.id, newer.id]
+        assert await third.client.is_healthy()
+        assert await status_of(house, oldest.id) == SandboxStatus.RUNNING
+        assert await oldest.client.is_healthy()
+        assert await status_of(house, newer.id) == SandboxStatus.PAUSED
+
+
 async def test_a_message_to_a_sleeping_sandbox_is_told_when_there_is_no_room(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +311,28 @@ async def test_the_memory_of_a_start_whose_server_died_is_free_after_a_while(
     too_old = ReservationState(last=0, sandbox_ids=frozenset())
     assert await those_of_all.take(uuid4(), too_old) is None
     assert await those_of_all.take(uuid4(), standing) == 2
+
+
+async def test_a_reservation_is_renewed_after_the_database_was_away(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reservations = CapacityReservations(house.database)
+    number = await reservations.take(uuid4(), await reservations.read())
+    assert number is not None
+    failures = [OperationalError("UPDATE", {}, Exception("database is locked"))]
+    renewed = asyncio.Event()
+    set_end = CapacityReservations._set_end
+
+    async def fail_once(self: CapacityReservations, number: int, after: timedelta) -> None:
+        if failures:
+            raise failures.pop()
+        await set_end(self, number, after)
+        renewed.set()
+
+    monkeypatch.setattr(CapacityReservations, "_set_end", fail_once)
+    monkeypatch.setattr(places, "RENEW_SECONDS", 0.01)
+    async with reservations.renewing(number), asyncio.timeout(PATIENCE_SECONDS):
+        await renewed.wait()
 
 
 async def test_the_memory_of_a_start_whose_sandbox_is_deleted_is_free_at_once(house: House) -> None:

@@ -1,7 +1,10 @@
 """Tests of workspaces that are archived and restored, and of snapshots for new conversations."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,7 +13,7 @@ from sqlalchemy import select, update
 
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.archives import archives as archives_module
-from app_server.archives.files import ArchiveWriter
+from app_server.archives.files import ArchiveWriter, WrittenArchive
 from app_server.core.database import now
 from app_server.core.errors import Conflict, StartFailure, Unavailable
 from app_server.sandbox_backends.process.backend import ProcessBackend
@@ -211,6 +214,69 @@ async def test_what_has_slept_for_days_is_archived(house: House) -> None:
         await sandboxes.archiving.tidy()
 
         assert await status_of(house, running.id) == SandboxStatus.ARCHIVED
+
+
+async def test_a_sandbox_that_was_woken_during_the_round_is_not_archived(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.config = house.config.model_copy(update={"sandbox_archive_days": 3})
+    async with house.open_sandboxes() as sandboxes:
+        first, woken = [await house.start(sandboxes) for _ in range(2)]
+        for running, days in ((first, 9), (woken, 8)):
+            await sandboxes.pause(running.id)
+            changes = update(Sandbox).where(Sandbox.id == running.id)
+            async with house.database.session() as session:
+                await session.execute(changes.values(updated_at=now() - timedelta(days=days)))
+        write = archives_module.Archives.write
+
+        async def wake_meanwhile(archives: archives_module.Archives, sandbox: Sandbox, *rest: Any) -> Archive:
+            if sandbox.id == first.id:
+                await sandboxes.wake(woken.id)
+            return await write(archives, sandbox, *rest)
+
+        monkeypatch.setattr(archives_module.Archives, "write", wake_meanwhile)
+        await sandboxes.archiving.tidy()
+
+        assert await status_of(house, first.id) == SandboxStatus.ARCHIVED
+        assert await status_of(house, woken.id) == SandboxStatus.RUNNING
+        assert await shell(sandboxes.running(woken.id), "echo works") == "works\n"
+
+
+async def test_a_deleted_snapshot_takes_no_file_that_is_being_written(
+    house: House, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = await house.start(sandboxes)
+    old = await sandboxes.archiving.snapshot(running.id, "old")
+    finish, loop = ArchiveWriter.finish, asyncio.get_running_loop()
+
+    def delete_meanwhile(writer: ArchiveWriter) -> WrittenArchive:
+        asyncio.run_coroutine_threadsafe(sandboxes.archives.remove(old), loop).result()
+        return finish(writer)
+
+    monkeypatch.setattr(ArchiveWriter, "finish", delete_meanwhile)
+    new = await sandboxes.archiving.snapshot(running.id, "new")
+
+    assert [file.name for file in files_of(house, running.id)] == [f"{new.id.hex}.tar.gz"]
+
+
+async def test_a_snapshot_deleted_before_the_row_of_an_archive_is_stored_loses_no_workspace(
+    house: House, sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = await house.start(sandboxes)
+    await shell(running, "echo kept > file")
+    old = await sandboxes.archiving.snapshot(running.id, "old")
+    replace = archives_module.Archives.replace_workspace
+
+    async def delete_first(archives: archives_module.Archives, sandbox_id: UUID, archive: Archive) -> None:
+        await archives.remove(old)
+        await replace(archives, sandbox_id, archive)
+
+    monkeypatch.setattr(archives_module.Archives, "replace_workspace", delete_first)
+    await sandboxes.archiving.archive(running.id)
+
+    assert len(files_of(house, running.id)) == 1, "the snapshot is gone, the archive is there"
+    again = await sandboxes.bring_up(running.id, house.reports.append)
+    assert await shell(again, "cat file") == "kept\n"
 
 
 async def test_archives_go_with_their_sandbox(house: House, sandboxes: Sandboxes) -> None:

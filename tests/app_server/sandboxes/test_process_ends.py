@@ -6,13 +6,14 @@ import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from app_server.cli.sandbox_inventory import open_inventory
 from app_server.core.config import Config
-from app_server.core.errors import Conflict, NotFound, StartFailure
+from app_server.core.errors import Conflict, NotFound, StartFailure, Unavailable
+from app_server.sandbox_backends.process.backend import ProcessBackend
 from app_server.sandbox_records.models import SandboxStatus
 from tests.app_server.sandboxes.conftest import House, eventually, open_house, shell
 from tests.app_server.sandboxes.process_house import folder_of, handle_of, is_running, is_up
@@ -163,6 +164,63 @@ async def test_only_sandboxes_that_idle_for_long_are_put_to_sleep(house: House) 
 
             assert row is not None
             assert (row.status == SandboxStatus.PAUSED) is is_asleep
+
+
+async def test_a_sandbox_that_got_work_while_another_fell_asleep_stays_awake(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.config = house.config.model_copy(update={"sandbox_idle_minutes": 1e-6})
+    async with house.open_sandboxes() as sandboxes:
+        started = [await house.start(sandboxes) for _ in range(2)]
+        freeze, frozen = ProcessBackend.freeze, list[UUID]()
+
+        async def busy() -> float:
+            return 0.0
+
+        async def send_to_the_other(backend: ProcessBackend, sandbox_id: UUID) -> None:
+            frozen.append(sandbox_id)
+            for running in started:
+                if running.id != sandbox_id:
+                    monkeypatch.setattr(running.client, "idle_seconds", busy)
+            await freeze(backend, sandbox_id)
+
+        monkeypatch.setattr(ProcessBackend, "freeze", send_to_the_other)
+        await sandboxes.rest()
+
+        [other] = [running for running in started if running.id not in frozen[:1]]
+        assert frozen == [each.id for each in started if each is not other]
+        row = await house.row(other.id)
+        assert row is not None
+        assert row.status == SandboxStatus.RUNNING
+        assert sandboxes.running(other.id) is other
+        assert await other.client.is_healthy()
+
+
+async def test_a_sandbox_that_cannot_be_paused_runs_on_and_is_paused_later(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.config = house.config.model_copy(update={"sandbox_idle_minutes": 1e-6})
+
+    async def fail(*_: object) -> None:
+        raise StartFailure("docker_unavailable", "The engine does not answer.", fix="Start it.")
+
+    async with house.open_sandboxes() as sandboxes:
+        running = await house.start(sandboxes)
+        with monkeypatch.context() as failing:
+            failing.setattr(ProcessBackend, "freeze", fail)
+            with pytest.raises(Unavailable):
+                await sandboxes.pause(running.id)
+            await sandboxes.rest()
+
+        row = await house.row(running.id)
+        assert row is not None
+        assert row.status == SandboxStatus.RUNNING
+        assert sandboxes.running(running.id) is running
+        await sandboxes.rest()
+        row = await house.row(running.id)
+        assert row is not None
+        assert row.status == SandboxStatus.PAUSED
+        assert not await running.client.responds()
 
 
 async def test_a_sandbox_that_a_terminal_stopped_is_not_revived_by_the_server(house: House) -> None:
