@@ -6,7 +6,8 @@ only the deleted conversation's files and event log are removed from the sandbox
 
 import logging
 import shlex
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from sqlalchemy import delete, or_, select
@@ -18,9 +19,8 @@ from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.start import repository
 from app_server.conversations.start.tasks import elsewhere
 from app_server.core.database import Database, now
-from app_server.core.errors import NotFound
-from app_server.events import word_index
-from app_server.events.log import delete_log
+from app_server.core.errors import AppError, NotFound
+from app_server.events import blobs, log, word_index
 from app_server.llm_gateway.limits.spending import forget_conversation
 from app_server.sandbox_records.models import Archive, Sandbox, SandboxStatus
 from app_server.sandbox_records.ownership import is_lost
@@ -29,15 +29,51 @@ from app_server.sandboxes.service import Sandboxes
 logger = logging.getLogger(__name__)
 
 _PER_TRANSACTION = 1000
+_BLOBS_PER_TRANSACTION = 50
+_FIRST_PAUSE_SECONDS = 1.0
+_MAX_PAUSE_SECONDS = 300.0
 _REACHABLE = (SandboxStatus.RUNNING, SandboxStatus.PAUSED)
 
 
+class FailedRemovals:
+    """The deleted conversations whose removal has failed, and the time when the next attempt may begin. The
+    pause before the next attempt doubles with each failure. So removals that cannot succeed at present, for
+    example on a lost host, do not delay the others.
+    """
+
+    def __init__(self) -> None:
+        self._pauses: dict[UUID, float] = {}
+        self._not_before: dict[UUID, float] = {}
+
+    def waiting(self) -> set[UUID]:
+        """Returns the ids of the conversations whose next attempt may not begin yet."""
+        moment = time.monotonic()
+        return {each for each, not_before in self._not_before.items() if not_before > moment}
+
+    def add(self, conversation_id: UUID, error: BaseException) -> None:
+        """Notes that the removal has failed with this error, and logs it."""
+        pause = min(2 * self._pauses.get(conversation_id, _FIRST_PAUSE_SECONDS / 2), _MAX_PAUSE_SECONDS)
+        self._pauses[conversation_id] = pause
+        self._not_before[conversation_id] = time.monotonic() + pause
+        extra = {"conversation_id": conversation_id.hex, "next_attempt_after_seconds": pause}
+        if isinstance(error, AppError):
+            extra |= {"cause": error.detail, "code": error.code}
+            logger.warning("a deleted conversation cannot be removed yet", extra=extra)
+        else:
+            logger.error("the removal of a conversation failed", exc_info=error, extra=extra)
+
+    def forget(self, conversation_id: UUID) -> None:
+        """Notes that the removal has succeeded."""
+        self._pauses.pop(conversation_id, None)
+        self._not_before.pop(conversation_id, None)
+
+
 async def deleted_conversations(
-    database: Database, limit: int, server_id: str | None = None
+    database: Database, limit: int, server_id: str | None = None, *, leave_out: Collection[UUID] = ()
 ) -> Sequence[UUID]:
     """Returns the ids of at most `limit` deleted conversations whose data this server can remove now, in the
     order in which they were deleted. `server_id`: the id of this app server; None means that there is only
-    one app server.
+    one app server. `leave_out`: the ids of conversations that are not returned.
 
     Two kinds of conversations are left out. First, conversations whose sandbox is a process on the machine of
     another app server that still runs, because only that server can remove the process. Second, conversations
@@ -51,6 +87,7 @@ async def deleted_conversations(
         .outerjoin(Sandbox, Sandbox.id == Conversation.sandbox_id)
         .where(
             Conversation.deleted_at <= now(),
+            Conversation.id.not_in(leave_out),
             or_(~elsewhere(Conversation.sandbox_id, server_id), is_lost(Sandbox.server_id)),
             or_(Sandbox.id.is_(None), Sandbox.status.in_(_REACHABLE), ~others.exists()),
         )
@@ -79,22 +116,28 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
         await _remove_part(database, sandboxes, conversation)
     else:
         await sandboxes.delete(conversation.sandbox_id)
-    await _forget_words(database, conversation_id)
+    await _forget_events(database, conversation_id)
     async with database.session() as session:
-        await delete_log(session, conversation_id)
+        await log.delete_log(session, conversation_id)
         await forget_conversation(session, conversation_id)
         await session.execute(delete(StartTask).where(StartTask.id == conversation_id))
         await session.execute(delete(Conversation).where(Conversation.id == conversation_id))
 
 
-async def _forget_words(database: Database, conversation_id: UUID) -> None:
-    """Deletes the conversation's entries in the search index. Uses several short transactions, so that other
-    writers do not wait long.
+async def _forget_events(database: Database, conversation_id: UUID) -> None:
+    """Deletes the conversation's entries in the search index, and then its events and their large parts. Uses
+    many short transactions, so that other writers do not wait long. After an interruption, a later call
+    deletes what is left.
     """
-    while True:
-        async with database.session() as session:
-            if await word_index.delete_some(session, conversation_id, _PER_TRANSACTION) < _PER_TRANSACTION:
-                return
+    for delete_some, limit in (
+        (word_index.delete_some, _PER_TRANSACTION),
+        (log.delete_some, _PER_TRANSACTION),
+        (blobs.delete_some, _BLOBS_PER_TRANSACTION),
+    ):
+        deleted = limit
+        while deleted == limit:
+            async with database.session() as session:
+                deleted = await delete_some(session, conversation_id, limit)
 
 
 async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:

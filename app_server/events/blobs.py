@@ -161,6 +161,16 @@ def fitting(rows: Sequence[tuple[str, list[Reference] | None]]) -> int:
     return len(rows)
 
 
+async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int) -> int:
+    """Deletes up to `limit` large parts of the conversation's events. Returns how many were deleted."""
+    of_conversation = EventBlob.conversation_id == conversation_id
+    hashes = select(EventBlob.sha256).where(of_conversation).limit(limit)
+    done = await session.scalars(
+        delete(EventBlob).where(of_conversation, EventBlob.sha256.in_(hashes)).returning(EventBlob.sha256)
+    )
+    return len(done.all())
+
+
 async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:
     await session.execute(delete(EventBlob).where(EventBlob.conversation_id == conversation_id))
 

@@ -222,11 +222,24 @@ async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> d
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
     """Deletes all events of the conversation, with their search index entries and large parts. If the log is
-    long, callers should first delete the index entries in steps with `word_index.delete_some`.
+    long, callers should first delete them in steps with the functions `delete_some` of word_index.py, of this
+    module and of blobs.py, in this order.
     """
     await word_index.delete_some(session, conversation_id)
     await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
     await blobs.delete_all(session, conversation_id)
+
+
+async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int) -> int:
+    """Deletes up to `limit` events of the conversation, oldest first. Returns how many were deleted. The
+    newest event is deleted last, so that `last_seq` stays the same as long as there are events.
+    """
+    of_conversation = StoredEvent.conversation_id == conversation_id
+    seqs = select(StoredEvent.seq).where(of_conversation).order_by(StoredEvent.seq).limit(limit)
+    done = await session.scalars(
+        delete(StoredEvent).where(of_conversation, StoredEvent.seq.in_(seqs)).returning(StoredEvent.seq)
+    )
+    return len(done.all())
 
 
 async def _known(

@@ -24,7 +24,7 @@ from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.live.change_notices import news_of
 from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
-from app_server.conversations.removal import deleted_conversations, take_down
+from app_server.conversations.removal import FailedRemovals, deleted_conversations, take_down
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.service import bring_back
 from app_server.conversations.start import pending_messages as pending
@@ -54,6 +54,7 @@ RENEW_SECONDS = 3.0
 PROGRESS_SECONDS = 0.3
 MAX_SILENCES = 5
 _OWNER_FILE = "start-worker"
+_TAKE_DOWN = "take down"
 
 
 class StartWorker:
@@ -90,6 +91,7 @@ class StartWorker:
         self._woken = asyncio.Event()
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
         self._sandbox_of: dict[UUID, UUID] = {}
+        self._failed_removals = FailedRemovals()
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -190,16 +192,34 @@ class StartWorker:
         return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
 
     async def _take_down_deleted(self) -> None:
+        """Begins the removal of deleted conversations. If a conversation still starts, only cancels its
+        start: a later round begins the removal when the start has ended. The worker does not wait for this,
+        because a step that may not be interrupted would delay all other starts.
+        """
+        under_way = {
+            each
+            for each, task in self._tasks.items()
+            if task.get_name() == _TAKE_DOWN or task.cancelling() > 0
+        }
+        removals = sum(self._tasks[each].get_name() == _TAKE_DOWN for each in under_way)
         for conversation_id in await deleted_conversations(
-            self._database, MAX_CONCURRENT, self._sandboxes.server_id
+            self._database,
+            MAX_CONCURRENT - removals,
+            self._sandboxes.server_id,
+            leave_out=under_way | self._failed_removals.waiting(),
         ):
             if working := self._tasks.get(conversation_id):
-                if working.get_name() == "take down":
-                    continue
                 working.cancel()
-                await asyncio.gather(working, return_exceptions=True)
-            work = take_down(self._database, self._sandboxes, conversation_id)
-            self._own(conversation_id, work, name="take down")
+            else:
+                self._own(conversation_id, self._take_down(conversation_id), name=_TAKE_DOWN)
+
+    async def _take_down(self, conversation_id: UUID) -> None:
+        try:
+            await take_down(self._database, self._sandboxes, conversation_id)
+        except Exception as error:  # noqa: BLE001 (it is logged, and a later round tries again)
+            self._failed_removals.add(conversation_id, error)
+        else:
+            self._failed_removals.forget(conversation_id)
 
     async def _end_cut_off_scripts(self) -> None:
         async with self._database.session() as session:
@@ -215,13 +235,10 @@ class StartWorker:
             if self._tasks.get(key) is done:
                 del self._tasks[key]
                 self._sandbox_of.pop(key, None)
-            if not done.cancelled():
-                if error := done.exception():
-                    logger.error(
-                        "start worker task failed", exc_info=error, extra={"conversation_id": key.hex}
-                    )
-                else:
-                    self.wake()
+            if not done.cancelled() and (error := done.exception()):
+                logger.error("start worker task failed", exc_info=error, extra={"conversation_id": key.hex})
+            else:
+                self.wake()
 
         task.add_done_callback(finished)
 
