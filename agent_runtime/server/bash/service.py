@@ -7,6 +7,7 @@ import codecs
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -47,6 +48,13 @@ class BashService:
         self.events = BashEventStore(retention_seconds)
         self._default_dir = default_dir
         self._running: dict[str, asyncio.Task[BashOutput]] = {}
+        self.last_end: float | None = None
+        """When the last command ended, as `time.monotonic()`. None if no command has ended yet."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a command of a client runs now."""
+        return bool(self._running)
 
     async def __aenter__(self) -> Self:
         return self
@@ -106,6 +114,7 @@ class BashService:
 
     def _forget(self, command_id: str, task: "asyncio.Task[BashOutput]") -> None:
         del self._running[command_id]
+        self.last_end = time.monotonic()
         if not task.cancelled() and (error := task.exception()):
             logger.error("command could not be run", exc_info=error, extra={"command_id": command_id})
 

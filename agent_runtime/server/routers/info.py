@@ -10,6 +10,7 @@ from fastapi import Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
+from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.startup.initialization import Initialization
 from agent_runtime.tools.registry import usable_tool_names
@@ -23,8 +24,9 @@ CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_c
 class ServerInfo(BaseModel):
     """The reply of GET /server_info: version, state and abilities of the agent server.
 
-    `uptime`: the seconds since the start of the server. `idle_time`: 0 while an agent works, otherwise the
-    seconds since the last event of any conversation. `active_runs`: the number of agents that work now.
+    `uptime`: the seconds since the start of the server. `idle_time`: 0 while an agent works or a
+    command of a client runs. Otherwise the seconds since the last event of any conversation, or since the end
+    of the last command if that was later. `active_runs`: the number of agents that work now.
     `queued_runs`: the number of agents that wait because the maximum number of agents already works.
     """
 
@@ -76,10 +78,12 @@ async def server_info(request: Request) -> ServerInfo:
     state, now = request.app.state, time.monotonic()
     registry = getattr(state, "registry", None)
     active, queued = (registry.slots.active, registry.slots.waiting) if registry else (0, 0)
-    last_activity = registry.last_activity if registry else state.started_at
+    bash: BashService | None = getattr(state, "bash_service", None)
+    is_commanded, last_end = (bash.is_running, bash.last_end) if bash else (False, None)
+    last_activity = max(registry.last_activity if registry else state.started_at, last_end or 0.0)
     return ServerInfo(
         uptime=now - state.started_at,
-        idle_time=0.0 if active else now - last_activity,
+        idle_time=0.0 if active or is_commanded else now - last_activity,
         title=request.app.title,
         version=VERSION,
         sdk_version=VERSION,

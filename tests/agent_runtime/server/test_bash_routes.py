@@ -1,6 +1,7 @@
 """Tests of the routes that run a shell command, return its output, and stop it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.support.agent_app import agent_app, called
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.workspace_client import workspace_client
 
@@ -187,3 +189,20 @@ async def test_rejected_values_are_not_repeated(client: httpx.AsyncClient):
     reply = await client.post("/api/bash/execute_bash_command", json={"command": {"key": "canary"}})
     assert reply.json()["errors"][0]["loc"] == ["body", "command"]
     assert "canary" not in reply.text
+
+
+async def test_a_command_counts_as_work_and_idle_time_begins_at_its_end(tmp_path: Path):
+    async with agent_app(tmp_path) as client:
+
+        async def idle_seconds() -> float:
+            return float((await called(client, "GET", "/server_info"))["idle_time"])
+
+        while not await idle_seconds() > 0:  # noqa: ASYNC110 (HTTP sends no events)
+            await asyncio.sleep(0.001)
+        command_id = await start(client, "exec sleep 100")
+        assert await idle_seconds() == 0
+
+        ended_after = time.monotonic()
+        await called(client, "POST", f"/api/bash/bash_commands/{command_id}/stop")
+        idle = await idle_seconds()
+        assert 0 < idle <= time.monotonic() - ended_after
