@@ -136,6 +136,10 @@ class StartConversationRequest(BaseModel):
     and tool name. The agent may call these tools without a new approval while their definitions stay the
     same. The state of each conversation contains them in this form, as `agent_state.mcp_approved`.
 
+    `secrets_encrypted`: whether keys in `agent` and values in `secrets` are encrypted, as replies with the
+    header `X-Expose-Secrets: encrypted` contain them. The server then decrypts them. Values that are not
+    encrypted stay unchanged.
+
     `autotitle`: whether a title is made if there is no `title`. `title_llm_profile`: the name of the user's
     model profile whose model makes the title from the first message; null means the agent's model. If the
     model gives no title, the title is the first words of the message. `runtime_plugins`: the names of runtime
@@ -160,6 +164,7 @@ class StartConversationRequest(BaseModel):
     confirmation_policy: JsonObject = {"kind": "NeverConfirm"}
     security_analyzer: JsonObject | None = None
     secrets: dict[str, Any] = {}
+    secrets_encrypted: bool = False
     tool_module_qualnames: dict[str, str] = {}
     client_tools: list[Any] = []
     mcp_approved: dict[str, JsonObject] = {}

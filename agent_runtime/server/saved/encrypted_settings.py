@@ -112,7 +112,7 @@ class EncryptedSettings:
 
     def decrypt(self, text: str) -> str:
         """Decrypts a text that `encrypt` has returned. Returns any other text unchanged."""
-        if not self.is_kept or not text.startswith(_TOKEN_START):
+        if not self.is_kept or not is_token(text):
             return text
         decrypted = self._decrypted(text)
         return text if decrypted is None else decrypted  # the text may only look like a token
@@ -178,6 +178,11 @@ class EncryptedSettings:
         if self._cipher is None:
             self._cipher = _cipher(self._keys)
         return self._cipher
+
+
+def is_token(text: str) -> bool:
+    """Returns whether `text` begins like a text that `EncryptedSettings.encrypt` has returned."""
+    return text.startswith(_TOKEN_START)
 
 
 def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object], bool]) -> JsonObject:

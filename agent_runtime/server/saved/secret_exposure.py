@@ -10,7 +10,7 @@ from fastapi import Depends, Header, Request
 from agent_runtime.conversation.spec import mask
 from agent_runtime.llm.config import MASK
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
+from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, is_token
 
 EXPOSE_HEADER = "X-Expose-Secrets"
 
@@ -66,6 +66,28 @@ def decrypted(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
     Secrets that are not encrypted stay unchanged.
     """
     return mask(settings, lambda secret: encrypted_settings.decrypt(str(secret)))
+
+
+def fully_decrypted(encrypted_settings: EncryptedSettings, values: Any) -> Any:
+    """Returns a copy of `values` in which the encrypted secrets are decrypted. Raises ServerProblem 422
+    `secret_not_decrypted` if a secret in it is encrypted with a key that this server does not have.
+    """
+    return mask(values, lambda secret: _decrypted_secret(encrypted_settings, secret))
+
+
+def _decrypted_secret(encrypted_settings: EncryptedSettings, secret: Any) -> Any:
+    if not isinstance(secret, str) or not is_token(secret):
+        return secret
+    text = encrypted_settings.decrypt(secret)
+    if text == secret:
+        raise ServerProblem(
+            422,
+            "secret_not_decrypted",
+            "A key or secret in the request is encrypted with a key that this server does not have.",
+            f"Read the settings again with {EXPOSE_HEADER}: encrypted. If OH_SECRET_KEY was changed, add the "
+            "old key as OH_PREVIOUS_SECRET_KEYS_0.",
+        )
+    return text
 
 
 def is_masked(value: object) -> bool:

@@ -24,6 +24,8 @@ from agent_runtime.server.routers.project.executables import Approved
 from agent_runtime.server.routers.project.plugins import Plugins
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.workspace.runtime_plugins import AllRuntimePlugins
+from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
+from agent_runtime.server.saved.secret_exposure import Saved, fully_decrypted
 from agent_runtime.wire import (
     MAX_MESSAGE_BYTES,
     ConversationInfo,
@@ -57,6 +59,7 @@ async def create(
     approved: Approved,
     runtime_plugins: AllRuntimePlugins,
     worktrees: AllWorkTrees,
+    saved: Saved,
 ) -> ConversationInfo:
     """Creates a conversation and returns its description. If a conversation with the id in the request
     exists, returns the description of that existing conversation with status 200; the existing conversation
@@ -67,6 +70,8 @@ async def create(
     """
     if request.initial_message is not None:
         check_size(request.initial_message)
+    if request.secrets_encrypted:
+        request = _with_decrypted_secrets(request, saved)
     await runtime_plugins.start_all(request.runtime_plugins)
     if request.conversation_id is None or not registry.has(request.conversation_id):
         request = await worktrees.prepare(request)
@@ -170,6 +175,13 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
     is_waiting = conversation.status is ExecutionStatus.IDLE and conversation.state.has_work
     if message.run and not conversation.is_running and (is_new or is_waiting):
         conversation.start()
+
+
+def _with_decrypted_secrets(
+    request: StartConversationRequest, saved: EncryptedSettings
+) -> StartConversationRequest:
+    encrypted = {"agent": request.agent, "secrets": request.secrets}
+    return request.model_copy(update={**fully_decrypted(saved, encrypted), "secrets_encrypted": False})
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
