@@ -4,7 +4,7 @@ import errno
 import logging
 import sqlite3
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -63,16 +63,38 @@ class ServerProblem(Exception):
         self.members = dict(members or {})
 
 
-def invalid(error: ValidationError, *where: str) -> ServerProblem:
+def invalid(error: ValidationError, *where: str, is_body: bool = True) -> ServerProblem:
     """Converts a validation error to a problem with status 422. The problem's text names the first invalid
-    field, but does not contain the rejected values.
+    field, and its member `errors` lists all of them. Neither contains the rejected values.
 
     `where`: the names of the request's fields that lead to the validated value, outermost first. For example,
-    `agent` for the value of the field `agent`. The text begins with these names.
+    `agent` for the value of the field `agent`. The text begins with these names. `is_body`: whether the value
+    is a part of the request's body; each `loc` in `errors` then begins with `body`.
     """
-    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    location = ".".join(map(str, (*where, *first["loc"])))
-    return ServerProblem(422, "validation_failed", f"{location}: {first['msg']}")
+    found = error.errors(include_input=False, include_url=False, include_context=False)
+    start = (*(("body",) if is_body else ()), *where)
+    location = ".".join(map(str, (*where, *found[0]["loc"])))
+    return ServerProblem(
+        422,
+        "validation_failed",
+        f"{location}: {found[0]['msg']}",
+        members={
+            "errors": [_field_error((*start, *item["loc"]), item["msg"], item["type"]) for item in found]
+        },
+    )
+
+
+def unsupported_field(name: str, fix: str) -> ServerProblem:
+    """Returns the problem, with status 422, for a field of the protocol that has no meaning on this server.
+    `name`: the field of the body, with dots between the names of nested fields.
+    """
+    text = f"The field `{name}` has no effect on this server."
+    members = {"errors": [_field_error(("body", *name.split(".")), text, "unsupported_field")]}
+    return ServerProblem(422, "unsupported_field", text, fix, members=members)
+
+
+def _field_error(location: Sequence[int | str], text: str, kind: str) -> JsonValue:
+    return {"loc": list(location), "msg": text, "type": kind}
 
 
 def disk_full() -> ServerProblem:
@@ -171,9 +193,7 @@ async def _on_failure(request: Request, error: Exception) -> JSONResponse:
 async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     # Rejected values stay out of the reply: they may be secrets.
-    errors: list[JsonValue] = [
-        {"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in error.errors()
-    ]
+    errors = [_field_error(item["loc"], item["msg"], item["type"]) for item in error.errors()]
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     problem = ServerProblem(422, "validation_failed", f"{where}: {first['msg']}")

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_runtime.events.base import JsonObject
-from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.errors import ServerProblem, unsupported_field
 from agent_runtime.server.routers.profiles import activate, checked
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, StoredSecret, merged
@@ -51,13 +51,18 @@ class SettingsResponse(BaseModel):
 
 class SettingsUpdateRequest(BaseModel):
     """The request body of PATCH /api/settings: changes to the settings. The changes are merged into the saved
-    settings, also inside nested objects. The value null removes an entry.
+    settings, also inside nested objects. The value null removes an entry. Agent profiles and meta profiles do
+    not exist, so the fields for the active ones can only be null.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     agent_settings_diff: JsonObject | None = None
     conversation_settings_diff: JsonObject | None = None
     misc_settings_diff: JsonObject | None = None
     active_profile: str | None = None
+    active_agent_profile_id: str | None = None
+    active_meta_profile: str | None = None
 
 
 class SecretItem(BaseModel):
@@ -95,6 +100,9 @@ async def get_settings(store: Saved, expose: Exposure) -> SettingsResponse:
 
 @router.patch("", responses={404: {"description": "There is no such profile to activate"}})
 async def update_settings(wanted: SettingsUpdateRequest, store: Saved, expose: Exposure) -> SettingsResponse:
+    for name in ("active_agent_profile_id", "active_meta_profile"):
+        if getattr(wanted, name) is not None:
+            raise unsupported_field(name, "Leave it out. The field `active_profile` chooses a model profile.")
     if wanted.active_profile is not None and "llm" not in (wanted.agent_settings_diff or {}):
         activate(store, wanted.active_profile)
     elif wanted.active_profile is not None:

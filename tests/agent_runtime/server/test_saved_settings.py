@@ -226,3 +226,26 @@ async def test_a_conversation_goes_on_with_a_saved_model(tmp_path: Path, scripte
     assert unknown.status_code == 404
     assert scripted_llm.requests[0].body["model"] == "other"
     assert info["agent"]["llm"]["model"] == "openai/other"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("active_agent_profile_id", "unsupported_field"),
+        ("active_meta_profile", "unsupported_field"),
+        ("agent_setings_diff", "validation_failed"),
+    ],
+)
+async def test_a_setting_that_does_not_exist_is_refused_and_changes_nothing(
+    tmp_path: Path, name: str, code: str
+):
+    async with agent_app(tmp_path) as client:
+        body = {"misc_settings_diff": {"a": 1}, name: "7d0f2b0e-6f3a-4a37-9d0a-5f3e7f8f9b11"}
+        refused = await client.patch("/api/settings", json=body)
+        after = await called(client, "GET", "/api/settings")
+        nulls = {"active_agent_profile_id": None, "active_meta_profile": None}
+        await called(client, "PATCH", "/api/settings", json=nulls)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, code)
+    assert refused.json()["errors"][0]["loc"] == ["body", name]
+    assert after["misc_settings"] == {}

@@ -1,6 +1,9 @@
 """Tests of the fields of the request that creates a conversation."""
 
+import json
 from pathlib import Path
+
+import pytest
 
 from tests.agent_runtime.server.conftest import start_request
 from tests.support.agent_app import agent_app, called, wait_for_status
@@ -54,3 +57,82 @@ async def test_a_secret_of_a_start_that_cannot_be_decrypted_is_refused(
                 assert foreign not in refused.text
     async with agent_app(tmp_path) as client:
         assert (await client.post(START, json=plain)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("agent_profile_id", "7d0f2b0e-6f3a-4a37-9d0a-5f3e7f8f9b11"),
+        ("conversation_runtime", "docker"),
+        ("container", {"memory": "1g"}),
+        ("prompt", "Name it: {conversation_content}"),
+        ("agent_launch_additions.llm_profile_ref", "fast"),
+    ],
+)
+async def test_a_field_of_a_start_that_has_no_meaning_here_is_refused(
+    tmp_path: Path, scripted_llm: ScriptedLLM, name: str, value: object
+):
+    first, _, nested = name.partition(".")
+    async with agent_app(tmp_path) as client:
+        given = {first: {nested: value} if nested else value}
+        refused = await client.post(START, json=start_request(scripted_llm, tmp_path, **given))
+        found = await called(client, "GET", f"{START}/count")
+
+    assert (refused.status_code, refused.json()["code"], found) == (422, "unsupported_field", 0)
+    assert refused.json()["errors"][0]["loc"] == ["body", *name.split(".")]
+    assert refused.json()["fix"]
+
+
+async def test_a_start_with_the_defaults_of_these_fields_is_accepted(
+    tmp_path: Path, scripted_llm: ScriptedLLM
+):
+    nothing = dict.fromkeys(("agent_profile_id", "container", "prompt", "agent_settings"))
+    async with agent_app(tmp_path) as client:
+        for given in (
+            {**nothing, "conversation_runtime": None, "agent_launch_additions": None},
+            {**nothing, "conversation_runtime": "local", "prompt": "", "agent_launch_additions": {}},
+        ):
+            await called(client, "POST", START, json=start_request(scripted_llm, tmp_path, **given))
+
+
+async def test_launch_additions_become_a_part_of_the_agent(tmp_path: Path, scripted_llm: ScriptedLLM):
+    scripted_llm.script(say("Done."))
+
+    def skill(name: str, content: str) -> dict[str, object]:
+        return {"name": name, "content": content, "trigger": None, "source": None}
+
+    additions = {
+        "system_message_suffix_append": " Added suffix. ",
+        "skills": [
+            skill("own", "Not this text."),
+            skill("extra", "Text of the added skill."),
+            skill("off", "Not this text, either."),
+        ],
+    }
+    body = start_request(scripted_llm, tmp_path, "Go.", agent_launch_additions=additions)
+    body["agent"]["agent_context"] = {
+        "skills": [skill("own", "Text of the own skill.")],
+        "disabled_skills": ["off"],
+        "system_message_suffix": "Own suffix.",
+    }
+    async with agent_app(tmp_path) as client:
+        created = await called(client, "POST", START, json=body)
+        await wait_for_status(client, created["id"], "finished")
+
+    prompt = json.dumps(scripted_llm.requests[0].body["messages"][0]["content"])
+    assert "Own suffix.\\n\\nAdded suffix." in prompt
+    assert "Text of the own skill." in prompt
+    assert "Text of the added skill." in prompt
+    assert "Not this text" not in prompt
+
+
+@pytest.mark.parametrize("additions", [{"system_message_suffix_append": "x" * 32_769}, {"suffix": "x"}, []])
+async def test_launch_additions_that_are_not_valid_are_refused(
+    tmp_path: Path, scripted_llm: ScriptedLLM, additions: object
+):
+    async with agent_app(tmp_path) as client:
+        body = start_request(scripted_llm, tmp_path, agent_launch_additions=additions)
+        refused = await client.post(START, json=body)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "validation_failed")
+    assert refused.json()["errors"][0]["loc"][:2] == ["body", "agent_launch_additions"]

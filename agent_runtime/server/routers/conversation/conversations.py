@@ -12,6 +12,7 @@ from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.delegation.answers import go_on_above
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.server.conversations.catalog import ConversationSortOrder
+from agent_runtime.server.conversations.start_fields import checked_start
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.dependencies import (
     AllChildren,
@@ -70,6 +71,7 @@ async def create(
     """
     if request.initial_message is not None:
         check_size(request.initial_message)
+    request = checked_start(request)
     if request.secrets_encrypted:
         request = _with_decrypted_secrets(request, saved)
     await runtime_plugins.start_all(request.runtime_plugins)

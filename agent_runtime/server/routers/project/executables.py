@@ -84,5 +84,5 @@ async def consent(
     try:
         await take_up(conversation, approved, given.hashes, given.project_dir)
     except ValidationError as error:
-        raise invalid(error, "offer") from error
+        raise invalid(error, "offer", is_body=False) from error
     return await of_conversation(conversation, given.project_dir)

@@ -79,7 +79,7 @@ async def load(conversation: LoadedConversation, wanted: LoadPluginRequest, stor
     try:
         add_plugin(conversation, plugin)
     except ValidationError as error:
-        raise invalid(error, "plugin") from error
+        raise invalid(error, "plugin", is_body=False) from error
     return Success()
 
 
