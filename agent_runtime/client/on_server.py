@@ -32,6 +32,8 @@ from agent_runtime.wire import (
 
 CLOSED_FOR_GOOD = {4001: "The agent server does not accept this key.", 4004: "The conversation was deleted."}
 MAX_FRAME_BYTES = 64 * 1024 * 1024
+# The skills are a part of the agent that `wanted_switch` compares.
+_WITH_SKILLS = "?include_skills=true"
 
 
 class OnServer:
@@ -96,7 +98,7 @@ class OnServer:
             raise LinkLostError(str(error)) from error
 
     async def info(self) -> ConversationInfo:
-        return ConversationInfo.model_validate_json((await self._get("")).content)
+        return ConversationInfo.model_validate_json((await self._get(_WITH_SKILLS)).content)
 
     async def last_seq(self) -> int:
         # Positions have no gaps.
@@ -199,7 +201,7 @@ class OnServer:
         server may have removed them from its memory.
         """
         body = self._request.model_dump(mode="json")
-        reply = await self._call("POST", "/api/conversations", json=body)
+        reply = await self._call("POST", f"/api/conversations{_WITH_SKILLS}", json=body)
         if reply.status_code != httpx.codes.OK:
             return
         # A conversation that existed before may have another model, and may have lost its secrets.

@@ -5,6 +5,7 @@ server.
 import pytest
 
 from agent_runtime import (
+    AgentContext,
     AlreadyRunningError,
     AnyEvent,
     CheckpointNotFoundError,
@@ -46,6 +47,17 @@ def test_a_conversation_is_not_reopened_with_another_agent(place: Place):
 
     assert caught.value.code == "agent_differs"
     assert place.conversation(conversation_id=first.id).id == first.id
+
+
+def test_a_conversation_of_an_agent_with_skills_is_reopened(local_or_remote: Place):
+    skill = {"name": "harbour", "content": "Ships are in the harbour.", "trigger": None, "source": None}
+    agent = local_or_remote.agent().model_copy(update={"agent_context": AgentContext(skills=[skill])})
+    first = local_or_remote.conversation(agent)
+    first.close()
+
+    again = local_or_remote.conversation(agent, conversation_id=first.id)
+
+    assert again.state.info.agent["agent_context"]["skills"] == [skill]
 
 
 def test_a_conversation_comes_back_with_another_model(place: Place):

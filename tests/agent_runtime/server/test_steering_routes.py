@@ -65,6 +65,18 @@ def test_a_question_is_answered(server: AgentServer, scripted_llm: ScriptedLLM, 
     assert reply == {"response": "Forty-two."}
 
 
+def test_a_fork_without_a_body_has_all_events_and_a_new_id(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
+):
+    conversation_id, events = finished(server, scripted_llm, tmp_path)
+
+    info = server.call("POST", f"/api/conversations/{conversation_id}/fork")
+
+    assert info["id"] != conversation_id
+    assert info["forked_from_conversation_id"] == conversation_id
+    assert [one["id"] for one in server.events(info["id"])] == [one["id"] for one in events]
+
+
 def test_a_fork_is_a_separate_conversation(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
     conversation_id, events = finished(server, scripted_llm, tmp_path)
     fork_id, route = str(uuid4()), f"/api/conversations/{conversation_id}/fork"

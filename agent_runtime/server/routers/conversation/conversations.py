@@ -14,6 +14,7 @@ from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.server.conversations.catalog import ConversationSortOrder
 from agent_runtime.server.conversations.start_fields import checked_start
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.conversation.skill_texts import WantedView
 from agent_runtime.server.routers.dependencies import (
     AllChildren,
     AllWorkTrees,
@@ -61,6 +62,7 @@ async def create(
     runtime_plugins: AllRuntimePlugins,
     worktrees: AllWorkTrees,
     saved: Saved,
+    view: WantedView,
 ) -> ConversationInfo:
     """Creates a conversation and returns its description. If a conversation with the id in the request
     exists, returns the description of that existing conversation with status 200; the existing conversation
@@ -91,19 +93,21 @@ async def create(
     first = request.initial_message
     if first is not None and (is_new or _is_cut_off(conversation, first)):
         deliver(conversation, first)
-    return conversation.info()
+    return view(conversation.info())
 
 
 @router.get("/search")
 async def search(
     registry: Conversations,
+    view: WantedView,
     page_id: str | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
     status: ExecutionStatus | None = None,
     sort_order: ConversationSortOrder = ConversationSortOrder.CREATED_AT_DESC,
 ) -> ConversationPage:
     """Returns a page of conversations. `page_id` is the `next_page_id` of the previous page."""
-    return await registry.catalog.search(status=status, order=sort_order, page_id=page_id, limit=limit)
+    page = await registry.catalog.search(status=status, order=sort_order, page_id=page_id, limit=limit)
+    return page.model_copy(update={"items": [view(one) for one in page.items]})
 
 
 @router.get("/count")
@@ -113,15 +117,15 @@ async def count(registry: Conversations, status: ExecutionStatus | None = None) 
 
 @router.get("")
 async def get_many(
-    registry: Conversations, ids: Annotated[list[UUID], Query(max_length=99)]
+    registry: Conversations, ids: Annotated[list[UUID], Query(max_length=99)], view: WantedView
 ) -> list[ConversationInfo | None]:
     """Returns the conversations with these ids, in the same order; null for each id that does not exist."""
-    return await registry.catalog.infos(ids)
+    return [one and view(one) for one in await registry.catalog.infos(ids)]
 
 
 @router.get("/{conversation_id}")
-async def get(conversation: LoadedConversation) -> ConversationInfo:
-    return conversation.info()
+async def get(conversation: LoadedConversation, view: WantedView) -> ConversationInfo:
+    return view(conversation.info())
 
 
 @router.delete("/{conversation_id}")

@@ -5,7 +5,9 @@ summary), copy it, and reset it to an earlier event. They also start a child con
 model a question that is not part of the conversation.
 """
 
-from fastapi import status
+from typing import Annotated
+
+from fastapi import Body, status
 from pydantic import ValidationError
 
 from agent_runtime.conversation.branches import go_back
@@ -15,6 +17,7 @@ from agent_runtime.conversation.side_question import ask
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.server.errors import invalid
+from agent_runtime.server.routers.conversation.skill_texts import WantedView
 from agent_runtime.server.routers.dependencies import AllChildren, Conversations, LoadedConversation
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import (
@@ -90,21 +93,26 @@ async def ask_agent(conversation: LoadedConversation, request: AskAgentRequest) 
     responses={409: {"description": "The id is taken"}},
 )
 async def fork(
-    conversation: LoadedConversation, wanted: ForkRequest, registry: Conversations
+    conversation: LoadedConversation,
+    registry: Conversations,
+    view: WantedView,
+    wanted: Annotated[ForkRequest | None, Body()] = None,
 ) -> ConversationInfo:
     """Copies the conversation and returns the description of the copy. Later events in the original do not
     change the copy, and later events in the copy do not change the original.
     """
-    return (await registry.fork(conversation, wanted)).info()
+    return view((await registry.fork(conversation, wanted or ForkRequest())).info())
 
 
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
-async def navigate(conversation: LoadedConversation, request: NavigateRequest) -> ConversationInfo:
+async def navigate(
+    conversation: LoadedConversation, request: NavigateRequest, view: WantedView
+) -> ConversationInfo:
     """Resets the conversation to an earlier event and returns the description of the conversation. The
     conversation continues after this event. The log still contains the later events.
     """
     go_back(conversation, request.event_id)
-    return conversation.info()
+    return view(conversation.info())
 
 
 def _checked(given: JsonObject, where: str) -> LLM:
