@@ -75,14 +75,14 @@ async def git_state(working_dir: Path) -> GitState | None:
     """Returns the git state of the repository that contains `working_dir`. Returns None if there is no
     repository, or if git cannot read the repository.
     """
-    if not any((each / ".git").exists() for each in (working_dir, *working_dir.parents)):
-        return None
     try:
+        if not any((each / ".git").exists() for each in (working_dir, *working_dir.parents)):
+            return None
         last = await _answer(working_dir, "log", "-1", "--format=%H%x00%s", answers=(0, 128))
         status = await _answer(
             working_dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"
         )
-    except GitError:
+    except (GitError, OSError):  # for example a path that is too long
         return None
     commit, _, subject = (last or b"").partition(b"\0")
     state = GitState(commit=commit.decode()[:_SHORT], subject=_quoted(subject) if commit else "")

@@ -136,3 +136,26 @@ async def test_launch_additions_that_are_not_valid_are_refused(
 
     assert (refused.status_code, refused.json()["code"]) == (422, "validation_failed")
     assert refused.json()["errors"][0]["loc"][:2] == ["body", "agent_launch_additions"]
+
+
+async def test_a_working_directory_that_no_file_system_can_have_is_refused(
+    tmp_path: Path, scripted_llm: ScriptedLLM
+):
+    async with agent_app(tmp_path) as client:
+        body = start_request(scripted_llm, tmp_path / ("x" * 300))
+        refused = await client.post(START, json=body)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "workspace_unusable")
+
+
+@pytest.mark.parametrize("name", ["timestamp__gte", "timestamp__lt"])
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+async def test_a_time_that_the_server_cannot_convert_is_refused(
+    tmp_path: Path, scripted_llm: ScriptedLLM, name: str, moment: str
+):
+    async with agent_app(tmp_path) as client:
+        created = await called(client, "POST", START, json=start_request(scripted_llm, tmp_path))
+        for path in (f"{START}/{created['id']}/events/search", "/api/bash/bash_events/search"):
+            refused = await client.get(path, params={name: moment})
+            assert (refused.status_code, refused.json()["code"]) == (422, "validation_failed")
+            assert refused.json()["errors"][0]["loc"] == ["query", name]

@@ -1,6 +1,5 @@
 """Routes that read the events in a conversation's log and add messages."""
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from agent_runtime.events.union import parse_event
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversation.conversations import check_size, deliver
 from agent_runtime.server.routers.dependencies import ConversationLog, LoadedConversation
+from agent_runtime.server.routers.moments import LocalMoment
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import SendMessageRequest, Success
 
@@ -29,8 +29,8 @@ async def _filter(
     kind: str | None = None,
     source: str | None = None,
     body: str | None = None,
-    timestamp__gte: datetime | None = None,
-    timestamp__lt: datetime | None = None,
+    timestamp__gte: LocalMoment | None = None,
+    timestamp__lt: LocalMoment | None = None,
 ) -> Filter:
     return Filter(
         kind=kind.rsplit(".", 1)[-1] if kind else None,
@@ -95,14 +95,11 @@ async def send(conversation: LoadedConversation, message: SendMessageRequest) ->
     return Success()
 
 
-def local_timestamp(moment: datetime | None) -> str | None:
+def local_timestamp(moment: LocalMoment | None) -> str | None:
     """Converts a time to the format of events' timestamps: local time without a zone, with microseconds.
     Returns None if `moment` is None.
     """
-    if moment is None:
-        return None
-    naive = moment.astimezone().replace(tzinfo=None) if moment.tzinfo else moment
-    return naive.isoformat(timespec="microseconds")
+    return None if moment is None else moment.isoformat(timespec="microseconds")
 
 
 def _seq(log: LogReader, event_id: str) -> int:

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
-from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -21,6 +20,7 @@ from agent_runtime.server.errors import ServerProblem, problem_of
 from agent_runtime.server.keys.auth import CLOSE_RESTARTING, accept_socket, is_auth_frame
 from agent_runtime.server.routers.conversation.conversations import check_size, deliver
 from agent_runtime.server.routers.conversation.events import local_timestamp
+from agent_runtime.server.routers.moments import LocalMoment
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import SendMessageRequest
 
@@ -61,7 +61,7 @@ async def events(
     socket: WebSocket,
     conversation_id: str,
     resend_mode: Literal["all", "since"] | None = None,
-    after_timestamp: datetime | None = None,
+    after_timestamp: LocalMoment | None = None,
     resend_all: bool = False,
 ) -> None:
     """Sends the events of a conversation over a WebSocket, each as a separate message: first the full state
@@ -103,7 +103,7 @@ async def enter(socket: WebSocket, conversation_id: str) -> ConversationEngine |
 
 
 def _resend_after(
-    conversation: ConversationEngine, mode: str | None, after_timestamp: datetime | None
+    conversation: ConversationEngine, mode: str | None, after_timestamp: LocalMoment | None
 ) -> int:
     if mode == "all":
         return 0

@@ -1,6 +1,5 @@
 """Routes that run commands in the workspace for clients of the agent server."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -9,6 +8,7 @@ from fastapi import Body, Depends, Query, Request
 from agent_runtime.server.bash.events import BashEventPage, BashEventSortOrder, Filter
 from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.moments import ZonedMoment
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import BashCommand, BashOutput, ExecuteBashRequest
 
@@ -26,20 +26,17 @@ Bash = Annotated[BashService, Depends(get_bash_service)]
 def event_filter(
     kind: Annotated[Literal["BashCommand", "BashOutput"] | None, Query(alias="kind__eq")] = None,
     command_id: Annotated[UUID | None, Query(alias="command_id__eq")] = None,
-    since: Annotated[datetime | None, Query(alias="timestamp__gte")] = None,
-    before: Annotated[datetime | None, Query(alias="timestamp__lt")] = None,
+    since: Annotated[ZonedMoment | None, Query(alias="timestamp__gte")] = None,
+    before: Annotated[ZonedMoment | None, Query(alias="timestamp__lt")] = None,
     order_above: Annotated[int | None, Query(alias="order__gt")] = None,
 ) -> Filter:
-    # Times without a zone are local, as the protocol has them.
-    start, end = since and since.astimezone(), before and before.astimezone()
-
     def matches(event: BashCommand | BashOutput) -> bool:
         of_command = event.command_id if isinstance(event, BashOutput) else event.id
         return (
             (kind is None or event.kind == kind)
             and (command_id is None or of_command == command_id.hex)
-            and (start is None or event.timestamp >= start)
-            and (end is None or event.timestamp < end)
+            and (since is None or event.timestamp >= since)
+            and (before is None or event.timestamp < before)
             and (order_above is None or (isinstance(event, BashOutput) and event.order > order_above))
         )
 

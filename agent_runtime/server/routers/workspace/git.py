@@ -16,7 +16,7 @@ from pydantic import BaseModel, StringConstraints
 from agent_runtime.client.workspace import GitChange, GitDiff
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.outgoing.git_remotes import RemotesFile
-from agent_runtime.server.roots import AllowedPath, allowed_path, get_file_roots
+from agent_runtime.server.roots import AllowedPath, allowed_path, get_file_roots, os_errors_as_problems
 from agent_runtime.server.routers.router import Router
 from agent_runtime.wire import GitRemotes, Success
 from agent_runtime.workspace import git
@@ -49,8 +49,10 @@ Sha = Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{4,64}$")]
 
 @contextmanager
 def git_errors_as_problems() -> Iterator[None]:
+    """Converts errors of git and of the file system in the `with` block to a ServerProblem for the client."""
     try:
-        yield
+        with os_errors_as_problems():
+            yield
     except git.GitError as error:
         raise ServerProblem(
             _STATUS.get(error.code, 409), error.code, str(error), _FIXES.get(error.code)
