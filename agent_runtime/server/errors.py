@@ -79,7 +79,7 @@ def invalid(error: ValidationError, *where: str, is_body: bool = True) -> Server
         "validation_failed",
         f"{location}: {found[0]['msg']}",
         members={
-            "errors": [_field_error((*start, *item["loc"]), item["msg"], item["type"]) for item in found]
+            "errors": [field_error((*start, *item["loc"]), item["msg"], item["type"]) for item in found]
         },
     )
 
@@ -89,11 +89,14 @@ def unsupported_field(name: str, fix: str) -> ServerProblem:
     `name`: the field of the body, with dots between the names of nested fields.
     """
     text = f"The field `{name}` has no effect on this server."
-    members = {"errors": [_field_error(("body", *name.split(".")), text, "unsupported_field")]}
+    members = {"errors": [field_error(("body", *name.split(".")), text, "unsupported_field")]}
     return ServerProblem(422, "unsupported_field", text, fix, members=members)
 
 
-def _field_error(location: Sequence[int | str], text: str, kind: str) -> JsonValue:
+def field_error(location: Sequence[int | str], text: str, kind: str) -> JsonValue:
+    """Returns an entry of the list `errors` of a problem with status 422. `location`: the place of the
+    rejected value in the request, such as `("body", "agent", "llm")`.
+    """
     return {"loc": list(location), "msg": text, "type": kind}
 
 
@@ -193,7 +196,7 @@ async def _on_failure(request: Request, error: Exception) -> JSONResponse:
 async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     # Rejected values stay out of the reply: they may be secrets.
-    errors = [_field_error(item["loc"], item["msg"], item["type"]) for item in error.errors()]
+    errors = [field_error(item["loc"], item["msg"], item["type"]) for item in error.errors()]
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     problem = ServerProblem(422, "validation_failed", f"{where}: {first['msg']}")

@@ -18,6 +18,15 @@ from agent_runtime.tools.registry import ToolNotFoundError
 
 logger = logging.getLogger(__name__)
 
+_PLACES = {
+    "McpServer": ("agent", "mcp_config"),
+    "Skill": ("agent", "agent_context", "skills"),
+    "StartConversationRequest": (),
+}
+"""The fields of the request in which the values of a class are that is checked at the creation. The values of
+all other classes are in the field `agent`.
+"""
+
 
 def not_found(conversation_id: UUID) -> ServerProblem:
     return ServerProblem(404, "conversation_not_found", f"There is no conversation {conversation_id}.")
@@ -59,7 +68,7 @@ def of_creation() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise invalid(error, "agent") from error
+        raise invalid(error, *_PLACES.get(error.title, ("agent",))) from error
     except ToolNotFoundError as error:
         raise ServerProblem(422, "tool_not_found", str(error)) from error
     except UnsupportedKindError as error:

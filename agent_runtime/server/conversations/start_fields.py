@@ -1,5 +1,5 @@
-"""Applies fields of the request that creates a conversation which change its agent, and refuses fields of the
-protocol that have no meaning on this server.
+"""Checks the request that creates a conversation, and adds the text and skills of `agent_launch_additions` to
+its agent. Fields of the protocol that have no meaning on this server are refused.
 """
 
 from typing import Any
@@ -7,8 +7,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agent_runtime.events.base import JsonObject
-from agent_runtime.server.errors import invalid, unsupported_field
+from agent_runtime.server.errors import ServerProblem, field_error, invalid, unsupported_field
+from agent_runtime.tools.external.client_tool import ClientToolSpec
 from agent_runtime.wire import StartConversationRequest
+from agent_runtime.wire.mcp_definitions import ToolDefinition
 
 _WITHOUT_MEANING = {
     "agent_profile_id": "Send the complete `agent`, and leave `agent_profile_id` out.",
@@ -18,6 +20,7 @@ _WITHOUT_MEANING = {
 }
 """The fields of the protocol that would have no effect here. For each field: what a client can do instead."""
 
+_AGENT_KIND = "Agent"
 _DEFAULTS: dict[str, tuple[object, ...]] = {"conversation_runtime": ("local",), "prompt": ("",)}
 
 
@@ -36,13 +39,28 @@ class AgentLaunchAdditions(BaseModel):
     llm_profile_ref: str | None = None
 
 
-_ADDITIONS = TypeAdapter(AgentLaunchAdditions | None)
+_ADDITIONS: TypeAdapter[AgentLaunchAdditions | None] = TypeAdapter(AgentLaunchAdditions | None)
+_CHECKED: dict[str, TypeAdapter[Any]] = {
+    "client_tools": TypeAdapter(list[ClientToolSpec]),
+    "mcp_approved": TypeAdapter(dict[str, dict[str, ToolDefinition]]),
+}
+"""The fields whose content is read only when the conversation is created. They are checked before, so that an
+error names the field.
+"""
 
 
 def checked_start(request: StartConversationRequest) -> StartConversationRequest:
     """Returns a copy of the request in which `agent_launch_additions` are a part of the agent. Raises
-    ServerProblem 422 if these additions are not valid, or if a field has a value that has no meaning here.
+    ServerProblem 422 if a field is not valid, or if it has a value that has no meaning here.
     """
+    kind = request.agent.get("kind", _AGENT_KIND)
+    if kind != _AGENT_KIND:
+        raise _unsupported_agent(kind)
+    for name, adapter in _CHECKED.items():
+        try:
+            adapter.validate_python(getattr(request, name))
+        except ValidationError as error:
+            raise invalid(error, name) from error
     extra = request.model_extra or {}
     for name, fix in _WITHOUT_MEANING.items():
         if extra.get(name) not in (None, *_DEFAULTS.get(name, ())):
@@ -58,6 +76,13 @@ def checked_start(request: StartConversationRequest) -> StartConversationRequest
         raise unsupported_field("agent_launch_additions.llm_profile_ref", "Send the model as `agent.llm`.")
     agent = _with_additions(request.agent, additions)
     return request.model_copy(update={"agent": agent, "agent_launch_additions": None})
+
+
+def _unsupported_agent(kind: object) -> ServerProblem:
+    text = f"Agents of the kind {str(kind)[:64]} are not supported."
+    fix = f"Send an agent of the kind `{_AGENT_KIND}`, with its model as `llm`."
+    members = {"errors": [field_error(("body", "agent", "kind"), text, "unsupported_agent")]}
+    return ServerProblem(422, "unsupported_agent", text, fix, members=members)
 
 
 def _with_additions(agent: JsonObject, additions: AgentLaunchAdditions) -> JsonObject:

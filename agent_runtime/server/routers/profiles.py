@@ -12,7 +12,7 @@ from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import Prompt
-from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.errors import ServerProblem, invalid
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, merged
 from agent_runtime.server.saved.secret_exposure import Exposure, Saved, decrypted, is_masked
@@ -212,9 +212,7 @@ def checked(llm: JsonObject) -> LLM:
     try:
         return LLM.model_validate(llm)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(("llm", *map(str, first["loc"])))
-        raise ServerProblem(422, "validation_failed", f"{where}: {first['msg']}") from error
+        raise invalid(error, "llm") from error
 
 
 def profile_of(store: EncryptedSettings, name: str) -> dict[str, Any]:

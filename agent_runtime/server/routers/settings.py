@@ -7,7 +7,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_runtime.events.base import JsonObject
-from agent_runtime.server.errors import ServerProblem, unsupported_field
+from agent_runtime.server.errors import ServerProblem, invalid, unsupported_field
 from agent_runtime.server.routers.profiles import activate, checked
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, StoredSecret, merged
@@ -220,8 +220,7 @@ def _check_agent(settings: JsonObject) -> None:
     try:
         servers_of(settings.get("mcp_config") or {})
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        raise ServerProblem(422, "validation_failed", f"mcp_config: {first['msg']}") from error
+        raise invalid(error, "mcp_config") from error
 
 
 def _secret(store: EncryptedSettings, name: str) -> StoredSecret:

@@ -159,3 +159,47 @@ async def test_a_time_that_the_server_cannot_convert_is_refused(
             refused = await client.get(path, params={name: moment})
             assert (refused.status_code, refused.json()["code"]) == (422, "validation_failed")
             assert refused.json()["errors"][0]["loc"] == ["query", name]
+
+
+@pytest.mark.parametrize(
+    ("given", "location", "count"),
+    [
+        (
+            {"client_tools": [{"name": "a", "description": "d"}, {"name": "b"}]},
+            "client_tools.1.description",
+            1,
+        ),
+        ({"client_tools": [{"name": "b c"}]}, "client_tools.0.name", 2),
+        ({"mcp_approved": {"docs": {"x": 1}}}, "mcp_approved.docs.x", 1),
+        ({"agent.mcp_config": {"docs": {"url": 1}}}, "agent.mcp_config.url", 1),
+        ({"agent.agent_context": {"skills": [{"name": "x"}]}}, "agent.agent_context.skills.content", 1),
+        ({"agent.llm": {"model": "", "temperature": "canary"}}, "agent.llm.model", 2),
+    ],
+)
+async def test_a_start_that_is_not_valid_is_refused_with_all_fields_that_are_wrong(
+    tmp_path: Path, scripted_llm: ScriptedLLM, given: dict[str, object], location: str, count: int
+):
+    body = start_request(scripted_llm, tmp_path)
+    for name, value in given.items():
+        parent, _, field = name.rpartition(".")
+        (body[parent] if parent else body)[field] = value
+    async with agent_app(tmp_path) as client:
+        refused = await client.post(START, json=body)
+
+    problem = refused.json()
+    assert (refused.status_code, problem["code"]) == (422, "validation_failed")
+    assert problem["detail"].startswith(f"{location}: ")
+    assert ".".join(map(str, problem["errors"][0]["loc"])) == f"body.{location}"
+    assert len(problem["errors"]) == count
+    assert all(set(one) == {"loc", "msg", "type"} for one in problem["errors"])
+    assert "canary" not in refused.text
+
+
+async def test_an_agent_of_another_kind_is_refused_before_its_fields_are_checked(tmp_path: Path):
+    async with agent_app(tmp_path) as client:
+        body = {"agent": {"kind": "ACPAgent"}, "workspace": {"working_dir": str(tmp_path / "work")}}
+        refused = await client.post(START, json=body)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "unsupported_agent")
+    assert "ACPAgent" in refused.json()["detail"]
+    assert refused.json()["errors"][0]["loc"] == ["body", "agent", "kind"]
