@@ -32,6 +32,13 @@ _GIT_NAME = "[A-Za-z0-9][A-Za-z0-9._/-]*"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+TagKey = Annotated[str, Field(pattern="^[a-z0-9]+$")]
+Tags = dict[TagKey, Annotated[str, Field(max_length=256)]]
+"""The tags that a client gives to a conversation. StartConversationRequest does not use this type, because it
+also reads conversations on disk, which may have other tags. The server checks the tags of a new conversation.
+"""
+
+
 class WorkingDirectory(BaseModel):
     """The workspace of the agent: a directory on the machine that runs the agent server."""
 
@@ -173,7 +180,9 @@ class StartConversationRequest(BaseModel):
     hook_config: JsonObject | None = None
     consent: list[ExecutableHash] = Field(default=[], max_length=200)
     further_consent: list[ProjectConsent] = Field(default=[], max_length=50)
-    tags: dict[str, str] = {}
+    tags: dict[str, str] = Field(
+        default={}, description="Keys of a-z and 0-9; values of at most 256 characters"
+    )
     title: str | None = Field(default=None, max_length=200)
     autotitle: bool = True
     title_llm_profile: str | None = Field(default=None, max_length=256)

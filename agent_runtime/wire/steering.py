@@ -13,7 +13,7 @@ from pydantic import (
 
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import Content, TextContent
-from agent_runtime.wire.conversations import MAX_MESSAGE_BYTES, Dollars
+from agent_runtime.wire.conversations import MAX_MESSAGE_BYTES, Dollars, Tags
 
 MAX_ANSWER_CHARS = 100_000
 MediumText = Annotated[str, StringConstraints(max_length=20_000)]
@@ -27,7 +27,7 @@ class UpdateConversationRequest(BaseModel):
     """
 
     title: str | None = Field(default=None, min_length=1, max_length=200)
-    tags: dict[str, str] | None = None
+    tags: Tags | None = None
     max_budget_per_task: Dollars | None = None
 
 
@@ -205,6 +205,6 @@ class ForkRequest(BaseModel):
 
     id: UUID | None = None
     title: str | None = Field(default=None, max_length=200)
-    tags: dict[str, str] | None = None
+    tags: Tags | None = None
     reset_metrics: bool = True
     from_event_id: str | None = None

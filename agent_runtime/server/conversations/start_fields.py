@@ -10,6 +10,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.server.errors import ServerProblem, field_error, invalid, unsupported_field
 from agent_runtime.tools.external.client_tool import ClientToolSpec
 from agent_runtime.wire import StartConversationRequest
+from agent_runtime.wire.conversations import Tags
 from agent_runtime.wire.mcp_definitions import ToolDefinition
 
 _WITHOUT_MEANING = {
@@ -42,10 +43,11 @@ class AgentLaunchAdditions(BaseModel):
 _ADDITIONS: TypeAdapter[AgentLaunchAdditions | None] = TypeAdapter(AgentLaunchAdditions | None)
 _CHECKED: dict[str, TypeAdapter[Any]] = {
     "client_tools": TypeAdapter(list[ClientToolSpec]),
+    "tags": TypeAdapter(Tags),
     "mcp_approved": TypeAdapter(dict[str, dict[str, ToolDefinition]]),
 }
-"""The fields whose content is read only when the conversation is created. They are checked before, so that an
-error names the field.
+"""The fields whose content StartConversationRequest does not check. They are checked before the conversation
+is created, so that an error names the field.
 """
 
 

@@ -203,3 +203,37 @@ async def test_an_agent_of_another_kind_is_refused_before_its_fields_are_checked
     assert (refused.status_code, refused.json()["code"]) == (422, "unsupported_agent")
     assert "ACPAgent" in refused.json()["detail"]
     assert refused.json()["errors"][0]["loc"] == ["body", "agent", "kind"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_valid"),
+    [
+        ({"team1": "x" * 256, "2": ""}, True),
+        ({"Team": "x"}, False),
+        ({"a-b": "x"}, False),
+        ({"": "x"}, False),
+        ({"a\n": "x"}, False),
+        ({"a": "x" * 257}, False),
+    ],
+)
+async def test_tags_have_keys_of_small_letters_and_digits_and_short_values(
+    tmp_path: Path, scripted_llm: ScriptedLLM, tags: dict[str, str], is_valid: bool
+):
+    async with agent_app(tmp_path) as client:
+        created = await called(client, "POST", START, json=start_request(scripted_llm, tmp_path))
+        path = f"{START}/{created['id']}"
+        replies = (
+            await client.post(START, json=start_request(scripted_llm, tmp_path, tags=tags)),
+            await client.patch(path, json={"tags": tags}),
+            await client.post(f"{path}/fork", json={"tags": tags}),
+        )
+        shown = (await called(client, "GET", path))["tags"]
+
+    if is_valid:
+        assert [reply.status_code for reply in replies] == [201, 200, 201]
+        assert [shown, replies[0].json()["tags"], replies[2].json()["tags"]] == [tags] * 3
+        return
+    assert [reply.status_code for reply in replies] == [422] * 3
+    assert {reply.json()["code"] for reply in replies} == {"validation_failed"}
+    assert [reply.json()["errors"][0]["loc"][:2] for reply in replies] == [["body", "tags"]] * 3
+    assert shown == {}
