@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 30.0
 PROBE_TIMEOUT_SECONDS = 5.0
 ARCHIVE_TIMEOUT_SECONDS = 300.0
 REFUSED_PATHS = ("path_not_allowed", "permission_denied")
-BAD_REQUESTS = ("mcp_answer_invalid", "is_a_directory")
+BAD_REQUESTS = ("mcp_answer_invalid", "is_a_directory", "directory_not_found", "file_system_refused")
 _MAX_DETAIL_CHARACTERS = 2000
 # Members of a refusal that the caller should see.
 _PASSED_ON = ("diff", "fix", "output")

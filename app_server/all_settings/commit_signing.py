@@ -13,6 +13,7 @@ from app_server.conversations.repositories.git_settings import renew_git_setting
 from app_server.core.background import ServerBackground
 from app_server.core.database import ReadSession, ServerDatabase, Session, Timestamp
 from app_server.core.encryption import ServerCipher
+from app_server.http.strict_body import StrictBody
 
 router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 
@@ -42,7 +43,7 @@ class CommitSigning(BaseModel):
         )
 
 
-class SetCommitSigning(BaseModel):
+class SetCommitSigning(StrictBody):
     is_on: bool
 
 

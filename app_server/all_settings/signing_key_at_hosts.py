@@ -20,11 +20,12 @@ from app_server.core.server_objects import ServerConfig
 from app_server.git.provider_routes import checked_origin
 from app_server.git_hosts.routes import CurrentGitHosts
 from app_server.git_hosts.verified_addresses import knows_address
+from app_server.http.strict_body import StrictBody
 
 router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 
 
-class AddSigningKey(BaseModel):
+class AddSigningKey(StrictBody):
     """The request body that adds the user's signing key to the user's account at a git host. host: a git host
     for which the user has stored a token, such as `github.com`.
     """

@@ -8,6 +8,7 @@ from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.core.database import Timestamp
 from app_server.core.errors import BadRequest, PayloadTooLarge
+from app_server.http.strict_body import StrictBody
 from app_server.sandbox_records.models import SandboxStatus
 
 MAX_CONTENT_PARTS = 100
@@ -15,7 +16,7 @@ MAX_CONTENT_PARTS = 100
 MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
 
 
-class SendMessageRequest(BaseModel):
+class SendMessageRequest(StrictBody):
     """The request body for sending a user's message to the agent. A client can safely send a message again
     with the same `id`: the agent receives the message only once. `run`: whether the agent begins to work, if
     it is not working yet.

@@ -20,6 +20,7 @@ from app_server.egress.egress_log import FURTHER_HOSTS
 from app_server.egress.models import EgressRecord
 from app_server.egress.policy import ALLOWABLE, EgressMode, Policy, Reason
 from app_server.egress.settings import Scope
+from app_server.http.strict_body import StrictBody
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 MAX_SHOWN = 50
@@ -58,7 +59,7 @@ class ConversationNetwork(BaseModel):
     refused: list[RefusedHost]
 
 
-class AnswerNetwork(BaseModel):
+class AnswerNetwork(StrictBody):
     """The request body with the user's decision about a refused host.
 
     answer: `conversation` allows the host for this conversation, `repository` allows it for all conversations

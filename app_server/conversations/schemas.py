@@ -29,6 +29,7 @@ from app_server.conversations.sharing.access import Access
 from app_server.conversations.start.suggested_task import SuggestedTask
 from app_server.core.database import Id, Timestamp
 from app_server.git.providers import GitProvider
+from app_server.http.strict_body import StrictBody
 from app_server.llm_gateway.limits.program_usage import ProgramUsage
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.secrets.schemas import SecretName, SecretValue
@@ -61,7 +62,7 @@ TagFilter = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}(:.{0,256})?$"), After
 """The key of a tag, or `key:value`."""
 
 
-class StartGoal(BaseModel):
+class StartGoal(StrictBody):
     """The part of a start request that makes the first message a goal: the agent works until a judge (a
     model) finds the goal reached. max_iterations: how many times the judge may tell the agent to continue.
     """
@@ -88,12 +89,10 @@ _NOT_SUPPORTED: Mapping[str, str] = {
 _MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
 
 
-class _Strict(BaseModel):
-    """The base class of request bodies that refuse unknown fields. It also refuses fields of the OpenHands
-    protocol that Slipway does not support, unless the value asks for nothing, such as null or an empty list.
-    """
+class _Strict(StrictBody):
+    """A body that refuses the protocol's fields without effect here, unless their values ask for nothing."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(str_strip_whitespace=True)
 
     @model_validator(mode="before")
     @classmethod

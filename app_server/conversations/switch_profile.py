@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from app_server.conversations import service
 from app_server.conversations.schemas import AppConversation
@@ -11,13 +11,14 @@ from app_server.conversations.start import agent_request
 from app_server.conversations.view import Viewer
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
+from app_server.http.strict_body import StrictBody
 from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.settings.fallbacks import fallbacks_of
 from app_server.settings.profile_lookup import callable_profile
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 
-class SwitchProfile(BaseModel):
+class SwitchProfile(StrictBody):
     """The request body for changing the model of a conversation. It names the model profile (a saved model
     with its options) to use.
     """

@@ -12,6 +12,7 @@ from app_server.egress.attribution import Attribution, OccupantInfo, possible
 from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressRecord, EgressSetting
 from app_server.egress.policy import EgressMode, Reason
 from app_server.egress.settings import MAX_HOSTS
+from app_server.http.strict_body import StrictBody
 
 
 def _checked(text: str) -> str:
@@ -27,7 +28,7 @@ RepositoryText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_S
 RepositoryInQuery = Annotated[RepositoryText, Query()]
 
 
-class SetNetwork(BaseModel):
+class SetNetwork(StrictBody):
     """A request to replace a user's network settings: which hosts the user's sandboxes may call.
 
     There are network settings for four scopes, from wide to narrow: the installation, the user, the

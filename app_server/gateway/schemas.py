@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from agent_runtime.wire import ListeningPort
 from app_server.core.database import Id, Timestamp
+from app_server.http.strict_body import StrictBody
 
 PortName = Literal["AGENT_SERVER", "VSCODE", "DESKTOP", "WORKER_1", "WORKER_2"]
 AGENT_SERVER: Final[PortName] = "AGENT_SERVER"
@@ -25,7 +26,7 @@ DEFAULT_SECONDS = 12 * 3600
 MAX_SECONDS = 7 * 24 * 3600
 
 
-class CreateLink(BaseModel):
+class CreateLink(StrictBody):
     """A request to create a link to a port of a sandbox (POST /api/v1/sandboxes/{id}/links). It has either
     the number or the name of the port. The link with the name `AGENT_SERVER` opens the part of the agent
     server's REST API that is allowed through links.

@@ -12,6 +12,7 @@ from app_server.git.address import origin_of
 from app_server.git.certificate_authorities import CertificateAuthorities
 from app_server.git.models import GitCredential, GitGrant, PushScope
 from app_server.git.providers import GitProvider, provider_of
+from app_server.http.strict_body import StrictBody
 
 
 def _origin(host: str) -> str:
@@ -53,7 +54,7 @@ def _api_url(url: str) -> str:
 ApiUrl = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_api_url)]
 
 
-class SaveGitCredential(BaseModel):
+class SaveGitCredential(StrictBody):
     """The request body that stores a new token for a git host. `username`: only for hosts that require a
     certain user name.
 
@@ -71,7 +72,7 @@ class SaveGitCredential(BaseModel):
     push_scope: PushScope = PushScope.OWN
 
 
-class ChangeGitCredential(BaseModel):
+class ChangeGitCredential(StrictBody):
     """The request body that changes a stored token for a git host. Fields that are left out do not change.
 
     `provider`, `api_url`: allowed only if the request also contains a new `token`. Otherwise a request could

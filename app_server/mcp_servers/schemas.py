@@ -21,6 +21,7 @@ from pydantic import (
 
 from app_server.core.addresses import BadHost, parse_rule
 from app_server.http.response_redaction import MIN_CHARACTERS
+from app_server.http.strict_body import StrictBody
 from app_server.mcp_servers.models import MAX_NAME_CHARACTERS
 
 MASK = "**********"
@@ -273,7 +274,7 @@ class SignInStarted(BaseModel):
     authorization_url: str
 
 
-class FinishSignIn(BaseModel):
+class FinishSignIn(StrictBody):
     """A request to finish a sign-in to an MCP server. It has the URL parameters with which the authorization
     server has sent the user's browser back to Slipway.
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from app_server.core.config import IMAGE_NAME
 from app_server.core.database import Timestamp
 from app_server.core.pagination import Page
+from app_server.http.strict_body import StrictBody
 from app_server.levels.models import Level
 from app_server.sandboxes.runtime_plugins import RuntimePluginName
 
@@ -54,7 +55,7 @@ class SandboxSpecInfo(BaseModel):
 SandboxSpecPage = Page[SandboxSpecInfo]
 
 
-class FromRepository(BaseModel):
+class FromRepository(StrictBody):
     """A repository from which a base image is built. `selected_branch`: null means the default branch.
     `path`: the path of a devcontainer.json or Dockerfile in the repository; null means the first of the usual
     paths that exists.
@@ -89,7 +90,7 @@ class RepositoryBase(BaseModel):
     ignored: list[str]
 
 
-class CreateSandboxSpec(BaseModel):
+class CreateSandboxSpec(StrictBody):
     """A request to save a new sandbox spec of the user. Exactly one of `image`, `dockerfile` and `repository`
     must be given.
 
@@ -187,7 +188,7 @@ class SandboxSpecSettings(BaseModel):
     team_name: str | None
 
 
-class ChooseSandboxSpec(BaseModel):
+class ChooseSandboxSpec(StrictBody):
     """A request to set the sandbox spec (image and plugins) from which the user's new sandboxes start.
 
     `repository`: the repository that the choice is for; null means all repositories without a separate

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from agent_runtime.wire import RuntimePluginInfo
 from app_server.core.database import Id, Timestamp
 from app_server.core.pagination import Page
+from app_server.http.strict_body import StrictBody
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 
 
@@ -66,7 +67,7 @@ class RuntimePluginStarted(RuntimePluginInfo):
     path: str
 
 
-class ResumeSandbox(BaseModel):
+class ResumeSandbox(StrictBody):
     """A request to start a sandbox that sleeps, is archived or has failed.
 
     `from_backup`: has an effect only if the host of the sandbox cannot be reached, and the sandbox's

@@ -9,6 +9,7 @@ from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 from app_server.core.success_reply import Done
+from app_server.http.strict_body import StrictBody
 
 MIN_VALUE_CHARACTERS = 4
 """The minimum number of characters of a secret's value. Slipway hides the values of secrets in the output of
@@ -33,13 +34,13 @@ SecretValue = Annotated[SecretStr, Field(min_length=MIN_VALUE_CHARACTERS, max_le
 Description = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000)]
 
 
-class SaveSecret(BaseModel):
+class SaveSecret(StrictBody):
     name: SecretName
     value: SecretValue
     description: Description | None = None
 
 
-class ChangeSecret(BaseModel):
+class ChangeSecret(StrictBody):
     """The request body that changes a secret. If `value` is left out, the stored value does not change."""
 
     name: SecretName

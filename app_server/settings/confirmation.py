@@ -6,13 +6,14 @@ from enum import StrEnum
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel
+from pydantic import ConfigDict
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
+from app_server.http.strict_body import StrictBody
 from app_server.levels.models import SettingName
 from app_server.levels.service import save_own, value_for
 
@@ -27,7 +28,7 @@ class ConfirmationMode(StrEnum):
     NEVER = "never"
 
 
-class SetConfirmation(BaseModel):
+class SetConfirmation(StrictBody):
     """A request to set the user's confirmation mode. The mode says for which tool calls the agent needs the
     user's confirmation. `mode`: null deletes the user's own mode, so that the mode of a team or the
     organisation applies, or else the default mode.
@@ -44,6 +45,8 @@ class ConfirmationSettings(SetConfirmation):
     `default_mode`: the mode that applies if `mode` is null. It is `never` if sandboxes are isolated from the
     server's machine, otherwise `risky`.
     """
+
+    model_config = ConfigDict(extra="ignore")
 
     default_mode: ConfirmationMode
 

@@ -6,11 +6,12 @@ from enum import StrEnum
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel
+from pydantic import ConfigDict
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import ReadSession, Session
+from app_server.http.strict_body import StrictBody
 from app_server.levels.models import SettingName
 from app_server.levels.service import save_own, value_for
 
@@ -34,7 +35,7 @@ class GroupingStrategy(StrEnum):
     ADD_TO_ANY = "ADD_TO_ANY"
 
 
-class SetSandboxGrouping(BaseModel):
+class SetSandboxGrouping(StrictBody):
     sandbox_grouping_strategy: GroupingStrategy
 
 
@@ -42,6 +43,8 @@ class SandboxGrouping(SetSandboxGrouping):
     """The HTTP reply with the strategy that chooses a sandbox for the user's new conversations.
     `max_conversations_per_sandbox`: the maximum number of conversations in one sandbox.
     """
+
+    model_config = ConfigDict(extra="ignore")
 
     max_conversations_per_sandbox: int
 

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from agent_runtime.wire import Dollars
+from app_server.http.strict_body import StrictBody
 from app_server.settings.options import ProfileOptions, TokenPrice
 
 _NAME_PATTERN = r"^[A-Za-z0-9._-]{1,64}$"
@@ -109,7 +110,7 @@ class LLMSettings(ProfileOptions):
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 
-class RenameProfile(BaseModel):
+class RenameProfile(StrictBody):
     new_name: ProfileName
 
 

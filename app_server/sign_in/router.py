@@ -13,6 +13,7 @@ from app_server.core.database import Session, now
 from app_server.core.encryption import ServerCipher
 from app_server.core.server_objects import ServerConfig
 from app_server.http.middleware import page_proof_of, session_cookie
+from app_server.http.strict_body import StrictBody
 from app_server.sign_in import service
 from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in_browser
 from app_server.sign_in.passwords.accounts import may_choose_password
@@ -24,7 +25,7 @@ from app_server.sign_in.saml.providers import ServerSamlProviders
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 
 
-class SignInWithLink(BaseModel):
+class SignInWithLink(StrictBody):
     token: Annotated[str, Field(min_length=1, max_length=200)]
 
 

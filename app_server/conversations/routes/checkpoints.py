@@ -4,10 +4,20 @@ current files with a checkpoint, and restores a checkpoint.
 
 from fastapi import APIRouter
 
-from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindRequest, RewindResult
+from agent_runtime import wire
+from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindResult
 from app_server.conversations.routes.dependencies import OwnedConversation, Viewer
+from app_server.http.strict_body import StrictBody
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/checkpoints", tags=["Conversations"])
+
+
+class RewindRequest(wire.RewindRequest, StrictBody):
+    """The request body of a rewind: whether the files, the chat or both are reset to the checkpoint.
+
+    `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` does not
+    change these files.
+    """
 
 
 @router.get("")

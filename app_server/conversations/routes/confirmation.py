@@ -17,6 +17,7 @@ from app_server.conversations.routes.dependencies import (
 )
 from app_server.conversations.schemas import Success
 from app_server.core.database import ServerDatabase
+from app_server.http.strict_body import StrictBody
 from app_server.levels.models import SettingName
 from app_server.levels.service import require_allowed
 from app_server.settings.confirmation import ConfirmationMode
@@ -29,7 +30,7 @@ NO_REASON = "The user did not approve this and gave no reason."
 Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
 
 
-class RespondToConfirmation(BaseModel):
+class RespondToConfirmation(StrictBody):
     """The request body with the user's decision about actions of the agent that wait for approval. After the
     decision, the agent continues at once.
 
@@ -54,7 +55,7 @@ class RespondToConfirmation(BaseModel):
         return self
 
 
-class SetConfirmationMode(BaseModel):
+class SetConfirmationMode(StrictBody):
     mode: ConfirmationMode
 
 

@@ -6,14 +6,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from agent_runtime.wire import StartGoalRequest
+from agent_runtime import wire
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.routes.dependencies import SteeredConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.core.database import ReadSession
 from app_server.core.errors import Conflict
+from app_server.http.strict_body import StrictBody
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/goal", tags=["Conversations"])
+
+
+class StartGoalRequest(wire.StartGoalRequest, StrictBody):
+    """The request body that gives the agent a goal. `objective`: the goal as text. `max_iterations`: how many
+    times a judge (a model) checks whether the goal is reached. After the last check, the work on the goal
+    ends, even if the goal is not reached.
+    """
 
 
 async def _ready(session: ReadSession, conversation: SteeredConversation) -> Conversation:

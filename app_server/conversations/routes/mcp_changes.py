@@ -4,15 +4,32 @@ changed, and answers questions that an MCP server asks.
 
 from fastapi import APIRouter
 
-from agent_runtime.wire import McpChangeAnswer, McpQuestionAnswer
+from agent_runtime import wire
 from app_server.access.audit_trail import CurrentTrail
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.routes.dependencies import OwnedConversation, SteeredConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.core.database import ServerDatabase
+from app_server.http.strict_body import StrictBody
 from app_server.mcp_approvals.service import keep_answer
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
+
+
+class McpChangeAnswer(wire.McpChangeAnswer, StrictBody):
+    """The user's decision whether the agent may call an MCP tool whose definition has changed.
+
+    `fingerprint`: identifies the change that the user was shown.
+    """
+
+
+class McpQuestionAnswer(wire.McpQuestionAnswer, StrictBody):
+    """The user's answer to a question that an MCP server asks. `question_id`: the question's `id` in the list
+    `mcp_questions` of the conversation's state.
+
+    `content`: the values of an accepted form by field name. Missing fields get the defaults of the form. Null
+    means that the answer contains no values.
+    """
 
 
 @router.post("/answer-mcp-change")

@@ -14,14 +14,15 @@ from app_server.conversations.schemas import Success
 from app_server.conversations.snapshots import snapshot_of
 from app_server.core.database import Id, ReadSession, ServerDatabase, Timestamp
 from app_server.core.errors import NotFound
+from app_server.http.strict_body import StrictBody
 from app_server.sandbox_records.models import Archive, ArchiveKind
 from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/sandboxes/{conversation_id}/snapshots", tags=["sandboxes"])
 
 
-class NewSnapshot(BaseModel):
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+class NewSnapshot(StrictBody):
+    model_config = ConfigDict(str_strip_whitespace=True)
 
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 

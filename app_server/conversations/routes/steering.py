@@ -5,7 +5,7 @@ always replies with an error, because Slipway has no agents that use the Agent C
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from agent_runtime.wire import Dollars
 from app_server.access.audit_trail import CurrentTrail
@@ -16,13 +16,14 @@ from app_server.conversations.schemas import Success
 from app_server.conversations.service import require
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import BadRequest, Conflict
+from app_server.http.strict_body import StrictBody
 from app_server.llm_gateway.limits.spending import Payer, allow_conversation, cost_of_programs
 from app_server.settings.task_budget import require_allowed_budget
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
 
-class SetBudget(BaseModel):
+class SetBudget(StrictBody):
     """The request body for setting the budget of a conversation. `max_budget_per_task`: the maximum total
     cost of the conversation in dollars, including what is already spent; null means no maximum.
 
@@ -34,7 +35,7 @@ class SetBudget(BaseModel):
     run: bool = False
 
 
-class SwitchAcpModel(BaseModel):
+class SwitchAcpModel(StrictBody):
     model: Annotated[str, Field(min_length=1, max_length=200)]
 
 

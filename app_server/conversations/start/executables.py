@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import ExecutableHash, ExecutableKind, ExecutablesResponse, ProjectExecutable
 from app_server.conversations.repositories.workplaces import Checkout
+from app_server.http.strict_body import StrictBody
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision, TrustGrant
 
@@ -72,7 +73,7 @@ class ConversationConsent(BaseModel):
     further: list[FurtherConsent] = []
 
 
-class AnswerExecutables(BaseModel):
+class AnswerExecutables(StrictBody):
     """The request body with which the user allows or refuses project executables of a conversation. `allow`
     and `refuse`: the hashes of these executables.
 
@@ -86,7 +87,7 @@ class AnswerExecutables(BaseModel):
     repository: str | None = Field(default=None, max_length=255)
 
 
-class RunSetupScript(BaseModel):
+class RunSetupScript(StrictBody):
     """The request body that runs a repository's setup script. hash: the hash of the script version that the
     user has seen. repository: the directory of the script's repository; null for the first repository.
     """

@@ -5,12 +5,13 @@ example, an open issue. Does no I/O.
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from app_server.git.address import HOST_OF_PROVIDER
 from app_server.git.providers import HOSTS, GitProvider
 from app_server.git.schemas import Origin
 from app_server.git_hosts.repository_names import path_of
+from app_server.http.strict_body import StrictBody
 
 
 class TaskType(StrEnum):
@@ -21,7 +22,7 @@ class TaskType(StrEnum):
     OPEN_PR = "OPEN_PR"
 
 
-class SuggestedTask(BaseModel):
+class SuggestedTask(StrictBody):
     """A task that a git host suggests, such as an open issue or a pull request with failing checks.
     `issue_number`, `title`: number and title of the issue or pull request. `host`: the git host; null means
     the provider's usual host.

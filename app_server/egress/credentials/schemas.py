@@ -27,6 +27,7 @@ from app_server.egress.models import (
 )
 from app_server.egress.schemas import RepositoryText
 from app_server.http.response_redaction import MIN_CHARACTERS
+from app_server.http.strict_body import StrictBody
 
 _FRAMING = frozenset(
     ("host", "connection", "content-length", "transfer-encoding", "expect", "te", "trailer", "upgrade")
@@ -58,7 +59,7 @@ def _printable(value: SecretStr) -> SecretStr:
     return value
 
 
-class SaveNetworkCredential(BaseModel):
+class SaveNetworkCredential(StrictBody):
     """A request to save a credential that the egress proxy adds to requests of sandboxes to one https host.
 
     path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the

@@ -24,6 +24,7 @@ from app_server.git.models import GitOAuthApp
 from app_server.git.providers import GitProvider
 from app_server.git.schemas import ApiUrl, GitCredentialInfo, Origin
 from app_server.git_hosts.authorization.endpoints import DEVICE_PROVIDERS
+from app_server.http.strict_body import StrictBody
 
 _Name = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[!-~]+$")
@@ -162,7 +163,7 @@ class GitSignInStarted(BaseModel):
     authorization_url: str
 
 
-class FinishGitSignIn(BaseModel):
+class FinishGitSignIn(StrictBody):
     """The request body that finishes a sign-in: the query parameters with which the git host sent the browser
     back to Slipway. `code`: null if the host has refused the sign-in. `error`: the reason of a refusal; null
     if there is none.

@@ -2,6 +2,7 @@
 
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
+from tests.app_server.problems import assert_problem
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
 
@@ -73,3 +74,13 @@ async def test_they_belong_to_the_owner(home: Home, scripted_llm: ScriptedLLM) -
 
     assert [reply.status_code for reply in replies] == [404] * 3
     assert (unknown.status_code, unknown.json()["code"]) == (404, "checkpoint_not_found")
+
+
+async def test_a_rewind_with_an_unknown_field_changes_nothing(home: Home, scripted_llm: ScriptedLLM) -> None:
+    route = await worked(home, scripted_llm)
+    first = (await home.client.get(route)).json()["checkpoints"][0]["id"]
+
+    refused = await home.client.post(f"{route}/{first}/rewind", json={"dry_run": True, "chat": False})
+
+    assert_problem(refused, 422, "validation_failed")
+    assert await command(home, route, "cat made") == "agent\n"
