@@ -10,7 +10,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SecretStr,
     StringConstraints,
     model_validator,
 )
@@ -22,7 +21,7 @@ from app_server.settings.cloning import CloneMode
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.grouping import GroupingStrategy
 from app_server.settings.options import TokenPrice
-from app_server.settings.schemas import BaseUrl, ModelName
+from app_server.settings.schemas import ApiKey, BaseUrl, ModelName
 from app_server.users.schemas import UserInfo
 
 MAX_DISABLED_SKILLS = 500
@@ -167,7 +166,7 @@ class LLMDiff(BaseModel):
 
     model: ModelName | None = None
     base_url: BaseUrl | None = None
-    api_key: SecretStr | None = Field(default=None, max_length=10_000)
+    api_key: ApiKey | None = None
     input_cost_per_token: TokenPrice | None = None
     output_cost_per_token: TokenPrice | None = None
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import httpx
 import orjson
 from fastapi import APIRouter, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from agent_runtime.metering.lenient_numbers import a_count, a_dict
 from app_server.access.authentication import CurrentUser
@@ -14,7 +14,7 @@ from app_server.core.errors import BadGateway
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, read_body
 from app_server.llm_gateway.forwarding.vendor_failures import unreachable, wrong_base_url
 from app_server.settings.profile_lookup import get_profile
-from app_server.settings.schemas import BaseUrl, ProfileName
+from app_server.settings.schemas import ApiKey, BaseUrl, ProfileName
 from app_server.users.models import User
 from app_server.users.outgoing import http_of
 
@@ -43,7 +43,7 @@ class ListModels(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     base_url: Annotated[BaseUrl, AfterValidator(_require_base_url)]
-    api_key: SecretStr | None = Field(default=None, max_length=10_000)
+    api_key: ApiKey | None = None
     profile: ProfileName | None = None
 
 

@@ -83,6 +83,15 @@ HeaderName = Annotated[
 HeaderValue = Annotated[SecretStr, Field(max_length=4000), AfterValidator(_checked_value)]
 
 
+def _checked_key(key: SecretStr) -> SecretStr:
+    # A key that was copied from a page or a file often has a line break at its end.
+    return _checked_value(SecretStr(key.get_secret_value().strip()))
+
+
+ApiKey = Annotated[SecretStr, Field(max_length=10_000), AfterValidator(_checked_key)]
+"""The API key of a model, without white space around it. It is sent in an HTTP header."""
+
+
 class LLMSettings(ProfileOptions):
     """The settings of a model profile, in a request.
 
@@ -97,7 +106,7 @@ class LLMSettings(ProfileOptions):
 
     model: ModelName
     base_url: BaseUrl | None = None
-    api_key: SecretStr | None = Field(default=None, max_length=10_000)
+    api_key: ApiKey | None = None
     max_budget_per_task: Dollars | None = None
     input_cost_per_token: TokenPrice | None = None
     output_cost_per_token: TokenPrice | None = None

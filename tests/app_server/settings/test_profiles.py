@@ -198,3 +198,26 @@ async def test_the_model_in_use_is_copied_with_its_key_or_without(client: httpx.
     assert kept["api_key_set"] is True
     unknown = await client.post(f"{PROFILES}/first", json={"llm": llm, "temperature": 1})
     assert_problem(unknown, 422, "validation_failed")
+
+
+@pytest.mark.parametrize("key", ["sk-first\nsecond", "sk-\x7f", "schlüssel"])
+async def test_a_key_that_no_header_can_carry_is_refused(client: httpx.AsyncClient, key: str) -> None:
+    diff = {"agent_settings_diff": {"llm": {"api_key": key}}}
+    listed = {"base_url": "http://127.0.0.1:9/v1", "api_key": key}
+    for reply in (
+        await save(client, "mine", api_key=key),
+        await client.post("/api/v1/settings", json=diff),
+        await client.post("/api/v1/settings/model-list", json=listed),
+    ):
+        assert_problem(reply, 422, "validation_failed")
+        assert reply.json()["errors"][0]["loc"][-1] == "api_key"
+        assert key not in reply.text
+    assert (await client.get(f"{PROFILES}/mine")).status_code == 404
+
+
+async def test_white_space_around_a_key_is_not_stored(client: httpx.AsyncClient, app: App) -> None:
+    assert (await save(client, "mine", api_key=f"\t{CANARY} \r\n")).status_code == 201
+    async with app.database.read() as session:
+        row = (await session.scalars(select(LLMProfile).where(LLMProfile.name == "mine"))).one()
+    assert row.api_key_encrypted is not None
+    assert app.state["cipher"].decrypt(row.api_key_encrypted) == CANARY
