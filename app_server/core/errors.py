@@ -14,6 +14,7 @@ A feature raises the most specific class with a stable `code`. Routes never catc
 """
 
 import logging
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -307,7 +308,7 @@ def invalid_body(error: ValidationError) -> RequestValidationError:
 async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     # The rejected values stay out: they may be secrets.
-    errors = [{"loc": item["loc"], "msg": item["msg"], "type": item["type"]} for item in error.errors()]
+    errors = [{"loc": item["loc"], "msg": _message(item), "type": item["type"]} for item in error.errors()]
     first = errors[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "body"
     # The library puts this in front of the messages of our own validators.
@@ -319,6 +320,14 @@ async def _on_validation_error(request: Request, error: Exception) -> JSONRespon
         detail=f"{where}: {cause}",
         extra={"errors": errors},
     )
+
+
+def _message(item: Mapping[str, Any]) -> str:
+    """Returns the message about one invalid value. pydantic says "items" for the characters of a secret."""
+    message: str = item["msg"]
+    if item["type"] in {"too_short", "too_long"} and isinstance(item.get("input"), str):
+        return re.sub(r"item(s?) after validation", r"character\1", message)
+    return message
 
 
 async def _on_http_exception(request: Request, error: Exception) -> JSONResponse:

@@ -2,10 +2,10 @@
 so they use its names for providers (kinds of git hosts).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, TypeAdapter
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
@@ -24,6 +24,15 @@ _ORIGIN: TypeAdapter[str] = TypeAdapter(Origin)
 _MAX_PROVIDERS = 20
 
 
+def _none_if_empty(token: Any) -> Any:
+    return None if token == "" else token
+
+
+_GivenToken = Annotated[
+    Token | None, BeforeValidator(_none_if_empty, json_schema_input_type=SecretStr | None)
+]
+
+
 class ProviderToken(BaseModel):
     """A token for one provider (kind of git host) in the request body of save_provider_tokens. If `token` is
     missing or empty, the stored token is not changed. `host`: the name or URL of the git host; null means the
@@ -32,7 +41,7 @@ class ProviderToken(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    token: Token | Literal[""] | None = None
+    token: _GivenToken = None
     host: Annotated[str, Field(max_length=300)] | None = None
     user_id: None = None
 

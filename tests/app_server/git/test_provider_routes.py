@@ -106,3 +106,19 @@ async def test_a_git_host_says_whose_the_token_is(app: App, client: httpx.AsyncC
     assert_problem(closed, 403, "private_address")
     assert len(asked) == 2
     assert_problem(await client.get(ME), 502, "git_host_failed")
+
+
+@pytest.mark.parametrize(
+    ("token", "cause"),
+    [
+        ("with blanks in it", "this is not a token: it has characters that a token cannot have"),
+        ("abc", "Value should have at least 4 characters, not 3"),
+        (7, "Input should be a valid string"),
+    ],
+)
+async def test_a_refusal_names_the_field_and_counts_characters(
+    client: httpx.AsyncClient, token: object, cause: str
+) -> None:
+    problem = (await save(client, github={"token": token})).json()
+    assert problem["detail"] == f"provider_tokens.github.token: {cause}"
+    assert [error["loc"] for error in problem["errors"]] == [["body", "provider_tokens", "github", "token"]]
