@@ -57,14 +57,16 @@ async def save_profile(
     trail: CurrentTrail,
     session: Session,
     name: ProfileNameInPath,
-    body: SaveProfile,
     cipher: ServerCipher,
+    body: SaveProfile | None = None,
 ) -> ChangedProfile:
     """Adds a profile of the user. If the user already has a profile with this name, replaces its settings.
-    403 `permission_missing` if the profile is shared and the API key lacks the scope `administer`.
+    Without a body, the settings of the active profile are copied. 403 `permission_missing` if the profile is
+    shared and the API key lacks the scope `administer`.
     """
     user = principal.user
     await sharing.require_may_change(session, principal, name)
+    body = body or SaveProfile()
     given, source = body.llm and body.llm.settings(), None
     if given is None:
         source = await profile_lookup.active_profile(session, user.id)

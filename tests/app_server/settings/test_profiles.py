@@ -221,3 +221,13 @@ async def test_white_space_around_a_key_is_not_stored(client: httpx.AsyncClient,
         row = (await session.scalars(select(LLMProfile).where(LLMProfile.name == "mine"))).one()
     assert row.api_key_encrypted is not None
     assert app.state["cipher"].decrypt(row.api_key_encrypted) == CANARY
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"{}"])
+async def test_without_settings_the_active_profile_is_copied(client: httpx.AsyncClient, body: bytes) -> None:
+    await save(client, "first", api_key=CANARY, base_url="http://localhost:11434/v1")
+    headers = {"content-type": "application/json"} if body else {}
+    reply = await client.post(f"{PROFILES}/copy", content=body, headers=headers)
+    assert reply.status_code == 201, reply.text
+    copy = (await client.get(f"{PROFILES}/copy")).json()
+    assert (copy["base_url"], copy["api_key_set"]) == ("http://localhost:11434/v1", True)
