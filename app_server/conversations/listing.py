@@ -25,6 +25,10 @@ _MAX_CHOICES = 200
 
 @dataclass(frozen=True)
 class ConversationFilter:
+    """The criteria of a search for conversations. A criterion that is None or an empty text applies to all
+    conversations.
+    """
+
     title_contains: str | None = None
     created_from: datetime | None = None
     created_before: datetime | None = None
@@ -120,7 +124,7 @@ def _conditions(
         (Conversation.title, criteria.title_contains),
         (Conversation.selected_repository, criteria.repository_contains),
     )
-    conditions += [column.icontains(part, autoescape=True) for column, part in parts if part is not None]
+    conditions += [column.icontains(part, autoescape=True) for column, part in parts if part]
     exact: tuple[tuple[Any, Any], ...] = (
         (Conversation.sandbox_id, criteria.sandbox_id),
         (Conversation.selected_branch, criteria.branch),
@@ -128,7 +132,7 @@ def _conditions(
         (Conversation.execution_status, criteria.execution_status),
         (Conversation.user_id, criteria.owner_id),
     )
-    conditions += [column == value for column, value in exact if value is not None]
+    conditions += [column == value for column, value in exact if value not in {None, ""}]
     times = (
         (Conversation.created_at, criteria.created_from, criteria.created_before),
         (Conversation.updated_at, criteria.updated_from, criteria.updated_before),
@@ -145,7 +149,7 @@ def _conditions(
     if criteria.archived is not None:
         is_archived = Conversation.archived_at.is_not(None)
         conditions.append(is_archived if criteria.archived else ~is_archived)
-    if criteria.query is not None:
+    if criteria.query:
         conditions.append(_has_words(session, criteria.query))
     return conditions
 
