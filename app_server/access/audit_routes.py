@@ -1,7 +1,6 @@
 """Routes of the audit log, which only the owner and administrators may read."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from app_server.access.authentication import CurrentUser
 from app_server.audit import search
 from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 from app_server.audit.search import AuditFilter
-from app_server.core.database import Database, ReadSession, ServerDatabase, now
+from app_server.core.database import Database, Moment, ReadSession, ServerDatabase, now
 from app_server.core.errors import BadRequest
 from app_server.core.pagination import Limit, Page, PageId, decode_page_id, encode_page_id
 from app_server.users.organisations import organisation_not_found
@@ -27,8 +26,8 @@ _MAX_DIGITS = 18
 
 def _filter(
     user: CurrentUser,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     actor_id: UUID | None = None,
     action: Annotated[list[AuditAction] | None, Query(max_length=len(AuditAction))] = None,
     target_kind: AuditTarget | None = None,
@@ -42,8 +41,8 @@ def _filter(
             raise organisation_not_found()
         organisation_id = user.organisation_id
     return AuditFilter(
-        since=_aware(since),
-        until=_aware(until),
+        since=since,
+        until=until,
         actor_id=actor_id,
         actions=tuple(action or ()),
         target_kind=target_kind,
@@ -114,7 +113,3 @@ def _position(page_id: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
         raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")
     return int(text)
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

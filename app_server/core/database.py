@@ -15,7 +15,7 @@ from uuid import UUID
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse
-from pydantic import PlainSerializer
+from pydantic import AfterValidator, PlainSerializer
 from sqlalchemy import JSON, DateTime, Enum, MetaData, TypeDecorator
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -49,6 +49,19 @@ def _utc_text(value: datetime) -> str:
 
 Timestamp = Annotated[datetime, PlainSerializer(_utc_text, return_type=str, when_used="json")]
 """The type of times in the API: UTC in the format ISO 8601, with a Z at the end."""
+
+
+def _as_utc(value: datetime) -> datetime:
+    # The wire's own timestamps carry no zone.
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        return aware.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the moment is out of range") from None
+
+
+Moment = Annotated[datetime, AfterValidator(_as_utc)]
+"""A time that a client has sent, converted to UTC. A time without an offset counts as UTC."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):

@@ -2,7 +2,6 @@
 sandboxes.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -14,8 +13,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.addresses import parse_rule
 from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session
-from app_server.core.errors import BadRequest
-from app_server.core.pagination import Limit, PageId, decode_page_id, encode_page_id
+from app_server.core.pagination import Limit, PageId, encode_page_id, page_position
 from app_server.egress import settings
 from app_server.egress.attribution import AttributionOf
 from app_server.egress.log_records import search
@@ -102,7 +100,7 @@ async def search_network_records(
     One record counts the requests of one sandbox to one host and port within one hour. Allowed requests are
     counted in one record, and refused requests in one record for each reason.
     """
-    before = position_of(page_id) if page_id else None
+    before = page_position(page_id) if page_id else None
     found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)
     page, more = found[:limit], found[limit:]
     attribution_of: AttributionOf = request.state.attribution_of
@@ -140,14 +138,3 @@ async def identity_of(session: AsyncSession, user_id: UUID, repository: str) -> 
     if any(setting.subject == repository for setting in known):
         return repository
     return parse_address(repository).identity
-
-
-def position_of(page_id: str) -> tuple[datetime, UUID]:
-    """Returns the time and the id that a page id contains. They belong to the last item of the previous page.
-    Raises BadRequest `bad_page_id` if the page id is not valid.
-    """
-    moment, record_id = decode_page_id(page_id, 2)
-    try:
-        return datetime.fromisoformat(moment), UUID(record_id)
-    except ValueError:
-        raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None

@@ -4,12 +4,10 @@ routes.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -19,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError, to_json
 
+from app_server.core.database import Moment
 from app_server.core.pubsub import Frame
 from app_server.events.blobs import Reference, StoredForm, shortened
 
@@ -40,19 +39,6 @@ calls. RETRY: the announcement that a failed model call will be tried again.
 """
 
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
-
-
-def _as_utc(value: datetime) -> datetime:
-    # The wire's own timestamps carry no zone.
-    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-    try:
-        return aware.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("the moment is out of range") from None
-
-
-Moment = Annotated[datetime, AfterValidator(_as_utc)]
-"""A time that a client has sent, converted to UTC. A time without an offset counts as UTC."""
 
 
 class _Envelope(BaseModel):

@@ -2,7 +2,7 @@
 together with their conversations.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -158,6 +158,7 @@ def _position(page_id: str) -> tuple[datetime, UUID]:
     created_at, sandbox_id = decode_page_id(page_id, parts=2)
     try:
         # %z requires a zone: a time without one does not come from this route.
-        return datetime.strptime(created_at, "%Y-%m-%dT%H:%M:%S.%f%z"), UUID(sandbox_id)
-    except ValueError:
+        moment = datetime.strptime(created_at, "%Y-%m-%dT%H:%M:%S.%f%z").astimezone(UTC)
+        return moment, UUID(sandbox_id)
+    except (ValueError, OverflowError):
         raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None

@@ -47,12 +47,11 @@ from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start.worker import ServerStartWorker
 from app_server.conversations.switch_profile import SwitchProfile, switch_profile
 from app_server.conversations.view import conversation_frame, in_order
-from app_server.core.database import Database, ReadSession, ServerDatabase
+from app_server.core.database import Database, Moment, ReadSession, ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.pagination import Limit, Page, PageId
 from app_server.core.pubsub import Ended, ServerPubSub
 from app_server.core.server_objects import ServerConfig
-from app_server.events.schemas import Moment
 from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again
 from app_server.sandbox_specs.permission import permission_of
 from app_server.sandboxes.service import ServerSandboxes

@@ -16,14 +16,14 @@ from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing.access import Access
 from app_server.conversations.sharing.followers import AccessEnded
 from app_server.conversations.view import Viewer
-from app_server.core.database import ReadSession, ServerDatabase
+from app_server.core.database import Moment, ReadSession, ServerDatabase
 from app_server.core.errors import BadRequest, NotFound
 from app_server.core.pagination import Limit, PageId
 from app_server.core.pubsub import Frame, ServerPubSub
 from app_server.events import blobs, log, matches, stream, windows
 from app_server.events.log import EventFilter, EventSortOrder
 from app_server.events.open_streams import ServerOpenStreams
-from app_server.events.schemas import EventWindow, FoundEvents, Moment
+from app_server.events.schemas import EventWindow, FoundEvents
 from app_server.http.middleware import SUBPROTOCOL
 from app_server.sandboxes.service import ServerSandboxes
 

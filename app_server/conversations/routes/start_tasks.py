@@ -17,12 +17,11 @@ from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
 from app_server.conversations.start.retries import retry
 from app_server.conversations.start.worker import ServerStartWorker
 from app_server.conversations.view import in_order, start_task_frame
-from app_server.core.database import ReadSession, ServerDatabase
+from app_server.core.database import Moment, ReadSession, ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 from app_server.core.pubsub import ServerPubSub
 from app_server.core.server_objects import ServerConfig
-from app_server.events.schemas import Moment
 
 router = APIRouter(prefix="/api/v1/app-conversations/start-tasks", tags=["Conversations"])
 

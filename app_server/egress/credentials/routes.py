@@ -14,7 +14,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.addresses import DEFAULT_PORTS, HostRule
 from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session
-from app_server.core.pagination import Limit, PageId, encode_page_id
+from app_server.core.pagination import Limit, PageId, encode_page_id, page_position
 from app_server.egress import settings
 from app_server.egress.attribution import AttributionOf
 from app_server.egress.credentials import credentials
@@ -25,7 +25,7 @@ from app_server.egress.credentials.schemas import (
     SaveNetworkCredential,
 )
 from app_server.egress.models import CredentialScope, EgressCredential
-from app_server.egress.router import identity_of, position_of
+from app_server.egress.router import identity_of
 from app_server.egress.settings import OF_USER, Scope
 from app_server.users.models import User
 
@@ -127,7 +127,7 @@ async def search_network_credential_uses(
     """
     user = principal.user
     await credentials.require(session, user, credential_id)
-    before = position_of(page_id) if page_id else None
+    before = page_position(page_id) if page_id else None
     found = await credentials.uses(session, principal, credential_id, before, limit + 1)
     page, more = found[:limit], found[limit:]
     attribution_of: AttributionOf = request.state.attribution_of

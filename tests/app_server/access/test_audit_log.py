@@ -141,3 +141,13 @@ async def test_members_and_keys_without_the_scope_do_not_see_the_log(app: App) -
         assert_problem(await weak.get(LOG), 403, "permission_missing")
     async with app.database.read() as session:
         assert (await session.scalars(select(AuditEntry))).all() == []
+
+
+@pytest.mark.parametrize("field", ["since", "until"])
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+async def test_a_time_that_utc_cannot_express_is_refused(
+    client: httpx.AsyncClient, field: str, moment: str
+) -> None:
+    for path in (LOG, f"{LOG}/export"):
+        assert_problem(await client.get(path, params={field: moment}), 422, "validation_failed")
+    assert await entries(client) == []

@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 import httpx
 
 from app_server.core.database import Database
+from app_server.core.pagination import encode_page_id
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import authenticate
 from app_server.sandboxes.service import Sandboxes
@@ -70,9 +71,11 @@ async def test_a_batch_has_null_for_what_is_missing_or_another_users(
 
 
 async def test_bad_page_ids_and_ids_are_problems(client: httpx.AsyncClient) -> None:
-    for page_id in ("x", "MjAyNgpub3BlCg", "MjAyNi0xMS0yMFQwMDowMDowMAphYg"):
-        reply = await client.get("/api/v1/sandboxes/search", params={"page_id": page_id})
-        assert (reply.status_code, reply.json()["code"]) == (400, "bad_page_id")
+    out_of_range = encode_page_id("0001-01-01T00:00:00.0+14:00", uuid4().hex)
+    for page_id in ("x", "MjAyNgpub3BlCg", "MjAyNi0xMS0yMFQwMDowMDowMAphYg", out_of_range):
+        for path in ("/api/v1/sandboxes/search", "/api/v1/settings/network/records"):
+            reply = await client.get(path, params={"page_id": page_id})
+            assert (reply.status_code, reply.json()["code"]) == (400, "bad_page_id")
     assert (await client.get("/api/v1/sandboxes", params={"id": "nonsense"})).status_code == 422
     assert (await client.get("/api/v1/sandboxes")).status_code == 422
 
