@@ -22,7 +22,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
         ({"plugins": [{"source": "https://me:token@git.acme.dev/p.git"}]}, "should match pattern"),
         ({"plugins": [{"source": "github:a/b", "parameters": {"a b": 1}}]}, "should match pattern"),
         ({"processors": [{"kind": "MailCallbackProcessor"}]}, "LoggingCallbackProcessor"),
-        ({"secrets": {"TOKEN": "x"}}, "at least 4 items"),
+        ({"secrets": {"TOKEN": "x"}}, "at least 4 characters"),
         ({"secrets": {"PATH": "value"}}, "many programs use this name"),
         ({"agent_type": "other"}, "'default' or 'plan'"),
         ({"agent_profile_id": "5e2f6a1c-0d43-4d0e-9f0f-2f2b8f3f3c11"}, "choose a model with llm_profile"),
