@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import CursorResult, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import PendingMessage
 from app_server.core.errors import TooManyRequests
@@ -52,6 +53,12 @@ async def keep(
     )
     await session.flush()
     return len(ids) + 1
+
+
+def for_agent(waiting: PendingMessage) -> AgentMessage:
+    """Returns the waiting message in the form that the agent server accepts."""
+    given = {name: value for name, value in waiting.message.items() if name != "sender"}
+    return SendMessageRequest.model_validate(given).to_agent(waiting.id, waiting.message.get("sender"))
 
 
 async def all_of(session: AsyncSession, conversation_id: UUID) -> list[PendingMessage]:

@@ -22,7 +22,6 @@ from agent_runtime.time_limits import time_limit
 from app_server.agent_client.calls import NoAnswer
 from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.live.change_notices import news_of
-from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.removal import FailedRemovals, deleted_conversations, take_down
 from app_server.conversations.schemas import StartRequest
@@ -323,11 +322,8 @@ class StartWorker:
                 if message is None:
                     await start_tasks.change(session, start.id, self._owner, finish)
                     break
-            request = SendMessageRequest.model_validate(message.message)
             try:
-                await running.client.send_message(
-                    start.id, request.to_agent(message.id, message.message.get("sender"))
-                )
+                await running.client.send_message(start.id, pending.for_agent(message))
             except NoAnswer:
                 if (silences := silences + 1) > MAX_SILENCES:
                     raise
