@@ -23,7 +23,7 @@ from app_server.conversations.trigger_progress import tell_of_progress
 from app_server.conversations.view import Viewer
 from app_server.core.database import Database, now
 from app_server.core.errors import NotFound
-from app_server.core.pubsub import Frame, PubSub
+from app_server.core.pubsub import LOOK, Frame, PubSub
 from app_server.events import log
 from app_server.events.log import Appended
 from app_server.events.schemas import DurableFrame, EventsReport
@@ -44,6 +44,10 @@ async def ingest(
     between the last stored event and the first reported event. Raises Conflict `seq_conflict` if the log has
     a different event at the position of a reported event. Raises LogFull if the log has reached its maximum
     size; then the sandbox stops reporting this conversation.
+
+    Events that are in the log already may be unknown to the clients: an app server can be killed after it has
+    stored a report and before it has sent the events. So a repeated report also makes the live streams look
+    for stored events, and sends the current state of the conversation.
     """
     try:
         async with database.session() as session:
@@ -63,8 +67,9 @@ async def ingest(
                 session, conversation.user_id, conversation_id, events, sets_off_tasks=sets_off
             )
             await session.flush()
-            shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
-            channels = await channels_of(session, conversation_id) if changed else ()
+            is_told = changed or len(appended.new) < len(report.durable)
+            shown = (await viewer.frames(session, conversation_id))[1:] if is_told else []
+            channels = await channels_of(session, conversation_id) if is_told else ()
     except LogFull:
         await _end(database, pubsub, viewer, sandbox_id, conversation_id)
         raise
@@ -157,7 +162,9 @@ def _live(report: EventsReport, appended: Appended) -> list[Frame]:
 
     If all events of the report are new, returns all frames. If the sandbox has repeated an earlier report,
     some of its events were already in the log. Then returns only the frames after the last of these old
-    events, so that the clients do not get a frame twice.
+    events, so that the clients do not get a frame twice. If no event is new, the first frame is LOOK, so that
+    clients get the old events that they have missed. A new event needs no LOOK: it makes the live streams
+    send the missing events before it.
     """
     new = {frame.seq for frame in appended.new}
     known = [
@@ -166,4 +173,5 @@ def _live(report: EventsReport, appended: Appended) -> list[Frame]:
         if isinstance(frame, DurableFrame) and frame.seq not in new
     ]
     fresh = report.frames[known[-1] + 1 :] if known else report.frames
-    return [frame.frame for frame in fresh]
+    look = [LOOK] if known and not new else []
+    return [*look, *(frame.frame for frame in fresh)]

@@ -10,9 +10,11 @@ from uuid import uuid4
 import pytest
 import websockets
 
+from app_server.core.pubsub import LocalPubSub
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of
 from tests.app_server.conversations.feeds import Feed, durable, feed_of, message, read_until, state_update
+from tests.app_server.sharing.test_user_stream import following
 from tests.support.patience import PATIENCE_SECONDS
 
 WAIT_SECONDS = 3600.0
@@ -126,8 +128,32 @@ async def test_a_repeated_report_is_not_shown_again_and_a_gap_says_where_to_go_o
         ("delta", None),
         ("durable", 1),
         ("durable", 2),
+        ("conversation", None),  # the repeated report
         ("durable", 3),
     ]
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["repeated", "repeated with a new event"])
+async def test_events_of_a_server_that_was_killed_before_it_sent_them_arrive_with_the_repeated_report(
+    feed: Feed, more: bool
+) -> None:
+    finished = state_update(2, "execution_status", "finished")
+    state = feed.home.state
+    await feed.report(state_update(1, "execution_status", "running"))
+    address = f"http://127.0.0.1:{feed.home.config.port}"
+    async with following(address, feed.home.client) as (listed, _), feed.watch(after_seq=0) as socket:
+        await read_until(socket, type="durable", seq=1)
+        # As of an app server that is killed after its commit: its messages reach no client.
+        usual, state["pubsub"] = state["pubsub"], LocalPubSub()
+        await feed.report(finished)
+        state["pubsub"] = usual
+        reply = await feed.report(finished, *([durable(3)] if more else []))
+        assert reply.json() == {"acknowledged_seq": 3 if more else 2}
+        frames = await read_until(socket, type="conversation")
+        told = await read_until(listed, type="conversation")
+
+    assert [frame["seq"] for frame in frames[:-1]] == ([2, 3] if more else [2])
+    assert [frame["conversation"]["last_seq"] for frame in (frames[-1], told[-1])] == [3 if more else 2] * 2
 
 
 async def test_output_of_a_running_call_is_sent_to_later_readers_and_not_stored(feed: Feed) -> None:
