@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
@@ -15,21 +15,26 @@ from app_server.core.database import Database, now
 from app_server.core.jobs.models import Job, JobState
 from app_server.core.jobs.policy import Handler, JobAttempt
 from app_server.core.jobs.queue import enqueue, wake_after_commit
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggeredConversation
 from app_server.triggers.receiving import KIND as HANDLE_KIND
 
 HELD_KIND: Final = "triggers.held"
 MAX_HELD: Final = 100
 AT_REST: Final = ("finished", "error", "stuck", "paused")
+_UP: Final = (SandboxStatus.STARTING, SandboxStatus.RUNNING)
 _LOOK_AGAIN: Final = timedelta(minutes=10)
 _RELEASED_AT_ONCE = 3
 
 
 async def at_work(session: AsyncSession, trigger: Trigger) -> int:
     """Returns the number of active conversations that this trigger, or another trigger of its user for the
-    same repository, has started. A conversation is active while it starts, while its agent works, and while
-    it waits for the user.
+    same repository, has started. A conversation is active while it starts. After that, it is active while its
+    agent works or waits for the user, in a sandbox that runs or is being started. An agent whose sandbox is
+    paused, archived, broken or deleted does not work, whatever its last report says.
     """
+    is_starting = StartTask.status.not_in((StartStatus.READY, StartStatus.ERROR))
+    is_up = exists().where(Sandbox.id == Conversation.sandbox_id, Sandbox.status.in_(_UP))
     query = (
         select(func.count())
         .select_from(TriggeredConversation)
@@ -42,6 +47,7 @@ async def at_work(session: AsyncSession, trigger: Trigger) -> int:
             Trigger.repository == trigger.repository,
             Conversation.deleted_at.is_(None),
             StartTask.status != StartStatus.ERROR,
+            or_(is_starting, is_up),
             or_(Conversation.execution_status.is_(None), Conversation.execution_status.not_in(AT_REST)),
         )
     )
