@@ -1,13 +1,17 @@
 """Limits the number of active conversations that a user's triggers have started for one repository. When the
 limit is reached, new webhook deliveries (requests of the git host) wait until the agent of one of these
-conversations stops working.
+conversations stops working. The deliveries of a trigger continue in the order in which they arrived.
+
+A waiting delivery is a job of the kind `triggers.held`. When it continues, a job of `triggers.handle`
+takes its place. Both jobs have the time `created_at` of the delivery. The queue and its order are in the
+database, so they outlive the app server.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import exists, func, or_, select, update
+from sqlalchemy import ColumnElement, exists, func, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
@@ -25,6 +29,8 @@ AT_REST: Final = ("finished", "error", "stuck", "paused")
 _UP: Final = (SandboxStatus.STARTING, SandboxStatus.RUNNING)
 _LOOK_AGAIN: Final = timedelta(minutes=10)
 _RELEASED_AT_ONCE = 3
+_PRIORITY_OF_HELD = 1
+"""The priority of jobs that handle a delivery which has waited. They run before those of new deliveries."""
 
 
 async def at_work(session: AsyncSession, trigger: Trigger) -> int:
@@ -66,6 +72,25 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
     return await session.scalar(query) or 0
 
 
+async def ahead(session: AsyncSession, delivery: TriggerDelivery) -> int:
+    """Returns the number of older webhook deliveries of the same trigger that wait for their turn, or whose
+    turn has come and that are not handled yet.
+    """
+    trigger_id = delivery.trigger_id
+    is_continued = (Job.key == _handle_key(trigger_id)) & (Job.priority == _PRIORITY_OF_HELD)
+    query = (
+        select(func.count())
+        .select_from(Job)
+        .where(
+            or_(Job.key == _key(trigger_id), is_continued),
+            Job.kind.in_((HELD_KIND, HANDLE_KIND)),
+            Job.state.in_((JobState.WAITING, JobState.RUNNING)),
+            Job.created_at < delivery.created_at,
+        )
+    )
+    return await session.scalar(query) or 0
+
+
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
     """Makes a webhook delivery wait until its trigger may start another conversation. The delivery is handled
     again after ten minutes at the latest.
@@ -85,7 +110,13 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
         "delivery": {**attempt.payload, "was_held": True},
     }
     await enqueue(
-        session, HELD_KIND, payload, key=_key(trigger_id), run_at=now() + _LOOK_AGAIN, job_id=job_id
+        session,
+        HELD_KIND,
+        payload,
+        key=_key(trigger_id),
+        run_at=now() + _LOOK_AGAIN,
+        job_id=job_id,
+        created_at=delivery.created_at,
     )
 
 
@@ -113,34 +144,54 @@ async def release_waiting(session: AsyncSession, conversation_id: UUID) -> None:
         Trigger.origin == trigger.origin,
         Trigger.repository == trigger.repository,
     )
-    keys = [_key(one) for one in await session.scalars(same)]
-    oldest = (
-        select(Job.id)
-        .where(Job.kind == HELD_KIND, Job.key.in_(keys), Job.state == JobState.WAITING)
-        .order_by(Job.run_at, Job.created_at)
-        .limit(_RELEASED_AT_ONCE)
-    )
+    await _release(session, Job.key.in_([_key(one) for one in await session.scalars(same)]))
+
+
+async def release_next(session: AsyncSession, trigger_id: UUID, *, before: datetime | None = None) -> None:
+    """Lets up to three waiting webhook deliveries of this trigger continue, the oldest first.
+
+    `before`: only deliveries that arrived before this time; None means all.
+    """
+    is_older = true() if before is None else Job.created_at < before
+    await _release(session, (Job.key == _key(trigger_id)) & is_older)
+
+
+async def _release(session: AsyncSession, chosen: ColumnElement[bool]) -> None:
+    is_waiting = (Job.kind == HELD_KIND) & (Job.state == JobState.WAITING)
+    oldest = select(Job.id).where(is_waiting, chosen).order_by(Job.created_at).limit(_RELEASED_AT_ONCE)
     ids = list(await session.scalars(oldest))
     if ids:
-        is_waiting = Job.state == JobState.WAITING
         await session.execute(update(Job).where(Job.id.in_(ids), is_waiting).values(run_at=now()))
         wake_after_commit(session)
 
 
 def releaser(database: Database) -> Handler:
     """Returns the function that runs the background job for a webhook delivery that has waited (see `hold`).
-    The function adds a new job of the kind `triggers.handle`, which handles the delivery again.
+    The function adds a new job of the kind `triggers.handle`, which handles the delivery again, before the
+    deliveries that have not waited.
     """
 
     async def release(attempt: JobAttempt) -> None:
         job_id = uuid5(attempt.job_id, HANDLE_KIND)
-        key = f"{HANDLE_KIND}:{attempt.payload['trigger_id']}"
+        key = _handle_key(UUID(attempt.payload["trigger_id"]))
         async with database.session() as session:
             if await session.get(Job, job_id) is None:
-                await enqueue(session, HANDLE_KIND, attempt.payload["delivery"], key=key, job_id=job_id)
+                await enqueue(
+                    session,
+                    HANDLE_KIND,
+                    attempt.payload["delivery"],
+                    key=key,
+                    priority=_PRIORITY_OF_HELD,
+                    job_id=job_id,
+                    created_at=(await session.get_one(Job, attempt.job_id)).created_at,
+                )
 
     return release
 
 
 def _key(trigger_id: UUID) -> str:
     return f"{HELD_KIND}:{trigger_id.hex}"
+
+
+def _handle_key(trigger_id: UUID) -> str:
+    return f"{HANDLE_KIND}:{trigger_id.hex}"

@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from app_server.access.permissions import Permission, permissions_of
 from app_server.core.database import now
 from app_server.core.errors import AppError, Conflict
@@ -37,11 +39,17 @@ class _Work:
     delivery: TriggerDelivery
     trigger: Trigger
     user: User
+    was_held: bool
 
 
-class _ConversationLimitReachedError(Exception):
-    def __init__(self, at_work: int) -> None:
-        self.reason = f"It waits, because conversations about this repository are at work: {at_work}."
+class _ItsTurnHasNotComeError(Exception):
+    """The error if a webhook delivery must wait until its trigger may start another conversation. `is_room`:
+    whether the trigger may start one now, but for older deliveries.
+    """
+
+    def __init__(self, reason: str, *, is_room: bool) -> None:
+        self.reason = reason
+        self.is_room = is_room
 
 
 class Handling:
@@ -60,9 +68,10 @@ class Handling:
 
         If too many conversations that triggers have started for the repository are still active, the delivery
         is not handled now. Its state remains `waiting`, and another background job continues with it later.
+        The same happens if older deliveries of the trigger wait for all places that are free.
         Raises TryAgain if the git host cannot be reached at the moment, and this is not the last attempt.
         """
-        work = await self._load(UUID(attempt.payload["delivery_id"]))
+        work = await self._load(attempt)
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
             return {"skipped": True}
         try:
@@ -73,9 +82,10 @@ class Handling:
                 raise
             await self._note(work, Outcome(DeliveryResult.WAITING, reason=error.detail))
             raise TryAgain(error.detail, _wanted_pause(error)) from error
-        except _ConversationLimitReachedError as error:
+        except _ItsTurnHasNotComeError as error:
             async with self._setting.database.session() as session:
                 await conversation_limit.hold(session, work.trigger.id, attempt, error.reason)
+                await self._release_if_room(session, work, error)
             return {"state": DeliveryResult.WAITING, "action": None}
         except AppError as error:
             outcome = Outcome.failed(error.detail)
@@ -86,13 +96,14 @@ class Handling:
         await self._note(work, outcome)
         return {"state": outcome.state, "action": outcome.action}
 
-    async def _load(self, delivery_id: UUID) -> _Work | None:
+    async def _load(self, attempt: JobAttempt) -> _Work | None:
+        was_held = attempt.payload.get("was_held", False)
         async with self._setting.database.read() as session:
-            delivery = await session.get(TriggerDelivery, delivery_id)
+            delivery = await session.get(TriggerDelivery, UUID(attempt.payload["delivery_id"]))
             if delivery is None:
                 return None
             trigger = await session.get_one(Trigger, delivery.trigger_id)
-            return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
+            return _Work(delivery, trigger, await session.get_one(User, trigger.user_id), was_held)
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
         """Handles the events in one webhook delivery in order, and stops after the first event that Slipway
@@ -109,7 +120,7 @@ class Handling:
             return Outcome.ignored("The owner of the trigger may not start conversations.")
         first: Outcome | None = None
         # The issue may have been closed since the host sent the delivery.
-        is_late = attempt.number > 1 or attempt.payload.get("was_held", False)
+        is_late = attempt.number > 1 or work.was_held
         for index, stored in enumerate(attempt.payload["events"]):
             event = HostEvent.model_validate(stored)
             outcome = await self._of_event(work, event, index, is_late=is_late)
@@ -141,26 +152,48 @@ class Handling:
         if decision.action is Action.START:
             if is_late and await _is_closed(host.client, trigger.repository, event):
                 return Outcome.ignored("It was closed before its conversation could start.")
-            await self._check_conversation_limit(trigger)
+            await self._check_conversation_limit(work)
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 
-    async def _check_conversation_limit(self, trigger: Trigger) -> None:
-        """Checks that the trigger may start one more conversation at the moment.
+    async def _check_conversation_limit(self, work: _Work) -> None:
+        """Checks that the trigger may start one more conversation at the moment, and that no older delivery
+        waits for this place.
 
-        Raises _ConversationLimitReachedError if triggers for this repository have started too many
-        conversations that are still active. The webhook delivery then waits. If 100 deliveries of the trigger
-        already wait, raises Conflict `too_many_waiting` instead.
+        Raises _ItsTurnHasNotComeError if the webhook delivery must wait. If 100 deliveries of the trigger
+        already wait, raises Conflict `too_many_waiting` instead, unless this delivery was one of them.
         """
+        trigger = work.trigger
         async with self._setting.database.read() as session:
             count = await conversation_limit.at_work(session, trigger)
-            if count < trigger.max_running:
+            room = trigger.max_running - count
+            before = await conversation_limit.ahead(session, work.delivery) if room > 0 else 0
+            if room > before:
                 return
-            if await conversation_limit.waiting(session, trigger) >= conversation_limit.MAX_HELD:
-                raise Conflict(
-                    f"{count} conversations are at work, and {conversation_limit.MAX_HELD} deliveries wait.",
-                    code="too_many_waiting",
-                )
-        raise _ConversationLimitReachedError(count)
+            held = await conversation_limit.waiting(session, trigger)
+        if held >= conversation_limit.MAX_HELD and not work.was_held:
+            raise Conflict(
+                f"{count} conversations are at work, and {conversation_limit.MAX_HELD} deliveries wait.",
+                code="too_many_waiting",
+            )
+        reason = f"It waits, because conversations about this repository are at work: {count}."
+        if room > 0:
+            reason = f"It waits, because older deliveries wait: {before}."
+        raise _ItsTurnHasNotComeError(reason, is_room=room > 0)
+
+    async def _release_if_room(
+        self, session: AsyncSession, work: _Work, error: _ItsTurnHasNotComeError
+    ) -> None:
+        """Lets the oldest waiting deliveries of the trigger continue if there is room for them. Called in the
+        transaction that makes the delivery of `work` wait.
+        """
+        trigger = work.trigger
+        if error.is_room:
+            # Only older ones, so that two deliveries do not call each other again and again.
+            before = work.delivery.created_at
+            await conversation_limit.release_next(session, trigger.id, before=before)
+        elif await conversation_limit.at_work(session, trigger) < trigger.max_running:
+            # A conversation has ended since the check, when this delivery did not wait yet.
+            await conversation_limit.release_next(session, trigger.id)
 
     async def _look_up(self, trigger: Trigger, event: HostEvent, client: GitHostClient) -> EventFacts:
         login, branch = "", None
@@ -179,6 +212,9 @@ class Handling:
             row.state, row.action, row.reason = outcome.state, outcome.action, outcome.reason
             row.conversation_id, row.commit = outcome.conversation_id, outcome.commit
             row.handled_at = None if outcome.state is DeliveryResult.WAITING else now()
+            if work.was_held and row.handled_at is not None and outcome.action is not Action.START:
+                # The place for which it has waited is still free.
+                await conversation_limit.release_next(session, work.trigger.id)
 
 
 async def _is_closed(client: GitHostClient, repository: str, event: HostEvent) -> bool:

@@ -176,6 +176,8 @@ def _to_store(trigger_id: UUID, events: Sequence[HostEvent], body: bytes) -> _Ge
         "event": first.kind,
         "actor": _plain(first.actor)[:200],
         "number": _number(first.number),
+        # The order in which deliveries wait for their turn. The rows are stored in another order.
+        "created_at": now(),
     }
     payload = {"delivery_id": row_id.hex, "events": [_stored(one) for one in events]}
     # One at a time: two events about one issue must not start two conversations.

@@ -55,16 +55,24 @@ async def enqueue(
     run_at: datetime | None = None,
     priority: int = 0,
     job_id: UUID | None = None,
+    created_at: datetime | None = None,
 ) -> UUID:
     """Stores a job in the transaction of `session` and returns its id. A worker is woken after the commit.
 
     `kind`: a kind that was passed to `Jobs.register`, at most 80 characters. `payload`: JSON for the handler.
     `key`: jobs with the same key run one at a time; at most 200 characters. `run_at`: the job does not run
     before this time; None means as soon as possible. `priority`: jobs with a higher number run first.
-    `job_id`: the id of the job; None means a random id.
+    `job_id`: the id of the job; None means a random id. `created_at`: when the work was first asked for; of
+    two jobs with the same priority and `run_at`, the older one runs first. None means now.
     """
     job = Job(
-        id=job_id or uuid4(), kind=kind, payload=payload, key=key, run_at=run_at or now(), priority=priority
+        id=job_id or uuid4(),
+        kind=kind,
+        payload=payload,
+        key=key,
+        run_at=run_at or now(),
+        priority=priority,
+        created_at=created_at or now(),
     )
     session.add(job)
     wake_after_commit(session)
