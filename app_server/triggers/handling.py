@@ -2,11 +2,13 @@
 sent to a conversation as a message, pause a conversation, or have no effect.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.permissions import Permission, permissions_of
@@ -21,7 +23,13 @@ from app_server.triggers import conversation_limit
 from app_server.triggers.carry_out import Acting, Outcome
 from app_server.triggers.decision import Action, Known, decide, is_own
 from app_server.triggers.decision_facts import EventFacts, is_about, look_up
-from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggerEvent
+from app_server.triggers.models import (
+    DeliveryResult,
+    Trigger,
+    TriggerDelivery,
+    TriggeredConversation,
+    TriggerEvent,
+)
 from app_server.triggers.refused_starts import PASSING
 from app_server.triggers.shared_objects import Setting
 from app_server.users.models import User
@@ -71,7 +79,7 @@ class Handling:
         The same happens if older deliveries of the trigger wait for all places that are free.
         Raises TryAgain if the git host cannot be reached at the moment, and this is not the last attempt.
         """
-        work = await self._load(attempt)
+        work = await self._load(attempt.payload)
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
             return {"skipped": True}
         try:
@@ -96,10 +104,33 @@ class Handling:
         await self._note(work, outcome)
         return {"state": outcome.state, "action": outcome.action}
 
-    async def _load(self, attempt: JobAttempt) -> _Work | None:
-        was_held = attempt.payload.get("was_held", False)
+    async def give_up(self, attempt: JobAttempt, reason: str) -> None:
+        """Notes that a webhook delivery of a git host has failed, because its background job is dead. Does
+        nothing if another job continues with the delivery, or if its outcome is known.
+
+        `attempt`: the last attempt of a job of the kind `triggers.handle` or `triggers.held`. `reason`: why
+        the attempt has failed.
+        """
+        payload = attempt.payload.get("delivery", attempt.payload)
+        work = await self._load(payload)
+        if work is None or work.delivery.state is not DeliveryResult.WAITING:
+            return
+        started = [uuid5(work.delivery.id, str(index)) for index in range(len(payload["events"]))]
+        query = select(TriggeredConversation.conversation_id).where(
+            TriggeredConversation.conversation_id.in_(started)
+        )
         async with self._setting.database.read() as session:
-            delivery = await session.get(TriggerDelivery, UUID(attempt.payload["delivery_id"]))
+            if await conversation_limit.is_continued(session, attempt.job_id):
+                return
+            conversation_id = await session.scalar(query)
+        # The last attempt may have started the conversation before it was ended.
+        outcome = Outcome.failed(reason.partition("\n")[0])
+        await self._note(work, outcome if conversation_id is None else Outcome.started(conversation_id))
+
+    async def _load(self, payload: Mapping[str, Any]) -> _Work | None:
+        was_held = payload.get("was_held", False)
+        async with self._setting.database.read() as session:
+            delivery = await session.get(TriggerDelivery, UUID(payload["delivery_id"]))
             if delivery is None:
                 return None
             trigger = await session.get_one(Trigger, delivery.trigger_id)

@@ -31,6 +31,12 @@ failed. The function may be called again for a job that it has completed, becaus
 result is stored.
 """
 
+OnDead = Callable[[JobAttempt, str], Awaitable[None]]
+"""A function that is called when a job becomes dead, with the last attempt and the reason. So a feature can
+note the end of its work, also if the last attempt took too long or its server was killed. The function may be
+called again for the same job.
+"""
+
 
 class GiveUp(Exception):
     """The error that a handler raises if further attempts to run the job cannot succeed. The job then becomes

@@ -19,7 +19,7 @@ from agent_runtime.time_limits import time_limit
 from app_server.core.database import UNAVAILABLE, Database, now
 from app_server.core.jobs import queue
 from app_server.core.jobs.models import Job, JobState
-from app_server.core.jobs.policy import GiveUp, Handler, JobAttempt, RetryPolicy, TryAgain
+from app_server.core.jobs.policy import GiveUp, Handler, JobAttempt, OnDead, RetryPolicy, TryAgain
 from app_server.core.jobs.wakeups import Wakeups
 from app_server.core.pubsub import LOOK, Ended, LocalPubSub, PubSub
 from app_server.core.server_objects import from_server
@@ -34,6 +34,7 @@ also finds the interrupted jobs of servers that were killed.
 RENEW_SECONDS = 4.0
 TIDY_KIND = "jobs.forget_ended"
 _CHANNEL = UUID("0b6f3f52-53b5-4b1e-8d55-0d7c1f6f9a77")
+_ON_DEAD_SECONDS = 60.0
 _KEEP_DONE = timedelta(days=3)
 _KEEP_FAILED = timedelta(days=30)
 
@@ -43,6 +44,7 @@ class _Kind:
     handler: Handler
     policy: RetryPolicy
     every: timedelta | None = None
+    on_dead: OnDead | None = None
 
 
 class Jobs:
@@ -69,11 +71,19 @@ class Jobs:
         """The kinds of jobs for which this app server has a handler."""
         return frozenset(self._kinds)
 
-    def register(self, kind: str, handler: Handler, policy: RetryPolicy | None = None) -> None:
+    def register(
+        self,
+        kind: str,
+        handler: Handler,
+        policy: RetryPolicy | None = None,
+        *,
+        on_dead: OnDead | None = None,
+    ) -> None:
         """Sets the function and the rules with which jobs of this kind are run. `policy`: None means the
-        default RetryPolicy. Raises ValueError if this kind has a handler already.
+        default RetryPolicy. `on_dead`: the function that is called before a job of this kind becomes dead;
+        None means that no function is called. Raises ValueError if this kind has a handler already.
         """
-        self._add(kind, _Kind(handler, policy or RetryPolicy()))
+        self._add(kind, _Kind(handler, policy or RetryPolicy(), on_dead=on_dead))
 
     def schedule(
         self, kind: str, handler: Handler, every: timedelta, policy: RetryPolicy | None = None
@@ -206,9 +216,7 @@ class Jobs:
         if job.attempts > known.policy.attempts:
             await self._fail(job, known, "The server ended, or was silent, during the last attempt.")
             return
-        attempt = JobAttempt(
-            job.id, job.kind, job.payload, job.key, job.attempts, job.attempts >= known.policy.attempts
-        )
+        attempt = _attempt(job, known)
         try:
             async with time_limit(known.policy.timeout.total_seconds()) as limit:
                 result = await known.handler(attempt)
@@ -246,7 +254,22 @@ class Jobs:
                 job, state=JobState.WAITING, run_at=now() + known.every, attempts=0, error=error
             )
         else:
+            if known.on_dead is not None:
+                await self._tell_of_death(job, known, known.on_dead, error)
             await self._settle(job, state=JobState.DEAD, error=error, finished_at=now())
+
+    async def _tell_of_death(self, job: Job, known: _Kind, on_dead: OnDead, reason: str) -> None:
+        """Calls the function `on_dead` for a job that is not tried again. An error of the function is only
+        logged. If the database cannot be reached, raises its error. The lease of the job then expires, and
+        the function is called again.
+        """
+        try:
+            async with time_limit(_ON_DEAD_SECONDS):
+                await on_dead(_attempt(job, known), reason)
+        except UNAVAILABLE:
+            raise
+        except Exception:
+            logger.exception("the end of a dead job was not noted", extra=_named(job))
 
     async def _settle(self, job: Job, **values: object) -> None:
         async with self._database.session() as session:
@@ -284,6 +307,11 @@ class Jobs:
 
 
 ServerJobs = Annotated[Jobs, from_server("jobs")]
+
+
+def _attempt(job: Job, known: _Kind) -> JobAttempt:
+    is_last = job.attempts >= known.policy.attempts
+    return JobAttempt(job.id, job.kind, job.payload, job.key, job.attempts, is_last)
 
 
 def _named(job: Job) -> dict[str, object]:

@@ -209,6 +209,39 @@ async def test_failures_are_tried_again_and_then_dead_with_their_reason(database
     await jobs.close()
 
 
+async def test_a_feature_is_told_why_its_job_is_dead_also_if_the_last_attempt_was_cut_off(
+    database: Database,
+) -> None:
+    told: dict[UUID, tuple[bool, str]] = {}
+
+    async def hang(_attempt: JobAttempt) -> None:
+        await asyncio.sleep(60)
+
+    async def note(attempt: JobAttempt, reason: str) -> None:
+        assert (await job_of(database, attempt.job_id)).state is JobState.RUNNING
+        told[attempt.job_id] = attempt.is_last, reason
+        if attempt.kind == "note fails":
+            raise ValueError("it cannot be noted")
+
+    brief = RetryPolicy(attempts=2, first_pause=timedelta(milliseconds=1), timeout=timedelta(seconds=0.1))
+    jobs = Jobs(database, LocalPubSub())
+    jobs.register("hang", hang, brief, on_dead=note)
+    jobs.register("note fails", hang, brief, on_dead=note)
+    cut_off = await add(database, "hang")
+    async with database.session() as session:
+        # As after a server that was killed in the last attempt.
+        killed = {"state": JobState.RUNNING, "lease_until": LONG_AGO, "attempts": 2}
+        await session.execute(update(Job).where(Job.id == cut_off).values(**killed))
+    await jobs.open()
+    late, not_noted = await add(database, "hang"), await add(database, "note fails")
+    for each in (cut_off, late, not_noted):
+        await reaches(database, each, JobState.DEAD)
+    await jobs.close()
+    too_late = (True, "It took longer than 0.1 s.")
+    silent = (True, "The server ended, or was silent, during the last attempt.")
+    assert told == {cut_off: silent, late: too_late, not_noted: too_late}
+
+
 async def test_a_job_whose_server_is_silent_goes_on_elsewhere_and_the_late_result_is_dropped(
     database: Database,
 ) -> None:

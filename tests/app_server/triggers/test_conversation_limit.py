@@ -16,7 +16,7 @@ from app_server.core.jobs.models import Job, JobState
 from app_server.core.jobs.policy import JobAttempt
 from app_server.core.jobs.worker import Jobs
 from app_server.sandbox_records.models import SandboxStatus
-from app_server.triggers import conversation_limit
+from app_server.triggers import conversation_limit, handling
 from app_server.triggers.models import Trigger
 from tests.app_server.eventually import eventually
 from tests.app_server.triggers.conftest import Hooked
@@ -186,3 +186,17 @@ async def test_a_delivery_that_has_waited_is_not_refused_because_many_wait(
     payload = oldest.payload["delivery"]
     again = JobAttempt(uuid4(), "triggers.handle", payload, key=None, number=1, is_last=False)
     assert await handle(again) == {"state": "waiting", "action": None}
+
+
+async def test_a_waiting_delivery_fails_if_its_job_is_dead_and_the_next_one_continues(hooked: Hooked) -> None:
+    await wait_behind_issue_4(hooked, (5, 6))
+    oldest, _ = await held(hooked)
+    await finish_newest(hooked, is_told=False)
+    async with hooked.app.database.session() as session:
+        job = await session.get_one(Job, oldest.id)
+        job.attempts, job.run_at = handling.POLICY.attempts, now()
+    hooked.jobs.wake()
+    next_one, failed, _ = await hooked.deliveries()
+    assert (failed["number"], failed["state"]) == (5, "failed")
+    assert failed["reason"] == "The server ended, or was silent, during the last attempt."
+    assert (next_one["number"], next_one["action"]) == (6, "start")

@@ -3,8 +3,10 @@ does nothing. No delivery has its effect twice.
 """
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import ANY
 from uuid import UUID, uuid4
 
 import pytest
@@ -13,14 +15,16 @@ from sqlalchemy import func, select, update
 from app_server.conversations.models import Conversation, PendingMessage, StartTask
 from app_server.conversations.trigger_progress import tell_of_progress
 from app_server.core.database import now
+from app_server.core.jobs.models import LONG_AGO, Job, JobState
 from app_server.core.jobs.policy import JobAttempt
 from app_server.core.jobs.worker import Jobs
 from app_server.git.address import parse_address
+from app_server.git_hosts.github.client import GitHub
 from app_server.git_hosts.schemas import Mergeability, PullRequestState
 from app_server.git_proxy.models import GitPush, PushOutcome
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.triggers import handling, retention
-from app_server.triggers.models import TriggerDelivery, TriggeredConversation
+from app_server.triggers.models import DeliveryResult, TriggerDelivery, TriggeredConversation
 from app_server.triggers.progress import TriggerProgress
 from app_server.users.models import User
 from tests.app_server.eventually import eventually
@@ -293,6 +297,37 @@ async def test_the_issue_says_why_a_start_is_refused_in_one_comment(hooked: Hook
     (text,) = hooked.host.issues.texts(4, LOGIN)
     assert text.startswith(f"Slipway could not start: {reason}")
     assert await conversations(hooked) == []
+
+
+async def test_a_delivery_fails_if_its_last_attempt_takes_too_long(
+    hooked: Hooked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never_answers(*_arguments: Any) -> bool:
+        await asyncio.sleep(3600)
+        return False
+
+    monkeypatch.setattr(GitHub, "may_push", never_answers)
+    known = hooked.jobs._kinds["triggers.handle"]
+    brief = handling.RetryPolicy(attempts=1, timeout=timedelta(seconds=1))
+    hooked.jobs._kinds["triggers.handle"] = replace(known, policy=brief)
+    await hooked.send("issues", labelled())
+    (delivery,) = await hooked.deliveries()
+    assert (delivery["state"], delivery["reason"]) == ("failed", "It took longer than 1 s.")
+
+
+async def test_a_delivery_is_done_if_its_job_was_cut_off_after_the_start(hooked: Hooked) -> None:
+    await hooked.send("issues", labelled())
+    (before,) = await hooked.deliveries()
+    async with hooked.app.database.session() as session:
+        # As after a server that was killed in the last attempt, before it had noted the start.
+        unknown = {"state": DeliveryResult.WAITING, "action": None, "conversation_id": None}
+        await session.execute(update(TriggerDelivery).values(**unknown, handled_at=None))
+        cut_off = update(Job).where(Job.kind == "triggers.handle")
+        await session.execute(
+            cut_off.values(state=JobState.RUNNING, attempts=handling.POLICY.attempts, lease_until=LONG_AGO)
+        )
+    hooked.jobs.wake()
+    assert await hooked.deliveries() == [{**before, "handled_at": ANY}]
 
 
 async def test_old_deliveries_are_forgotten(hooked: Hooked) -> None:
