@@ -1230,8 +1230,7 @@ export interface paths {
         put?: never;
         /**
          * Execute Bash Command
-         * @description Runs a command in the conversation's directory, in a separate shell. The agent does not see the command
-         *     or its output.
+         * @description Runs a command in a separate shell. The agent does not see the command or its output.
          *
          *     `exit_code` is -1 if the command was ended because it reached its timeout.
          */
@@ -4694,7 +4693,8 @@ export interface paths {
         /**
          * Save Profile
          * @description Adds a profile of the user. If the user already has a profile with this name, replaces its settings.
-         *     403 `permission_missing` if the profile is shared and the API key lacks the scope `administer`.
+         *     Without a body, the settings of the active profile are copied. 403 `permission_missing` if the profile is
+         *     shared and the API key lacks the scope `administer`.
          */
         post: operations["save_profile_api_v1_settings_profiles__name__post"];
         /**
@@ -8335,10 +8335,16 @@ export interface components {
              */
             state: "pending" | "allowed" | "refused";
         };
-        /** ExecuteCommandRequest */
+        /**
+         * ExecuteCommandRequest
+         * @description The request body with a command. `cwd`: the directory in which the command runs, absolute or relative
+         *     to the conversation's directory; null means the conversation's directory.
+         */
         ExecuteCommandRequest: {
             /** Command */
             command: string;
+            /** Cwd */
+            cwd?: string | null;
             /**
              * Timeout
              * @default 300
@@ -10793,7 +10799,7 @@ export interface components {
             /** Host */
             host?: string | null;
             /** Token */
-            token?: string | "" | null;
+            token?: string | null;
             /** User Id */
             user_id?: null;
         };
@@ -11233,8 +11239,7 @@ export interface components {
         ReviewVerdict: "approved" | "changes_requested" | "commented";
         /**
          * RewindRequest
-         * @description The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether the files,
-         *     the chat or both are reset to the checkpoint.
+         * @description The request body of a rewind: whether the files, the chat or both are reset to the checkpoint.
          *
          *     `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` does not
          *     change these files.
@@ -12907,9 +12912,9 @@ export interface components {
         };
         /**
          * StartGoalRequest
-         * @description The request body of POST /api/conversations/{id}/goal, which gives the agent a goal. `objective`: the
-         *     goal as text. `max_iterations`: how many times a judge (a model) checks whether the goal is reached. After
-         *     the last check, the work on the goal ends, even if the goal is not reached.
+         * @description The request body that gives the agent a goal. `objective`: the goal as text. `max_iterations`: how many
+         *     times a judge (a model) checks whether the goal is reached. After the last check, the work on the goal
+         *     ends, even if the goal is not reached.
          */
         StartGoalRequest: {
             /**
@@ -22053,9 +22058,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["SaveProfile"];
+                "application/json": components["schemas"]["SaveProfile"] | null;
             };
         };
         responses: {
