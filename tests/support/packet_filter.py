@@ -9,12 +9,12 @@ from tests.support.own_engine import OwnEngine
 from tests.support.server import wait_until
 
 WARNING = "rules of the packet filter had been removed"
-"""A part of the warning in the log of the program that has set the rules again."""
 
 
-def remove_rules(engine: OwnEngine, story: Callable[[], str]) -> None:
-    """Removes the rules, and waits until they are set again. `story`: returns the text of the error if they
-    are not.
+def remove_rules(engine: OwnEngine, output: Callable[[], str], story: Callable[[], str]) -> None:
+    """Removes the rules, and waits until they are set again and the program that sets them has logged its
+    warning. `output`: returns the log of this program. `story`: returns the text of the error if they are not
+    set.
     """
     before = _rules(engine)
     assert f"-i {BRIDGE} -j {CHAIN}" in before
@@ -22,6 +22,8 @@ def remove_rules(engine: OwnEngine, story: Callable[[], str]) -> None:
         subprocess.run([*engine.inside, "iptables", "-w", "10", *command], check=True)
 
     wait_until(lambda: _rules(engine) == before, lambda: f"the rules of the packet filter:\n{story()}")
+    # The program logs the warning after it has set the rules.
+    wait_until(lambda: WARNING in output(), lambda: f"the warning:\n{story()}")
 
 
 def _rules(engine: OwnEngine) -> str:

@@ -13,7 +13,7 @@ from app_server.core.config import Config
 from app_server.sandbox_backends.docker.containers import AGENT_PORT
 from app_server.sandbox_backends.docker.network import NETWORK
 from tests.app_server.sandboxes.conftest import name_of
-from tests.support.packet_filter import WARNING, remove_rules
+from tests.support.packet_filter import remove_rules
 from tests.support.sandbox_host import PORT
 from tests.support.scripted_llm import ScriptedLLM
 from tests.support.server import (
@@ -200,8 +200,7 @@ def test_a_sandbox_reaches_neither_the_service_of_a_host_nor_other_sandboxes(sit
     )
     assert "Directory listing" in site.go_on(victim, "curl -s http://127.0.0.1:8123/"), "it does listen"
 
-    remove_rules(site.big.engine, site.story)
-    assert WARNING in site.big.output()
+    remove_rules(site.big.engine, site.big.output, site.story)
     said = site.go_on(thief, f"cat > /tmp/probe.py <<'E'\n{probe}E\npython3 /tmp/probe.py | sort | uniq")
 
     assert f"reached {gateway} {inner_port}" in said, "all that is open to it"
