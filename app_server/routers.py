@@ -28,7 +28,6 @@ from app_server.audit_stream import router as audit_stream
 from app_server.callbacks import router as callbacks
 from app_server.commit_signing import router as commit_signatures
 from app_server.conversations.live import router as user_stream
-from app_server.conversations.live import terminal
 from app_server.conversations.retention import routes as retention_routes
 from app_server.conversations.routes import browser as browser_routes
 from app_server.conversations.routes import checkpoints as checkpoint_routes
@@ -212,7 +211,6 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (task_routes.router, WORK),
     (event_routes.router, WORK),
     (user_stream.router, WORK),
-    (terminal.router, WORK),
 )
 # Signed by git hosts, which have no account here. Verified before anything is decoded.
 PREFIXES_OF_SIGNED_BODIES = (f"{git_webhooks.router.prefix}/",)

@@ -41,7 +41,6 @@ from agent_runtime.server.routers.workspace import (
     runtime_plugins,
     screens,
     site,
-    terminal_socket,
 )
 from agent_runtime.server.services import Services
 from agent_runtime.server.startup.initialization import Initialization
@@ -98,7 +97,6 @@ def create_app(config: Config, initialization: Initialization | None = None) -> 
     app.include_router(session_key.router)
     app.include_router(sockets.router)
     app.include_router(bash_socket.router)
-    app.include_router(terminal_socket.router)
     app.include_router(site.router)
     for module in (chat_completions, responses):
         app.include_router(module.router, dependencies=[Depends(require_bearer)])

@@ -22,7 +22,6 @@ from agent_runtime.server.outgoing.git_remotes import RemotesFile
 from agent_runtime.server.outgoing.report import Reporter
 from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
-from agent_runtime.server.terminals.registry import UserTerminals
 from agent_runtime.workspace.environment import set_additional_variables, set_models_url, set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
 from agent_runtime.workspace.private_tree import directory_for_commands
@@ -73,7 +72,7 @@ class Services:
     async def close(self) -> None:
         if self._reporter is not None:
             await self._reporter.close()
-        for name in ("mcp_sign_ins", "terminals", "bash_service", "registry", "runtime_plugins"):
+        for name in ("mcp_sign_ins", "bash_service", "registry", "runtime_plugins"):
             service = getattr(self._app.state, name, None)
             if service is not None:
                 await service.close()
@@ -122,7 +121,6 @@ class Services:
         self._app.state.bash_service = BashService(
             config.workspace_path, retention_seconds=config.bash_events_retention_seconds
         )
-        self._app.state.terminals = UserTerminals()
         self._app.state.runtime_plugins = RuntimePlugins(config)
         self._app.state.plugins = PluginStore(config.persistence_dir / "plugins", config.workspace_path)
         self._app.state.approved_executables = ApprovedExecutables(config.persistence_dir / "approved")

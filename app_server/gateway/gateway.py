@@ -27,7 +27,6 @@ from app_server.core.config import Config
 from app_server.core.database import UNAVAILABLE, now, on_database_error
 from app_server.core.errors import AppError, BadGateway, Conflict, Forbidden, Gone, NotAuthenticated
 from app_server.gateway import agent_keys, agent_server, links
-from app_server.gateway.agent_target import agent_target
 from app_server.gateway.headers import (
     PREVIEW_COOKIES,
     SHARED_WITH_OPAQUE_ORIGINS,
@@ -306,6 +305,8 @@ async def require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None
 def _target(
     connection: HTTPConnection, location: PreviewLocation, grant: PreviewGrant, client: AgentClient
 ) -> Target:
+    address = urlsplit(client.url)
+    assert address.hostname
     path: bytes = connection.scope["raw_path"]
     if isinstance(location, Below) and not grant.keeps_prefix:
         path = location.path.encode("latin-1")
@@ -316,11 +317,14 @@ def _target(
         way = ""
         query = agent_server.without_key(query)
         headers = agent_server.with_key(headers, client.session_key)
-    return agent_target(
-        client,
-        way.encode() + path + (b"?" + query if query else b""),
-        headers,
-        connection.state.trust_of_hosts,
+    passage = [(name.lower().encode(), value.encode()) for name, value in client.passage.items()]
+    is_https = address.scheme == "https"
+    return Target(
+        host=address.hostname,
+        port=address.port or (443 if is_https else 80),
+        path=(address.path + way).encode() + path + (b"?" + query if query else b""),
+        headers=[(b"host", address.netloc.encode()), *headers, *passage],
+        tls=connection.state.trust_of_hosts if is_https else None,
     )
 
 

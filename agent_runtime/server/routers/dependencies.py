@@ -15,7 +15,6 @@ from agent_runtime.conversation.event_log.log import LogReader
 from agent_runtime.server.conversations.children import Children
 from agent_runtime.server.conversations.registry import Registry
 from agent_runtime.server.conversations.worktrees import WorkTrees
-from agent_runtime.server.terminals.registry import UserTerminals
 
 
 async def _registry(request: Request) -> Registry:
@@ -40,14 +39,6 @@ async def _worktrees(request: Request) -> WorkTrees:
 
 
 AllWorkTrees = Annotated[WorkTrees, Depends(_worktrees)]
-
-
-async def _terminals(request: Request) -> UserTerminals:
-    terminals: UserTerminals = request.app.state.terminals
-    return terminals
-
-
-PeoplesTerminals = Annotated[UserTerminals, Depends(_terminals)]
 
 
 async def _conversation(conversation_id: UUID, registry: Conversations) -> AsyncIterator[ConversationEngine]:

@@ -8,9 +8,10 @@ import signal
 import struct
 import termios
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
+from agent_runtime.workspace.environment import bash_path
 from agent_runtime.workspace.users import start_process
 
 ROWS, COLUMNS = 50, 200
@@ -57,23 +58,19 @@ _TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHU
 
 
 async def spawn(
-    terminal: str, shell: Sequence[str], working_dir: Path, environment: Mapping[str, str]
+    terminal: str, rc: Path, working_dir: Path, environment: Mapping[str, str]
 ) -> asyncio.subprocess.Process:
-    """Starts a shell that has `terminal` as its controlling terminal. Raises OSError if it cannot be started.
-
-    `terminal`: the path of the terminal. `shell`: the program and its arguments. `environment`: all variables
-    of the shell, without TERM.
-    """
     _let_commands_be_interrupted()
     # The leader of a session without a terminal gets the first one it opens as its controlling terminal, so
     # the shell opens it itself: no code of ours has to run between fork and exec.
-    launch = 'terminal=$0; exec "$@" <"$terminal" >"$terminal" 2>&1'
+    launch = 'exec "$0" --noprofile --noediting --rcfile "$1" -i <"$2" >"$2" 2>&1'
     return await start_process(
         "/bin/sh",
         "-c",
         launch,
+        bash_path(),
+        str(rc),
         terminal,
-        *shell,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,

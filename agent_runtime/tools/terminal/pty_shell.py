@@ -23,7 +23,6 @@ from pathlib import Path
 
 from agent_runtime.time_limits import time_limit_at
 from agent_runtime.tools.terminal.launch import RC, set_modes, spawn
-from agent_runtime.workspace.environment import bash_path
 from agent_runtime.workspace.private_dir import make_private_dir
 from agent_runtime.workspace.signals import has_companions, signal_group, signal_session_of
 
@@ -155,8 +154,7 @@ class PtyShell:
                 )
             )
             set_modes(slave)
-            shell = (bash_path(), "--noprofile", "--noediting", "--rcfile", str(rc), "-i")
-            process = await spawn(os.ttyname(slave), shell, working_dir, environment)
+            process = await spawn(os.ttyname(slave), rc, working_dir, environment)
         except BaseException:
             os.close(master)
             os.close(slave)

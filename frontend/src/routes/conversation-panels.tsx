@@ -29,10 +29,6 @@ const Preview = lazy(() =>
   import('@/features/preview/preview').then((module) => ({ default: module.Preview })),
 )
 
-const TerminalPanel = lazy(() =>
-  import('@/features/terminal/terminal').then((module) => ({ default: module.TerminalPanel })),
-)
-
 const Screen = lazy(() => import('@/features/screens/screen').then((module) => ({ default: module.Screen })))
 
 interface ConversationPanelsProps {
@@ -42,7 +38,7 @@ interface ConversationPanelsProps {
 }
 
 /**
- * The chat beside the side panels of this conversation: changes, files, pull requests, terminal, preview, browser
+ * The chat beside the side panels of this conversation: changes, files, pull requests, preview, browser
  * and screens.
  */
 export function ConversationPanels({ conversationId, isOwn, chat }: ConversationPanelsProps) {
@@ -53,10 +49,9 @@ export function ConversationPanels({ conversationId, isOwn, chat }: Conversation
   const screens = useScreens(sandboxId)
   const conversation = useConversation(({ view }) => view.conversation)
   const hasHost = useConversation(({ view }) => isReady(view) && isHosted(view.conversation))
-  const hasStarted = useConversation(({ view }) => isReady(view))
   const isWide = useMediaQuery('(min-width: 1100px)')
   const panel = (
-    name: 'changes' | 'files' | 'pull_requests' | 'terminal' | 'preview' | 'browser',
+    name: 'changes' | 'files' | 'pull_requests' | 'preview' | 'browser',
     rows: number,
     content: ReactNode,
   ) => ({
@@ -94,7 +89,6 @@ export function ConversationPanels({ conversationId, isOwn, chat }: Conversation
         ...(sandboxId === null
           ? []
           : [
-              panel('terminal', 4, <TerminalPanel conversationId={conversationId} isReady={hasStarted} />),
               panel(
                 'preview',
                 3,

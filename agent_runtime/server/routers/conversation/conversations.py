@@ -20,7 +20,6 @@ from agent_runtime.server.routers.dependencies import (
     AllWorkTrees,
     Conversations,
     LoadedConversation,
-    PeoplesTerminals,
 )
 from agent_runtime.server.routers.project.executables import Approved
 from agent_runtime.server.routers.project.plugins import Plugins
@@ -129,10 +128,9 @@ async def get(conversation: LoadedConversation, view: WantedView) -> Conversatio
 
 
 @router.delete("/{conversation_id}")
-async def delete(conversation_id: UUID, children: AllChildren, terminals: PeoplesTerminals) -> Success:
-    """Deletes a conversation and its child conversations, and ends the terminal of the conversation."""
+async def delete(conversation_id: UUID, children: AllChildren) -> Success:
+    """Deletes a conversation and its child conversations."""
     await children.delete(conversation_id)
-    await terminals.end(conversation_id)
     return Success()
 
 

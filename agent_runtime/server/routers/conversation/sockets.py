@@ -39,7 +39,7 @@ async def session(socket: WebSocket, conversation_id: str, after_seq: int | None
     `after_seq`: first sends the stored events after this position in the log. Without `after_seq`, only new
     events are sent.
     """
-    conversation = await enter(socket, conversation_id)
+    conversation = await _enter(socket, conversation_id)
     if conversation is None:
         return
     with socket.app.state.registry.using(conversation.id):
@@ -72,7 +72,7 @@ async def events(
     by default, no stored events are sent. `resend_all`: True has the same effect as the mode `all`. If stored
     events were sent, the full state is sent once more after these events.
     """
-    conversation = await enter(socket, conversation_id)
+    conversation = await _enter(socket, conversation_id)
     if conversation is None:
         return
     mode = "all" if resend_all else resend_mode
@@ -86,7 +86,7 @@ async def events(
         )
 
 
-async def enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
+async def _enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
     """Checks the session key (the key that clients must send) that the client sends with the WebSocket, and
     returns the conversation with this id.
 

@@ -44,8 +44,8 @@ export interface EventSocket {
 const BASE_DELAY_MS = 400
 const MAX_DELAY_MS = 10_000
 const CONNECT_TIMEOUT_MS = 15_000
-export const CLOSE_NOT_SIGNED_IN = 4001
-export const CLOSE_NOT_FOUND = 4004
+const CLOSE_NOT_SIGNED_IN = 4001
+const CLOSE_NOT_FOUND = 4004
 
 /**
  * Returns the delay before reconnect number `attempt` (1, 2, …). It doubles up to ten seconds. Its upper half
@@ -156,7 +156,7 @@ function readFrame<F extends { type: string }>(data: unknown): F | null {
   }
 }
 
-export const browserEnvironment: SocketEnvironment = {
+const browserEnvironment: SocketEnvironment = {
   createSocket: (url) => new WebSocket(url, proofSubprotocols()),
   setTimer: (callback, milliseconds) => window.setTimeout(callback, milliseconds),
   clearTimer: (timer) => {
