@@ -86,8 +86,8 @@ class LLMProfile(Base):
     @property
     def has_inherited_address(self) -> bool:
         """Whether `base_url` was entered by a person who has left and did not administer the installation.
-        Then `base_url` must not lead into the private network, whoever owns the profile now. This ends when
-        the owner saves the address again.
+        Then `base_url` must not lead into the private network, also if the present owner may call addresses
+        there. This ends when the owner saves the address again.
         """
         return self.base_url is not None and (self.options or {}).get(_INHERITED) is True
 
